@@ -1,0 +1,150 @@
+"""A server as a child process: its log, its end, and the ports it may listen on.
+
+Owns the promise that no server outlives the process that started it. Knows nothing of Kafka.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from barnabas.errors import BarnabasError, MisuseError
+
+LOWEST_PORT = 20_000
+# Above this, Linux gives ports to outgoing connections, which then hold a server's port.
+HIGHEST_PORT = 32_767
+
+# Reads until its standard input ends, which it does when this process ends in any way at all.
+_GUARD = 'read _; kill -KILL -- "-$1" 2>/dev/null; if [ -n "$2" ]; then rm -rf -- "$2"; fi'
+
+
+class MissingProgramError(MisuseError):
+    """A program that is needed is not installed; the message gives the command that installs it."""
+
+
+class ServerStartError(BarnabasError):
+    """A server did not become ready; the message quotes the end of its log."""
+
+
+def free_ports(count: int = 1) -> list[int]:
+    """Ports of 127.0.0.1, all below 32768, on which nothing listens at the moment."""
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.randint(LOWEST_PORT, HIGHEST_PORT)
+        if port not in ports and is_port_free(port):
+            ports.append(port)
+    return ports
+
+
+def is_port_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+class ServerProcess:
+    """A running server, the leader of its own process group, with its output in a log file.
+
+    `remove_at_exit` is a folder to delete if this process ends without `kill` or `terminate`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log_path: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        remove_at_exit: Path | None = None,
+    ) -> None:
+        self.command = list(command)
+        self.log_path = log_path
+        with log_path.open("ab") as log:
+            self.log_start = log.tell()
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=None if environment is None else {**os.environ, **environment},
+                start_new_session=True,
+            )
+        removed = "" if remove_at_exit is None else str(remove_at_exit)
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "guard", str(self._process.pid), removed],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def terminate(self, timeout: float) -> None:
+        """Asks the server to end, and kills it if it has not ended after `timeout` seconds."""
+        self._signal(signal.SIGTERM)
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+        self._dismiss_guard()
+
+    def kill(self) -> None:
+        """Ends the server at once, as `kill -9` does."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        self._dismiss_guard()
+
+    def pause(self) -> None:
+        """Stops the server from doing anything until `resume`; its connections stay open."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def log(self) -> str:
+        """What this process has written."""
+        with self.log_path.open("rb") as log:
+            log.seek(self.log_start)
+            return log.read().decode(errors="replace")
+
+    def log_tail(self, lines: int = 25) -> str:
+        return "\n".join(self.log().splitlines()[-lines:])
+
+    def start_error(self, name: str, reason: str) -> ServerStartError:
+        return ServerStartError(f"{name} {reason}; the end of {self.log_path}:\n{self.log_tail()}")
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.is_alive():
+            os.killpg(self._process.pid, number)
+
+    def _dismiss_guard(self) -> None:
+        self._guard.kill()
+        self._guard.wait()
+        if self._guard.stdin is not None:
+            self._guard.stdin.close()
+
+
+def wait_until_ready(server: ServerProcess, name: str, is_ready: Callable[[], bool], timeout: float) -> None:
+    """Waits until `is_ready` says so. Raises: ServerStartError when the server ends first or takes too long."""
+    deadline = time.monotonic() + timeout
+    while not is_ready():
+        if not server.is_alive():
+            raise server.start_error(name, "ended while starting")
+        if time.monotonic() > deadline:
+            server.kill()
+            raise server.start_error(name, f"was not ready after {timeout:.0f} s")
+        time.sleep(0.02)

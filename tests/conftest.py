@@ -1,0 +1,85 @@
+"""What all tests share: brokers of both kinds, fresh topics, and waiting with a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+import pytest
+
+from barnabas.testing import ApacheKafka, EmbeddedBroker
+
+T = TypeVar("T")
+
+
+def wait_for(condition: Callable[[], T], timeout: float = 10.0) -> T:
+    """The first true result of `condition`. Fails with the last one when `timeout` seconds have passed."""
+    deadline = time.monotonic() + timeout
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            pytest.fail(f"not so within {timeout} s: {condition}, which last gave {result!r}")
+        time.sleep(0.02)
+
+
+async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: float = 10.0) -> T:
+    """`wait_for` on an event loop; `condition` may be a coroutine function."""
+    deadline = time.monotonic() + timeout
+    while True:
+        outcome = condition()
+        result = await outcome if isinstance(outcome, Awaitable) else outcome
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            pytest.fail(f"not so within {timeout} s: {condition}, which last gave {result!r}")
+        await asyncio.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def eventually() -> Callable[..., T]:
+    """`eventually(condition, timeout=10.0)` waits for it, and returns its first true result."""
+    return wait_for
+
+
+@pytest.fixture(scope="session")
+def eventually_async() -> Callable[..., Awaitable[T]]:
+    """`await eventually_async(condition, timeout=10.0)`."""
+    return wait_for_async
+
+
+@pytest.fixture(scope="session")
+def apache_kafka() -> Iterator[ApacheKafka]:
+    """One Apache Kafka for the whole run. A test that stops or kills a broker starts its own."""
+    with ApacheKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def embedded_broker() -> Iterator[EmbeddedBroker]:
+    """One embedded broker for the whole run. A test that stops or kills a broker starts its own."""
+    with EmbeddedBroker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session", params=["apache", "embedded"])
+def broker(request: pytest.FixtureRequest) -> ApacheKafka | EmbeddedBroker:
+    """Every test that takes this runs against both brokers."""
+    return request.getfixturevalue({"apache": "apache_kafka", "embedded": "embedded_broker"}[request.param])
+
+
+@pytest.fixture(params=["apache", "embedded"])
+def own_broker(request: pytest.FixtureRequest) -> Iterator[ApacheKafka | EmbeddedBroker]:
+    """A broker of both kinds in turn for this test alone, which may stop, kill, pause and restart it."""
+    with {"apache": ApacheKafka, "embedded": EmbeddedBroker}[request.param]() as broker:
+        yield broker
+
+
+@pytest.fixture
+def topic() -> Callable[[], str]:
+    """Names that no other test uses: `topic()`. Creating the topic is up to the test."""
+    return lambda: f"test-{uuid.uuid4().hex[:12]}"
