@@ -123,5 +123,5 @@ def test_a_release_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_malformed_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="not like 4.3.0"):
+    with pytest.raises(ValueError, match="is not like"):
         ApacheKafka("../../etc").start()

@@ -63,8 +63,8 @@ class ApacheKafka:
     """A real Kafka broker on 127.0.0.1, started by `start` or on entering the context, gone on leaving it.
 
     `version`: a published release from 3.9 on. `config`: settings of the broker over the small and quick
-    defaults. `port`: None takes a free one below 32768. `data_dir`: None is a temporary folder that goes with the
-    broker. `heap_mb`: of the JVM. `java_options`: further flags, such as `-XX:TieredStopAtLevel=4` for
+    defaults. `port`: None takes a free one below 32768. `data_dir`: None is a temporary folder that goes with
+    the broker. `heap_mb`: of the JVM. `java_options`: further flags, such as `-XX:TieredStopAtLevel=4` for
     throughput.
 
     Raises: MissingProgramError (no Java 17, no Maven), ServerStartError (quotes the broker's log).
@@ -251,7 +251,7 @@ class ApacheKafka:
             if unfinished.exists():
                 unfinished.replace(archive)
             else:
-                # A Java without an archive of its own makes none; an empty one says that there is no use in trying.
+                # A Java without an archive of its own makes none; the empty file stops further tries.
                 archive.touch()
 
     def _remove_data(self) -> None:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
@@ -116,7 +116,7 @@ class KafkaDistribution:
 
     @property
     def class_path(self) -> str:
-        # Named one by one, in a fixed order: a class-data archive is only used with the class path it was made for.
+        # Jar by jar, in a fixed order: Java uses a class archive only with the class path it was made for.
         return os.pathsep.join(str(jar) for jar in self.jars)
 
     @property
@@ -160,7 +160,7 @@ class KafkaDistribution:
         return subprocess.CompletedProcess(words, done.returncode, done.stdout, done.stderr)
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> Generator[None]:
         """Held by one process at a time."""
         self.directory.mkdir(parents=True, exist_ok=True)
         with (self.directory / "lock").open("w") as file:

@@ -139,7 +139,7 @@ class ServerProcess:
 
 
 def wait_until_ready(server: ServerProcess, name: str, is_ready: Callable[[], bool], timeout: float) -> None:
-    """Waits until `is_ready` says so. Raises: ServerStartError when the server ends first or takes too long."""
+    """Waits until `is_ready` says so. Raises: ServerStartError when the server ends or takes too long."""
     deadline = time.monotonic() + timeout
     while not is_ready():
         if not server.is_alive():
