@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.testing import ApacheKafka, MissingProgramError, ServerStartError, distribution, run_kafka_tool
+from barnabas.testing.apache_kafka import has_controller
+from barnabas.testing.process import is_port_free
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 
@@ -72,16 +73,16 @@ def test_an_older_release_runs_as_well() -> None:
 def test_a_broker_dies_with_the_process_that_started_it(eventually: Callable[..., bool]) -> None:
     program = (
         "import sys; from barnabas.testing import ApacheKafka\n"
-        "kafka = ApacheKafka().start(); print(kafka.pid, kafka.bootstrap, flush=True); sys.stdin.read()"
+        "kafka = ApacheKafka().start(); print(kafka.port, flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as starter:
         assert starter.stdout is not None
-        pid = int(starter.stdout.readline().split()[0])
-        os.kill(pid, 0)
+        port = int(starter.stdout.readline())
+        assert has_controller(port)
         starter.send_signal(signal.SIGKILL)
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    eventually(lambda: is_port_free(port))
 
 
 def test_a_kafka_tool_reads_its_input(apache_kafka: ApacheKafka, topic: Callable[[], str]) -> None:
