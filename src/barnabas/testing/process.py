@@ -21,7 +21,7 @@ LOWEST_PORT = 20_000
 HIGHEST_PORT = 32_767
 
 # Reads until its standard input ends, which it does when this process ends in any way at all.
-_GUARD = 'read _; kill -KILL -- "-$1" 2>/dev/null; if [ -n "$2" ]; then rm -rf -- "$2"; fi'
+_GUARD = 'read _; kill -s KILL -- "-$1" 2>/dev/null; if [ -n "$2" ]; then rm -rf -- "$2"; fi'
 
 
 class MissingProgramError(MisuseError):
