@@ -1,0 +1,37 @@
+# Every target sets up what it needs in .venv/ first, which is quick when there is nothing to do.
+
+PYTHON ?= python3
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+SETUP = @$(PYTHON) scripts/setup.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench oracle clean
+
+help: ## Print this
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## Set up .venv/ for the demo
+	$(SETUP) demo
+
+demo: ## Run the main job: flights through Kafka and Spark (FOLLOW=1 [SPEED=n], BOOTSTRAP=host:port)
+	$(SETUP) demo
+	@.venv/bin/python -m examples.flights $(if $(FOLLOW),--follow) $(if $(SPEED),--speed $(SPEED)) $(if $(BOOTSTRAP),--bootstrap $(BOOTSTRAP))
+
+test: ## Run all tests (ARGS="-k name" passes on to pytest)
+	$(SETUP) test
+	@scripts/test.sh $(ARGS)
+
+check: ## Lint, types, imports, formats, generated code
+	$(SETUP) test
+	@scripts/check.sh
+
+bench: ## Compare with other clients on a real Kafka (ARGS="--help" shows the options)
+	$(SETUP) bench
+	@.venv/bin/python -m bench $(ARGS)
+
+oracle: ## Compare our bytes with Kafka's own Java classes
+	$(SETUP) test
+	@.venv/bin/python codegen/oracle/run.py $(ARGS)
+
+clean: ## Remove what was built, and .venv/
+	rm -rf .venv build kernel/target dist spark-warehouse metastore_db derby.log src/barnabas/_kernel*.so

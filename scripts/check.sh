@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# All static checks. Each one runs even if an earlier one failed, so that one run shows everything.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bin=.venv/bin
+failed=()
+
+check() {
+    local name=$1 began=$EPOCHREALTIME
+    shift
+    if "$@"; then
+        printf 'check: %-28s %5.1f s\n' "$name" "$(seconds_since "$began")"
+    else
+        printf 'check: %-28s FAILED\n' "$name"
+        failed+=("$name")
+    fi
+}
+
+seconds_since() {
+    awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }'
+}
+
+check "ruff check" $bin/ruff check --quiet .
+check "ruff format" $bin/ruff format --quiet --check .
+check "pyright" $bin/pyright
+check "imports" $bin/lint-imports
+check "generated code" $bin/python codegen/generate.py --check
+check "cargo fmt" cargo fmt --manifest-path kernel/Cargo.toml --check
+check "cargo clippy" cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
+
+if ((${#failed[@]})); then
+    echo "check: failed: ${failed[*]}" >&2
+    exit 1
+fi

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Rust's tests, then Python's. Arguments go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ $# -eq 0 ]; then
+    echo "test: cargo test"
+    # Rust's tests call Python, so they load the same libpython as .venv.
+    PYO3_PYTHON=$PWD/.venv/bin/python cargo test --quiet --manifest-path kernel/Cargo.toml
+fi
+echo "test: pytest $*"
+exec timeout --kill-after=30 1080 .venv/bin/python -m pytest "$@"
