@@ -2,8 +2,8 @@
 
     python3 scripts/setup.py [demo | test | bench]
 
-Each profile installs what its purpose needs and no more. What is done already is not done again: stamps in
-`.venv/` hold hashes of what each step was made from. Runs on the system's Python, so it uses only its library.
+Each profile installs what its purpose needs and no more. What is done is not done again: stamps in `.venv/`
+hold hashes of what each step was made from. Runs on the system's Python, so it uses only its library.
 """
 
 from __future__ import annotations
