@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.testing import ApacheKafka, MissingProgramError, ServerStartError, distribution, run_kafka_tool
-from barnabas.testing.apache_kafka import has_controller
+from barnabas.testing.metadata_probe import is_broker_ready
 from barnabas.testing.process import is_port_free
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -80,7 +80,7 @@ def test_a_broker_dies_with_the_process_that_started_it(eventually: Callable[...
     ) as starter:
         assert starter.stdout is not None
         port = int(starter.stdout.readline())
-        assert has_controller(port)
+        assert is_broker_ready(port)
         starter.send_signal(signal.SIGKILL)
     eventually(lambda: is_port_free(port))
 
@@ -126,3 +126,8 @@ def test_a_release_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch,
 def test_a_malformed_version_is_refused() -> None:
     with pytest.raises(ValueError, match="is not like"):
         ApacheKafka("../../etc").start()
+
+
+def test_a_port_in_use_is_named(apache_kafka: ApacheKafka) -> None:
+    with pytest.raises(ServerStartError, match=f"port {apache_kafka.port} of 127.0.0.1 is in use"):
+        ApacheKafka(port=apache_kafka.port).start()

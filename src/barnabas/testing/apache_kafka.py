@@ -1,15 +1,12 @@
 """Apache Kafka itself, as one combined broker and controller in KRaft mode, for tests.
 
-Owns the broker's settings and data. Knows Kafka's wire format only as far as one Metadata request, so that
-a test of the client never depends on the client.
+Owns the broker's settings and data. Must not know the client, whose tests depend on this.
 """
 
 from __future__ import annotations
 
 import base64
 import shutil
-import socket
-import struct
 import subprocess
 import tempfile
 import uuid
@@ -19,7 +16,14 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.testing.distribution import DEFAULT_VERSION, KafkaDistribution, home
-from barnabas.testing.process import ServerProcess, ServerStartError, free_ports, wait_until_ready
+from barnabas.testing.metadata_probe import is_broker_ready
+from barnabas.testing.process import (
+    ServerProcess,
+    ServerStartError,
+    check_port_is_free,
+    free_ports,
+    wait_until_ready,
+)
 
 START_TIMEOUT_SECONDS = 90.0
 STOP_TIMEOUT_SECONDS = 20.0
@@ -125,6 +129,8 @@ class ApacheKafka:
         if self._ports is not None:
             self._launch()
             return self
+        if self._chosen_port is not None:
+            check_port_is_free(self._chosen_port)
         attempts = 1 if self._chosen_port is not None else 3
         for attempt in range(1, attempts + 1):
             self._prepare()
@@ -230,7 +236,7 @@ class ApacheKafka:
             remove_at_exit=None if self._data_dir else self._directory,
         )
         name = f"Apache Kafka {self.version} on {self.bootstrap}"
-        wait_until_ready(self._process, name, lambda: has_controller(self.port), START_TIMEOUT_SECONDS)
+        wait_until_ready(self._process, name, lambda: is_broker_ready(self.port), START_TIMEOUT_SECONDS)
 
     def _make_class_archive(self) -> None:
         """Runs a broker once for nothing but the archive of its classes. Once for each version of Java."""
@@ -259,32 +265,6 @@ class ApacheKafka:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None
         self._ports = None
-
-
-def has_controller(port: int) -> bool:
-    """Whether the broker at this port of 127.0.0.1 names itself and a controller in its metadata."""
-    body = struct.pack(">hhih5si", 3, 1, 7, 5, b"probe", 0)  # Metadata version 1, of no topic
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
-            connection.sendall(struct.pack(">i", len(body)) + body)
-            stream = connection.makefile("rb")
-            (size,) = struct.unpack(">i", stream.read(4))
-            return _names_controller(stream.read(size))
-    except (OSError, struct.error):
-        return False
-
-
-def _names_controller(response: bytes) -> bool:
-    position = 4
-    (broker_count,) = struct.unpack_from(">i", response, position)
-    position += 4
-    for _ in range(broker_count):
-        (host_length,) = struct.unpack_from(">h", response, position + 4)
-        position += 6 + host_length + 4
-        (rack_length,) = struct.unpack_from(">h", response, position)
-        position += 2 + max(rack_length, 0)
-    (controller_id,) = struct.unpack_from(">i", response, position)
-    return broker_count > 0 and controller_id >= 0
 
 
 def _temporary_directory(version: str) -> Path:

@@ -5,7 +5,6 @@ Owns the start and the end of that process. It must not import the broker, which
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import tempfile
@@ -14,7 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from barnabas.testing.process import ServerProcess, ServerStartError, free_ports, wait_until_ready
+from barnabas.testing.metadata_probe import is_broker_ready
+from barnabas.testing.process import (
+    ServerProcess,
+    ServerStartError,
+    check_port_is_free,
+    free_ports,
+    wait_until_ready,
+)
 
 START_TIMEOUT_SECONDS = 30.0
 STOP_TIMEOUT_SECONDS = 20.0
@@ -72,6 +78,7 @@ class EmbeddedBroker:
             self._directory.mkdir(parents=True, exist_ok=True)
         if self._port is None:
             self._port = self._chosen_port or free_ports(1)[0]
+            check_port_is_free(self._port)
         command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1", "--port", str(self._port)]
         command += ["--data-dir", str(self._directory / "data")]
         for name, value in self._config.items():
@@ -83,9 +90,8 @@ class EmbeddedBroker:
             remove_at_exit=None if self._data_dir else self._directory,
         )
         self._process = process
-        ready = re.compile(rf"\b127\.0\.0\.1:{self._port}\b")
         name = f"the embedded broker on {self.bootstrap}"
-        wait_until_ready(process, name, lambda: bool(ready.search(process.log())), START_TIMEOUT_SECONDS)
+        wait_until_ready(process, name, lambda: is_broker_ready(self.port), START_TIMEOUT_SECONDS)
         return self
 
     def stop(self) -> None:

@@ -52,6 +52,14 @@ def is_port_free(port: int) -> bool:
         return True
 
 
+def check_port_is_free(port: int) -> None:
+    """Raises: ServerStartError. Without this, a stranger on the port would pass for the server started."""
+    if not is_port_free(port):
+        raise ServerStartError(
+            f"port {port} of 127.0.0.1 is in use; choose another, or stop what listens there"
+        )
+
+
 class ServerProcess:
     """A running server, the leader of its own process group, with its output in a log file.
 
