@@ -1,0 +1,1 @@
+"""The clients for asyncio, and what they share: metadata, routing, retries."""

@@ -1,0 +1,26 @@
+"""How long to wait before trying again."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+MULTIPLIER = 2
+JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential back-off with jitter (KIP-580): `first_ms`, twice as long each time, at most `max_ms`,
+    each by up to a fifth longer or shorter, so that many clients do not come back at the same moment."""
+
+    first_ms: float
+    max_ms: float
+
+    def delay_ms(self, failures: int) -> float:
+        """Milliseconds to wait after this many failures in a row; 0 after none."""
+        if failures <= 0:
+            return 0
+        longest = max(self.first_ms, self.max_ms)
+        delay = min(self.first_ms * MULTIPLIER ** min(failures - 1, 32), longest)
+        return min(delay * random.uniform(1 - JITTER, 1 + JITTER), longest)

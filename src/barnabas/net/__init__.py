@@ -1,0 +1,1 @@
+"""Connections: sockets, framing, version negotiation. Knows nothing of what a request means."""
