@@ -205,8 +205,8 @@ class KafkaClient:
     async def send_to_controller(
         self, request: Request[ResponseT], timeout_ms: float | None = None, *, max_version: int | None = None
     ) -> ResponseT:
-        """Like `send_to_any`, for requests that only the controller answers. A NOT_CONTROLLER in the answer is
-        the caller's to see: after `request_metadata_update` the next try goes to the new one."""
+        """Like `send_to_any`, for requests that only the controller answers. A NOT_CONTROLLER in the answer
+        is the caller's to see: after `request_metadata_update` the next try goes to the new one."""
 
         async def attempt() -> ResponseT:
             await self._bootstrap()
@@ -223,8 +223,8 @@ class KafkaClient:
     ) -> T:
         """The result of `attempt`, made again with back-off (KIP-580) while it raises retriable errors.
 
-        Raises: what `attempt` raises that is not retriable; BootstrapError, or KafkaTimeoutError naming `what`
-        and the last error, after `timeout_ms` (default_api_timeout_ms).
+        Raises: what `attempt` raises that is not retriable; BootstrapError, or KafkaTimeoutError naming
+        `what` and the last error, after `timeout_ms` (default_api_timeout_ms).
         """
         timeout_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         deadline = time.monotonic() + timeout_ms / 1000
@@ -265,7 +265,7 @@ class KafkaClient:
         return None if node is None else self._pool.ready(node_id, node)
 
     def least_loaded_node(self) -> int:
-        """The id of the broker to ask what any broker can answer. Raises: KafkaConnectionError if none is known."""
+        """The id of the broker to ask what any broker can answer. Raises: KafkaConnectionError."""
         nodes = list(self.metadata.nodes)
         if not nodes:
             raise KafkaConnectionError("no broker is known")
@@ -524,8 +524,8 @@ class KafkaClient:
         error_type = BY_CODE[codes.pop()] if len(codes) == 1 else UnknownTopicOrPartitionError
         names = ", ".join(repr(topic) for topic in missing)
         return error_type(
-            f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster; create it first "
-            "(Admin.create_topics), or check its name"
+            f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster; "
+            "create it first (Admin.create_topics), or check its name"
         )
 
     def update_leader(

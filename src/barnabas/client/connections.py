@@ -80,7 +80,7 @@ class ConnectionPool:
         )
 
     def adopt(self, connection_id: int, node: Node, connection: Connection) -> None:
-        """Takes over an open connection; a connection that the pool has to that node already is kept instead."""
+        """Takes over an open connection; one that the pool has to that node already is kept instead."""
         if self._is_closed or self.ready(connection_id, node) is not None:
             connection.close()
             return

@@ -82,9 +82,10 @@ class Connection:
     ) -> Self:
         """Connects to the first address of `host` that answers, and asks for the versions it speaks.
 
-        `connect_timeout_ms` holds for each address. `name` is what errors call the broker; `host:port` by default.
+        `connect_timeout_ms` holds for each address. `name`, by default `host:port`, is what errors call
+        the broker.
 
-        Raises: KafkaConnectionError (with the reason for each address), KafkaTimeoutError, BrokenProtocolError.
+        Raises: KafkaConnectionError (a reason for each address), KafkaTimeoutError, BrokenProtocolError.
         """
         connection = cls(name or f"{host}:{port}", client_id)
         sock = await _connect(host, port, connect_timeout_ms / 1000, send_buffer_bytes, receive_buffer_bytes)
@@ -126,14 +127,15 @@ class Connection:
         version = min(high, spoken[1])
         if version < max(low, spoken[0]):
             raise NoCommonVersionError(
-                f"{self.name} speaks {request_type.NAME} {spoken[0]} to {spoken[1]}, this client {low} to {high}"
+                f"{self.name} speaks {request_type.NAME} {spoken[0]} to {spoken[1]}, "
+                f"this client {low} to {high}"
             )
         return version
 
     async def send(
         self, request: Request[ResponseT], *, timeout_ms: float, max_version: int | None = None
     ) -> ResponseT:
-        """Sends a request and waits for its answer. Error codes inside of the answer are the caller's business.
+        """Sends a request and waits for its answer. Error codes in the answer are the caller's business.
 
         Raises: KafkaConnectionError, KafkaTimeoutError (which closes the connection, since its answers
         have lost their meaning), NoCommonVersionError, BrokenProtocolError.
@@ -143,7 +145,7 @@ class Connection:
     def submit(
         self, request: Request[ResponseT], *, timeout_ms: float, max_version: int | None = None
     ) -> asyncio.Future[ResponseT]:
-        """Like `send`, but the request is on its way when this returns: requests leave in the order of calls."""
+        """Like `send`, but written when this returns: requests leave in the order of calls."""
         version = self.version_of(type(request), max_version)
         future: asyncio.Future[ResponseT] = self._loop.create_future()
         self._start(request, version, timeout_ms, future)
@@ -290,7 +292,7 @@ class Connection:
 
 
 def _body_version(under_way: _RequestUnderWay, frame: bytes | memoryview) -> int:
-    """The version an answer is in: an unsupported version of ApiVersions is answered in version 0 (KIP-511)."""
+    """The version an answer is in: 0 for an unsupported version of ApiVersions (KIP-511)."""
     is_versions = under_way.request_type is ApiVersionsRequest
     if is_versions and int.from_bytes(frame[4:6]) == UNSUPPORTED_VERSION:
         return 0
