@@ -1,0 +1,28 @@
+//! What is wrong with bytes that cannot be read. Owns no knowledge of topics: those are the caller's.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Why some bytes cannot be read, in words for the user.
+pub type Reason = Cow<'static, str>;
+
+/// A batch that cannot be read, with the offset that it claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CorruptBatch {
+    pub reason: Reason,
+    pub offset: i64,
+}
+
+impl CorruptBatch {
+    pub fn new(offset: i64, reason: impl Into<Reason>) -> Self {
+        Self { reason: reason.into(), offset }
+    }
+}
+
+impl fmt::Display for CorruptBatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "batch at offset {}: {}", self.offset, self.reason)
+    }
+}
+
+impl std::error::Error for CorruptBatch {}

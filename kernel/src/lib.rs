@@ -1,0 +1,16 @@
+//! The native part of Barnabas: whatever costs per record or per byte.
+//!
+//! The modules beside `python` know nothing of Python and hold the formats; `python` holds the classes and
+//! functions that `barnabas/_kernel.pyi` describes.
+
+pub mod arrow;
+pub mod checksums;
+pub mod compaction;
+pub mod compression;
+pub mod error;
+pub mod partitioner;
+pub mod records;
+pub mod shared_bytes;
+
+#[cfg(feature = "python")]
+mod python;

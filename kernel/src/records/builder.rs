@@ -1,0 +1,210 @@
+//! Writing record batches of magic 2.
+
+use super::header::{BatchHeader, HEADER_BYTES};
+use super::varint::{varlong_size, write_varint, write_varlong};
+use crate::compression::Compression;
+
+/// Who writes a batch, for idempotence and transactions (KIP-98); all -1 for a plain producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProducerState {
+    pub producer_id: i64,
+    pub producer_epoch: i16,
+    pub base_sequence: i32,
+    pub is_transactional: bool,
+}
+
+impl ProducerState {
+    pub const NONE: Self =
+        Self { producer_id: -1, producer_epoch: -1, base_sequence: -1, is_transactional: false };
+}
+
+/// What a record without headers has in their place: their count.
+pub const NO_HEADERS: &[u8] = &[0];
+
+/// Headers as a record holds them, their count first.
+pub fn encode_headers<'a>(headers: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> Vec<u8> {
+    let mut output = Vec::new();
+    write_varint(&mut output, headers.len() as i32);
+    for (key, value) in headers {
+        write_nullable(&mut output, Some(key));
+        write_nullable(&mut output, value);
+    }
+    output
+}
+
+fn write_nullable(output: &mut Vec<u8>, bytes: Option<&[u8]>) {
+    match bytes {
+        Some(bytes) => {
+            write_varint(output, bytes.len() as i32);
+            output.extend_from_slice(bytes);
+        }
+        None => write_varint(output, -1),
+    }
+}
+
+fn nullable_size(bytes: Option<&[u8]>) -> usize {
+    bytes.map_or(1, |bytes| varlong_size(bytes.len() as i64) + bytes.len())
+}
+
+/// A record about to be written. `headers` as `encode_headers` makes them.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRecord<'a> {
+    pub timestamp: i64,
+    pub key: Option<&'a [u8]>,
+    pub value: Option<&'a [u8]>,
+    pub headers: &'a [u8],
+}
+
+impl NewRecord<'_> {
+    /// The most bytes that the record takes in any batch.
+    pub fn max_size(&self) -> usize {
+        const MAX_VARINT: usize = 5;
+        const MAX_VARLONG: usize = 10;
+        MAX_VARINT + 1 + MAX_VARLONG + MAX_VARINT + self.body_size()
+    }
+
+    fn body_size(&self) -> usize {
+        nullable_size(self.key) + nullable_size(self.value) + self.headers.len()
+    }
+}
+
+/// One batch under construction.
+#[derive(Debug, Clone)]
+pub struct BatchBuilder {
+    compression: Compression,
+    compression_level: Option<i32>,
+    max_bytes: usize,
+    /// Room for the header, then the records.
+    bytes: Vec<u8>,
+    record_count: i32,
+    base_timestamp: i64,
+    max_timestamp: i64,
+}
+
+impl BatchBuilder {
+    pub fn new(compression: Compression, compression_level: Option<i32>, max_bytes: usize) -> Self {
+        Self {
+            compression,
+            compression_level,
+            max_bytes,
+            bytes: Vec::new(),
+            record_count: 0,
+            base_timestamp: -1,
+            max_timestamp: -1,
+        }
+    }
+
+    /// False when the record does not fit any more. The first always fits.
+    #[inline]
+    pub fn append(&mut self, record: &NewRecord<'_>) -> bool {
+        if self.record_count == 0 {
+            if self.bytes.is_empty() {
+                self.bytes.reserve(self.max_bytes.min(16 * 1024).max(HEADER_BYTES + record.max_size()));
+                self.bytes.resize(HEADER_BYTES, 0);
+            }
+            self.base_timestamp = record.timestamp;
+            self.max_timestamp = record.timestamp;
+        }
+        let timestamp_delta = record.timestamp.wrapping_sub(self.base_timestamp);
+        let body_size = 1
+            + varlong_size(timestamp_delta)
+            + varlong_size(i64::from(self.record_count))
+            + record.body_size();
+        let size = varlong_size(body_size as i64) + body_size;
+        if self.record_count > 0 && self.bytes.len() + size > self.max_bytes {
+            return false;
+        }
+        self.bytes.reserve(size);
+        write_varint(&mut self.bytes, body_size as i32);
+        self.bytes.push(0);
+        write_varlong(&mut self.bytes, timestamp_delta);
+        write_varint(&mut self.bytes, self.record_count);
+        write_nullable(&mut self.bytes, record.key);
+        write_nullable(&mut self.bytes, record.value);
+        self.bytes.extend_from_slice(record.headers);
+        self.record_count += 1;
+        self.max_timestamp = self.max_timestamp.max(record.timestamp);
+        true
+    }
+
+    pub fn record_count(&self) -> usize {
+        self.record_count as usize
+    }
+
+    /// Bytes of header and records, before compression.
+    pub fn size(&self) -> usize {
+        self.bytes.len().max(HEADER_BYTES)
+    }
+
+    /// Compresses the records. There must be at least one.
+    pub fn seal(self) -> SealedBatch {
+        let bytes = if self.compression == Compression::None {
+            self.bytes
+        } else {
+            let mut compressed = vec![0; HEADER_BYTES];
+            self.compression.compress(&self.bytes[HEADER_BYTES..], self.compression_level, &mut compressed);
+            compressed
+        };
+        let header = BatchHeader {
+            base_offset: 0,
+            leader_epoch: -1,
+            attributes: BatchHeader::new_attributes(self.compression, false, false),
+            last_offset_delta: self.record_count - 1,
+            base_timestamp: self.base_timestamp,
+            max_timestamp: self.max_timestamp,
+            producer_id: -1,
+            producer_epoch: -1,
+            base_sequence: -1,
+            record_count: self.record_count,
+        };
+        SealedBatch { bytes, header, compression: self.compression }
+    }
+}
+
+/// A batch that takes no more records. Its header can be written again and again.
+#[derive(Debug)]
+pub struct SealedBatch {
+    bytes: Vec<u8>,
+    header: BatchHeader,
+    compression: Compression,
+}
+
+impl SealedBatch {
+    /// Sets who writes the batch, and where it is known to stand in a log.
+    pub fn encode(
+        &mut self,
+        producer: &ProducerState,
+        base_offset: i64,
+        leader_epoch: i32,
+        is_control: bool,
+    ) -> &[u8] {
+        self.header = BatchHeader {
+            base_offset,
+            leader_epoch,
+            attributes: BatchHeader::new_attributes(self.compression, producer.is_transactional, is_control),
+            producer_id: producer.producer_id,
+            producer_epoch: producer.producer_epoch,
+            base_sequence: producer.base_sequence,
+            ..self.header
+        };
+        self.header.write(&mut self.bytes);
+        &self.bytes
+    }
+
+    pub fn header(&self) -> &BatchHeader {
+        &self.header
+    }
+
+    /// Header and records; the header is meaningful after `encode` only.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// A batch with this header around `records`, which are compressed as the header says.
+pub fn finish_batch(header: &BatchHeader, compression: Compression, records: &[u8]) -> Vec<u8> {
+    let mut batch = vec![0; HEADER_BYTES];
+    compression.compress(records, None, &mut batch);
+    header.write(&mut batch);
+    batch
+}

@@ -1,0 +1,249 @@
+//! A cursor over the record batches of one partition. Opens batches when it reaches them; knows which
+//! records are to be skipped, and nothing of what they are turned into.
+
+use super::aborted::AbortedTransactions;
+use super::batch::{Batch, frame_at, open_payload};
+use super::header::HEADER_BYTES;
+use super::record::{RecordDecoder, RecordSlices};
+use super::{BatchFrame, Limits};
+use crate::compression::Compression;
+use crate::error::CorruptBatch;
+use crate::shared_bytes::SharedBytes;
+
+enum Records {
+    Current(RecordDecoder),
+    Legacy(std::vec::IntoIter<RecordSlices>),
+}
+
+/// The batch that the cursor is in, checked and decompressed.
+pub struct OpenBatch {
+    pub payload: SharedBytes,
+    pub leader_epoch: i32,
+    pub timestamp_type: i32,
+    base_offset: i64,
+    last_offset: i64,
+    end: usize,
+    records: Records,
+}
+
+impl OpenBatch {
+    /// No more than this many records are left (a count that lies is held down by the bytes there are).
+    pub fn records_left_at_most(&self) -> usize {
+        match &self.records {
+            Records::Current(decoder) => decoder.records_left().min(self.payload.len() / 7 + 1),
+            Records::Legacy(records) => records.len(),
+        }
+    }
+}
+
+pub struct CursorOptions<'a> {
+    pub fetch_offset: i64,
+    /// Pairs of producer id and first offset; None reads everything (read_uncommitted).
+    pub aborted: Option<&'a [(i64, i64)]>,
+    pub limits: Limits,
+}
+
+pub struct RecordCursor {
+    data: SharedBytes,
+    /// Where the next batch begins; the open one, if any, lies before it.
+    position: usize,
+    /// Where the last whole batch ends, or, if an impossible one comes before, the end of the bytes.
+    end: usize,
+    next_offset: i64,
+    last_leader_epoch: i32,
+    limits: Limits,
+    aborted: Option<AbortedTransactions>,
+    open: Option<OpenBatch>,
+    batches_opened: u64,
+}
+
+impl RecordCursor {
+    pub fn new(data: SharedBytes, options: &CursorOptions<'_>) -> Self {
+        let bytes = data.as_ref();
+        let mut end = 0;
+        loop {
+            match frame_at(bytes, end) {
+                Ok(Some(frame)) => end = frame.end,
+                Ok(None) => break,
+                Err(_) => {
+                    end = bytes.len();
+                    break;
+                }
+            }
+        }
+        Self {
+            position: 0,
+            end,
+            data,
+            next_offset: options.fetch_offset,
+            last_leader_epoch: -1,
+            limits: options.limits,
+            aborted: options.aborted.map(AbortedTransactions::new),
+            open: None,
+            batches_opened: 0,
+        }
+    }
+
+    pub fn next_offset(&self) -> i64 {
+        self.next_offset
+    }
+
+    pub fn last_leader_epoch(&self) -> i32 {
+        self.last_leader_epoch
+    }
+
+    pub fn remaining_bytes(&self) -> usize {
+        self.end - self.position
+    }
+
+    /// Bytes of the batch that `open_next` would open next, as they came; 0 if it would open none.
+    pub fn next_batch_bytes(&self) -> usize {
+        match frame_at(self.data.as_ref(), self.position) {
+            Ok(Some(frame)) if self.open.is_none() => frame.end - frame.start,
+            _ => 0,
+        }
+    }
+
+    pub fn open_batch(&self) -> Option<&OpenBatch> {
+        self.open.as_ref()
+    }
+
+    /// How many batches were opened so far: tells whether the open one is the one seen last.
+    pub fn batches_opened(&self) -> u64 {
+        self.batches_opened
+    }
+
+    /// Makes sure that a batch is open, going on to the next one that has records for the caller, who wants
+    /// none at `end_offset` or above. False when there is none left. After an error the cursor stands before
+    /// the batch that it is about.
+    pub fn open_next(&mut self, end_offset: i64) -> Result<bool, CorruptBatch> {
+        while self.next_offset < end_offset {
+            if self.open.is_some() {
+                return Ok(true);
+            }
+            let Some(frame) = frame_at(self.data.as_ref(), self.position)? else { break };
+            self.reach(frame, end_offset)?;
+        }
+        Ok(false)
+    }
+
+    fn reach(&mut self, frame: BatchFrame, end_offset: i64) -> Result<(), CorruptBatch> {
+        let bytes = &self.data.as_ref()[frame.start..frame.end];
+        let batch = Batch::read(bytes)?;
+        let last_offset = batch.last_offset();
+        if matches!(batch, Batch::Current(_)) && batch.base_offset() >= end_offset {
+            self.next_offset = end_offset;
+            return Ok(());
+        }
+        let mut wanted = last_offset >= self.next_offset;
+        if wanted && self.limits.check_crcs {
+            batch.check_crc(bytes)?;
+        }
+        if let Batch::Current(header) = &batch {
+            if let Some(aborted) = &mut self.aborted {
+                let control_payload = match header.is_control() {
+                    true => open_payload(header, bytes, self.limits.max_decompressed_bytes)?,
+                    false => None,
+                };
+                let payload = control_payload.as_deref().unwrap_or(&bytes[HEADER_BYTES..]);
+                wanted &= !aborted.is_aborted(header, payload);
+            }
+            wanted &= !header.is_control() && header.record_count > 0;
+        }
+        let open = if wanted { Some(self.open(&batch, frame)?) } else { None };
+        self.last_leader_epoch = batch.leader_epoch();
+        match open {
+            Some(open) => {
+                self.open = Some(open);
+                self.batches_opened += 1;
+            }
+            None => {
+                self.position = frame.end;
+                self.next_offset = self.next_offset.max((last_offset + 1).min(end_offset));
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, batch: &Batch, frame: BatchFrame) -> Result<OpenBatch, CorruptBatch> {
+        let bytes = &self.data.as_ref()[frame.start..frame.end];
+        let limit = self.limits.max_decompressed_bytes;
+        let (payload, records) = match batch {
+            Batch::Current(header) => {
+                let payload = match open_payload(header, bytes, limit)? {
+                    Some(payload) => SharedBytes::new(payload),
+                    None => self.data.slice(frame.start + HEADER_BYTES, frame.end),
+                };
+                (payload, Records::Current(RecordDecoder::new(header)))
+            }
+            Batch::Legacy(entry) if entry.compression()? == Compression::None => (
+                self.data.slice(frame.start, frame.end),
+                Records::Legacy(vec![entry.single_record()].into_iter()),
+            ),
+            Batch::Legacy(entry) => {
+                let (payload, records) = entry.unwrap(bytes, limit)?;
+                (SharedBytes::new(payload), Records::Legacy(records.into_iter()))
+            }
+        };
+        Ok(OpenBatch {
+            payload,
+            leader_epoch: batch.leader_epoch(),
+            timestamp_type: batch.timestamp_type(),
+            base_offset: batch.base_offset(),
+            last_offset: batch.last_offset(),
+            end: frame.end,
+            records,
+        })
+    }
+
+    /// Hands records of the open batch, with the payload they point into, to `accept`, until it returns false,
+    /// `max_records` were accepted, `end_offset` is reached, or the batch ends (and is closed). A record that is
+    /// not accepted is not taken. Returns how many were taken; an error is only raised before the first.
+    #[inline]
+    pub fn take_from_open(
+        &mut self,
+        max_records: usize,
+        end_offset: i64,
+        mut accept: impl FnMut(&[u8], &RecordSlices) -> bool,
+    ) -> Result<usize, CorruptBatch> {
+        let Some(open) = &mut self.open else { return Ok(0) };
+        let payload = open.payload.as_ref();
+        let mut taken = 0;
+        while taken < max_records {
+            let record = match &open.records {
+                Records::Current(decoder) => match decoder.peek(payload) {
+                    Ok(record) => record,
+                    Err(_) if taken > 0 => return Ok(taken),
+                    Err(reason) => return Err(CorruptBatch::new(open.base_offset, reason)),
+                },
+                Records::Legacy(records) => records.as_slice().first().copied(),
+            };
+            let Some(record) = record else { break };
+            if record.offset >= end_offset {
+                self.next_offset = self.next_offset.max(end_offset);
+                return Ok(taken);
+            }
+            if record.offset >= self.next_offset {
+                if !accept(payload, &record) {
+                    return Ok(taken);
+                }
+                taken += 1;
+                self.next_offset = record.offset + 1;
+            }
+            match &mut open.records {
+                Records::Current(decoder) => decoder.step_over(&record),
+                Records::Legacy(records) => drop(records.next()),
+            }
+        }
+        let exhausted = match &open.records {
+            Records::Current(decoder) => decoder.records_left() == 0,
+            Records::Legacy(records) => records.len() == 0,
+        };
+        if exhausted {
+            self.next_offset = self.next_offset.max((open.last_offset + 1).min(end_offset));
+            self.position = open.end;
+            self.open = None;
+        }
+        Ok(taken)
+    }
+}

@@ -1,0 +1,28 @@
+//! Kafka's record batches: magic 2, and the message sets of magic 0 and 1 that came before.
+
+mod aborted;
+mod batch;
+mod builder;
+mod cursor;
+mod header;
+mod legacy;
+mod record;
+mod scan;
+mod varint;
+
+pub use batch::{Batch, BatchFrame, frames, open_payload};
+pub use builder::{BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch};
+pub use cursor::{CursorOptions, OpenBatch, RecordCursor};
+pub use header::{BatchHeader, HEADER_BYTES};
+pub use record::{HeaderIter, RecordDecoder, RecordSlices, Span};
+pub use scan::{
+    BatchSummary, RecordPosition, find_first_at_or_after, find_max_timestamp, scan_batches, stamp_batches,
+};
+pub use varint::{read_varint, write_varint};
+
+/// What of a batch is checked, and how large its records may become.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub check_crcs: bool,
+    pub max_decompressed_bytes: usize,
+}

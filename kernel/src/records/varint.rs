@@ -1,0 +1,94 @@
+//! Zigzag variable-length integers, as in Protocol Buffers.
+
+/// Reads an int32 at `position` and moves it past; None where the bytes end or the number is too long.
+#[inline]
+pub fn read_varint(data: &[u8], position: &mut usize) -> Option<i32> {
+    let first = *data.get(*position)?;
+    if first < 0x80 {
+        *position += 1;
+        return Some(i32::from(first >> 1) ^ -i32::from(first & 1));
+    }
+    let raw = read_raw(data, position, 5)?;
+    let raw = u32::try_from(raw).ok()?;
+    Some((raw >> 1) as i32 ^ -((raw & 1) as i32))
+}
+
+/// As `read_varint`, for an int64.
+#[inline]
+pub fn read_varlong(data: &[u8], position: &mut usize) -> Option<i64> {
+    let first = *data.get(*position)?;
+    if first < 0x80 {
+        *position += 1;
+        return Some(i64::from(first >> 1) ^ -i64::from(first & 1));
+    }
+    let raw = read_raw(data, position, 10)?;
+    Some((raw >> 1) as i64 ^ -((raw & 1) as i64))
+}
+
+#[inline]
+fn read_raw(data: &[u8], position: &mut usize, max_bytes: usize) -> Option<u64> {
+    let mut value = 0_u64;
+    for index in 0..max_bytes {
+        let byte = *data.get(*position + index)?;
+        let bits = u64::from(byte & 0x7f);
+        if index == 9 && bits > 1 {
+            return None;
+        }
+        value |= bits << (7 * index);
+        if byte < 0x80 {
+            *position += index + 1;
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline]
+pub fn write_varint(output: &mut Vec<u8>, value: i32) {
+    write_varlong(output, i64::from(value));
+}
+
+#[inline]
+pub fn write_varlong(output: &mut Vec<u8>, value: i64) {
+    let mut raw = ((value << 1) ^ (value >> 63)) as u64;
+    while raw >= 0x80 {
+        output.push(raw as u8 | 0x80);
+        raw >>= 7;
+    }
+    output.push(raw as u8);
+}
+
+/// Bytes that `write_varlong` makes of `value`.
+#[inline]
+pub fn varlong_size(value: i64) -> usize {
+    let raw = ((value << 1) ^ (value >> 63)) as u64;
+    (70 - (raw | 1).leading_zeros() as usize) / 7
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_with_the_size_foretold() {
+        let mut values = vec![0, 1, -1, 63, -64, 64, -65, i64::MAX, i64::MIN];
+        values.extend((0..63).flat_map(|shift| [1 << shift, (1 << shift) - 1, -(1 << shift)]));
+        for value in values {
+            let mut bytes = Vec::new();
+            write_varlong(&mut bytes, value);
+            assert_eq!(bytes.len(), varlong_size(value), "{value}");
+            let mut position = 0;
+            assert_eq!(read_varlong(&bytes, &mut position), Some(value));
+            assert_eq!(position, bytes.len());
+            position = 0;
+            assert_eq!(read_varint(&bytes, &mut position), i32::try_from(value).ok());
+            assert_eq!(read_varlong(&bytes[..bytes.len() - 1], &mut 0), None);
+        }
+    }
+
+    #[test]
+    fn a_number_without_end_is_refused() {
+        assert_eq!(read_varint(&[0xff; 20], &mut 0), None);
+        assert_eq!(read_varlong(&[0xff; 20], &mut 0), None);
+    }
+}
