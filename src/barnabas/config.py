@@ -8,9 +8,10 @@ into one of these, and refuses what it does not know. Knows nothing of how a set
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -23,6 +24,10 @@ OffsetReset = Literal["earliest", "latest", "none"]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 Assignor = Literal["range", "roundrobin", "sticky", "cooperative-sticky"]
 SecurityProtocol = Literal["PLAINTEXT"]
+
+
+# The broker remembers this many batches of each producer to tell duplicates (KIP-98).
+MAX_IN_FLIGHT_WITH_IDEMPOTENCE = 5
 
 
 def setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
@@ -46,8 +51,9 @@ class CommonConfig:
     connections_max_idle_ms: int = setting(540_000, "Idle connections are closed after this.", low=-1)
     metadata_max_age_ms: int = setting(300_000, "Metadata is refreshed at least this often.", low=1)
     security_protocol: SecurityProtocol = setting("PLAINTEXT", "How brokers are spoken to.")
-    send_buffer_bytes: int = setting(131_072, "SO_SNDBUF; -1 leaves it to the system.", low=-1)
-    receive_buffer_bytes: int = setting(65_536, "SO_RCVBUF; -1 leaves it to the system.", low=-1)
+    # Java's defaults, 131072 and 65536, switch off the system's own tuning, which does better.
+    send_buffer_bytes: int = setting(-1, "SO_SNDBUF; -1 leaves it to the system.", low=-1)
+    receive_buffer_bytes: int = setting(-1, "SO_RCVBUF; -1 leaves it to the system.", low=-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,9 @@ class ProducerConfig(CommonConfig):
     enable_idempotence: bool = setting(True, "No duplicates and no reordering by retries (KIP-98).")
     compression: Codec = setting("none", "Codec of record batches; also called compression_type.")
     compression_level: int | None = setting(None, "Level of the codec; None is its default.")
-    batch_size: int = setting(1_048_576, "Bytes of a batch, before compression. Java's default is 16384.", low=0)
+    batch_size: int = setting(
+        1_048_576, "Bytes of a batch, before compression. Java's default is 16384.", low=0
+    )
     linger_ms: float = setting(5, "How long a record waits for others to join its batch.", low=0)
     buffer_memory: int = setting(33_554_432 * 2, "Bytes of records that may wait to be sent.", low=1)
     max_block_ms: int = setting(60_000, "How long send may wait for buffer space or metadata.", low=0)
@@ -83,14 +91,18 @@ class ConsumerConfig(CommonConfig):
     )
     session_timeout_ms: int = setting(45_000, "A member silent for this long is out of the group.", low=1)
     heartbeat_interval_ms: int = setting(3_000, "How often a member says that it is alive.", low=1)
-    max_poll_interval_ms: int = setting(300_000, "Longest time between polls before the member leaves.", low=1)
+    max_poll_interval_ms: int = setting(
+        300_000, "Longest time between polls before the member leaves.", low=1
+    )
     max_poll_records: int = setting(500, "Records of one poll that names no limit.", low=1)
     fetch_min_bytes: int = setting(1, "Bytes a broker waits for before it answers a fetch.", low=0)
     fetch_max_bytes: int = setting(52_428_800, "Bytes of one fetch response.", low=1)
     fetch_max_wait_ms: int = setting(500, "How long a broker waits for fetch_min_bytes.", low=0)
     max_partition_fetch_bytes: int = setting(1_048_576, "Bytes of one partition in a fetch response.", low=1)
     queued_max_bytes: int = setting(67_108_864, "Bytes fetched ahead of the caller (not in Java).", low=1)
-    isolation_level: IsolationLevel = setting("read_uncommitted", "Whether open and aborted transactions show.")
+    isolation_level: IsolationLevel = setting(
+        "read_uncommitted", "Whether open and aborted transactions show."
+    )
     check_crcs: bool = setting(True, "Verify the checksum of every batch.")
     allow_auto_create_topics: bool = setting(True, "Let the broker create a topic that is subscribed to.")
     client_rack: str | None = setting(None, "Rack of this client, for the closest replica (KIP-392).")
@@ -135,6 +147,8 @@ def load(config_type: type[ConfigT], settings: Mapping[str, Any]) -> ConfigT:
         metadata = table[name].metadata
         values[name] = _converted(name, value, hints[name], metadata["low"], metadata["high"])
     config = config_type(**values)
+    if isinstance(config, ProducerConfig):
+        config = _follow_what_is_given(config, values)
     _check_servers(config)
     _check_together(config)
     return config
@@ -215,11 +229,31 @@ def _check_servers(config: CommonConfig) -> None:
         parse_server(server)
 
 
+def _follow_what_is_given(config: ProducerConfig, given: Mapping[str, Any]) -> ProducerConfig:
+    """As in Java, a default gives way where a setting that was given contradicts it."""
+    contradicts_idempotence = (
+        config.acks not in ("all", "-1")
+        or config.retries == 0
+        or config.max_in_flight_requests_per_connection > MAX_IN_FLIGHT_WITH_IDEMPOTENCE
+    )
+    if contradicts_idempotence and "enable_idempotence" not in given:
+        config = replace(config, enable_idempotence=False)
+    if "delivery_timeout_ms" not in given:
+        shortest = math.ceil(config.linger_ms + config.request_timeout_ms)
+        config = replace(config, delivery_timeout_ms=max(config.delivery_timeout_ms, shortest))
+    return config
+
+
 def _check_together(config: CommonConfig) -> None:
     if isinstance(config, ProducerConfig):
         if config.enable_idempotence and config.acks not in ("all", "-1"):
             raise InvalidSettingError(f"enable_idempotence needs acks='all', not {config.acks!r}")
-        if config.enable_idempotence and config.max_in_flight_requests_per_connection > 5:
+        if config.enable_idempotence and config.retries == 0:
+            raise InvalidSettingError("enable_idempotence needs retries of at least 1")
+        if (
+            config.enable_idempotence
+            and config.max_in_flight_requests_per_connection > MAX_IN_FLIGHT_WITH_IDEMPOTENCE
+        ):
             raise InvalidSettingError("enable_idempotence allows max_in_flight_requests_per_connection <= 5")
         if config.delivery_timeout_ms < config.linger_ms + config.request_timeout_ms:
             raise InvalidSettingError("delivery_timeout_ms must be at least linger_ms + request_timeout_ms")
