@@ -1,0 +1,94 @@
+"""kafka-python."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+from bench.works import PARTITIONS, Task, keys, values
+
+
+def consumer_of(task: Task) -> KafkaConsumer:
+    consumer = KafkaConsumer(bootstrap_servers=task.bootstrap, enable_auto_commit=False)
+    partitions = [TopicPartition(task.topic, partition) for partition in range(PARTITIONS)]
+    consumer.assign(partitions)
+    consumer.seek_to_beginning(*partitions)
+    return consumer
+
+
+def consume_list(task: Task) -> float:
+    began = time.perf_counter()
+    consumer = consumer_of(task)
+    count = size = 0
+    while count < task.records:
+        for messages in consumer.poll(timeout_ms=1000, max_records=10_000).values():
+            for message in messages:
+                size += len(message.value)
+            count += len(messages)
+    took = time.perf_counter() - began
+    consumer.close()
+    return took
+
+
+def consume_one(task: Task) -> float:
+    began = time.perf_counter()
+    consumer = consumer_of(task)
+    size = 0
+    for count, message in enumerate(consumer, 1):
+        size += len(message.value)
+        if count == task.records:
+            break
+    took = time.perf_counter() - began
+    consumer.close()
+    return took
+
+
+def produce_plain(task: Task) -> float:
+    return _produce(task, lambda future: None)
+
+
+def produce_callback(task: Task) -> float:
+    delivered = 0
+
+    def on_delivery(_metadata: Any) -> None:
+        nonlocal delivered
+        delivered += 1
+
+    took = _produce(task, lambda future: future.add_callback(on_delivery))
+    if delivered != task.records:
+        raise RuntimeError(f"{delivered} of {task.records} records were reported delivered")
+    return took
+
+
+def _produce(task: Task, watch: Any) -> float:
+    producer = KafkaProducer(
+        bootstrap_servers=task.bootstrap,
+        acks="all",
+        enable_idempotence=True,
+        linger_ms=5,
+        batch_size=1_000_000,
+    )
+    producer.partitions_for(task.topic)
+    key_pool, value_pool = keys(), values()
+    future = None
+    began = time.perf_counter()
+    for number in range(task.records):
+        index = number % 1000
+        future = producer.send(task.topic, value_pool[index], key_pool[index])
+        watch(future)
+    producer.flush(timeout=120)
+    if future is not None:
+        future.get(timeout=10)
+    took = time.perf_counter() - began
+    producer.close()
+    return took
+
+
+WORKS = {
+    "consume/list": consume_list,
+    "consume/one": consume_one,
+    "produce/plain": produce_plain,
+    "produce/callback": produce_callback,
+}

@@ -1,0 +1,24 @@
+"""Fetches Spark's own Kafka connector, which runs in the JVM, to compare with."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+# Nothing newer is published. This set runs under PySpark 4.3.
+ARTIFACTS = [
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
+]
+
+
+def fetch(directory: Path) -> str:
+    """The jars, comma-separated as `spark.jars` wants them. Raises: CalledProcessError."""
+    for artifact in ARTIFACTS:
+        _, name, version = artifact.split(":")
+        if not (directory / f"{name}-{version}.jar").exists():
+            command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}"]
+            subprocess.run([*command, f"-DoutputDirectory={directory}"], check=True, timeout=300)
+    return ",".join(str(jar) for jar in sorted(directory.glob("*.jar")))
