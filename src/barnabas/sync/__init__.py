@@ -1,0 +1,1 @@
+"""The clients for callers without an event loop."""
