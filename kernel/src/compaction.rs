@@ -59,7 +59,7 @@ impl KeyOffsets {
                 continue;
             }
             let (payload, records) = batch.records(bytes, limits)?;
-                        for record in records {
+            for record in records {
                 let Some(key) = record.key else { continue };
                 let hash = self.hash(key.of(&payload));
                 let last_offset = self.last_offsets.entry(hash).or_insert(record.offset);
@@ -119,7 +119,7 @@ pub fn compact_batches(
             continue;
         }
         let (payload, records) = batch.records(bytes, limits)?;
-                let keep_tombstones = header.max_timestamp >= keep_tombstones_from;
+        let keep_tombstones = header.max_timestamp >= keep_tombstones_from;
         let kept: Vec<_> =
             records.iter().filter(|record| keys.keeps(record, &payload, keep_tombstones)).collect();
         if kept.len() == records.len() && !records.is_empty() {
@@ -134,11 +134,7 @@ pub fn compact_batches(
 }
 
 /// The batch with these of its records. They count from the same base offset and timestamp, so their bytes stay.
-fn rebuild(
-    header: &BatchHeader,
-    kept: &[&RecordSlices],
-    payload: &[u8],
-) -> Result<Vec<u8>, CorruptBatch> {
+fn rebuild(header: &BatchHeader, kept: &[&RecordSlices], payload: &[u8]) -> Result<Vec<u8>, CorruptBatch> {
     let mut records = Vec::with_capacity(kept.iter().map(|record| record.whole.len()).sum());
     for record in kept {
         records.extend_from_slice(record.whole.of(payload));

@@ -42,9 +42,7 @@ impl Partitioner {
             (Self::ConsistentRandom, None | Some([])) => return None,
             (Self::Consistent | Self::ConsistentRandom, key) => crc32(key.unwrap_or_default()),
             // librdkafka takes the absolute value, as Sarama does.
-            (Self::Fnv1a | Self::Fnv1aRandom, key) => {
-                (fnv1a(key.unwrap_or_default()) as i32).unsigned_abs()
-            }
+            (Self::Fnv1a | Self::Fnv1aRandom, key) => (fnv1a(key.unwrap_or_default()) as i32).unsigned_abs(),
         };
         Some(hash % partition_count)
     }

@@ -55,7 +55,8 @@ pub fn compress(data: &[u8], output: &mut Vec<u8>) {
         let length_at = output.len();
         let block_at = length_at + 4;
         output.resize(block_at + block::get_maximum_output_size(plain.len()), 0);
-        let size = block::compress_into(plain, &mut output[block_at..]).expect("the output has the size asked for");
+        let size =
+            block::compress_into(plain, &mut output[block_at..]).expect("the output has the size asked for");
         let length = if size < plain.len() {
             output.truncate(block_at + size);
             size as u32
@@ -116,7 +117,8 @@ fn read_header(input: &mut Input<'_>, checksum: HeaderChecksum) -> Result<FrameH
     let header_bytes = frame.len() - input.0.len();
     let found = input.take(1)?[0];
     let good = found == header_checksum(&frame[4..header_bytes])
-        || (checksum == HeaderChecksum::StandardOrWithMagic && found == header_checksum(&frame[..header_bytes]));
+        || (checksum == HeaderChecksum::StandardOrWithMagic
+            && found == header_checksum(&frame[..header_bytes]));
     if !good {
         return Err("lz4: wrong checksum of the frame's header".into());
     }
@@ -179,7 +181,9 @@ fn append_block(
     let written = match written {
         Ok(written) if written <= limit - start => written,
         Ok(_) => return Err(too_large(limit)),
-        Err(block::DecompressError::OutputTooSmall { .. }) if room > limit - start => return Err(too_large(limit)),
+        Err(block::DecompressError::OutputTooSmall { .. }) if room > limit - start => {
+            return Err(too_large(limit));
+        }
         Err(error) => return Err(format!("lz4: {error}").into()),
     };
     output.truncate(start + written);

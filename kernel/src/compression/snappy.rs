@@ -19,7 +19,8 @@ pub fn compress(data: &[u8], output: &mut Vec<u8>) {
         let length_at = output.len();
         let block_at = length_at + 4;
         output.resize(block_at + snap::raw::max_compress_len(block.len()), 0);
-        let size = encoder.compress(block, &mut output[block_at..]).expect("the output has the size asked for");
+        let size =
+            encoder.compress(block, &mut output[block_at..]).expect("the output has the size asked for");
         output[length_at..block_at].copy_from_slice(&(size as u32).to_be_bytes());
         output.truncate(block_at + size);
     }

@@ -45,8 +45,9 @@ impl LegacyEntry {
     /// Reads `entry`, which is exactly one entry of at least `MIN_ENTRY_BYTES`.
     pub fn read(entry: &[u8]) -> Result<Self, CorruptBatch> {
         let offset = i64::from_be_bytes(entry[..8].try_into().expect("eight bytes"));
-        Self::read_parts(offset, entry)
-            .ok_or_else(|| CorruptBatch::new(offset, "a message of the old format has lengths that do not fit"))
+        Self::read_parts(offset, entry).ok_or_else(|| {
+            CorruptBatch::new(offset, "a message of the old format has lengths that do not fit")
+        })
     }
 
     fn read_parts(offset: i64, entry: &[u8]) -> Option<Self> {
@@ -72,7 +73,8 @@ impl LegacyEntry {
         if stored == computed {
             return Ok(());
         }
-        Err(format!("wrong checksum: the message says {stored:#010x}, its bytes give {computed:#010x}").into())
+        Err(format!("wrong checksum: the message says {stored:#010x}, its bytes give {computed:#010x}")
+            .into())
     }
 
     pub fn compression(&self) -> Result<Compression, CorruptBatch> {
@@ -128,7 +130,8 @@ impl LegacyEntry {
             records.push(message.as_record(message.offset, timestamp, position));
             position += inner.len();
         }
-        let last = records.last().ok_or_else(|| corrupt("a compressed message holds no messages".into()))?.offset;
+        let last =
+            records.last().ok_or_else(|| corrupt("a compressed message holds no messages".into()))?.offset;
         if self.magic == 1 {
             // KIP-31: offsets inside are relative, and the wrapper has the offset of the last.
             for record in &mut records {

@@ -11,7 +11,9 @@ mod scan;
 mod varint;
 
 pub use batch::{Batch, BatchFrame, frames, open_payload};
-pub use builder::{BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch};
+pub use builder::{
+    BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch,
+};
 pub use cursor::{CursorOptions, OpenBatch, RecordCursor};
 pub use header::{BatchHeader, HEADER_BYTES};
 pub use record::{HeaderIter, RecordDecoder, RecordSlices, Span};
