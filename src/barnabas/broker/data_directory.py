@@ -1,0 +1,89 @@
+"""The data directory: who has it, and the one file of metadata in it.
+
+Owns the lock and the file. Must not know what the metadata means beyond its shape.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import uuid
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from barnabas.broker.log.files import replace_file
+from barnabas.broker.log.manager import log_directories
+from barnabas.errors import BarnabasError
+
+METADATA_FILE = "metadata.json"
+METADATA_VERSION = 1
+LOCK_FILE = ".lock"
+
+
+class DataDirectoryError(BarnabasError):
+    """The data directory is in use by another broker, or what it holds cannot be read."""
+
+
+@dataclass(slots=True)
+class TopicMetadata:
+    """A topic as it is kept: `settings` are only those that were set on it."""
+
+    name: str
+    topic_id: str
+    partition_count: int
+    settings: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(slots=True)
+class BrokerMetadata:
+    """What the broker knows besides its logs. `leader_epoch` grows with every start."""
+
+    cluster_id: str
+    leader_epoch: int = -1
+    next_producer_id: int = 0
+    broker_settings: dict[str, str] = field(default_factory=dict[str, str])
+    topics: list[TopicMetadata] = field(default_factory=list[TopicMetadata])
+
+
+class DataDirectory:
+    """A locked data directory, made if it does not exist. Raises: DataDirectoryError, OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise DataDirectoryError(
+                f"{path} is in use by another broker; stop that one or choose another data directory"
+            ) from None
+
+    def release(self) -> None:
+        os.close(self._lock)
+
+    def load(self) -> BrokerMetadata:
+        """The metadata, new for an empty directory. Raises: DataDirectoryError."""
+        path = self.path / METADATA_FILE
+        if not path.exists():
+            if log_directories(self.path):
+                raise DataDirectoryError(
+                    f"{self.path} holds logs but no {METADATA_FILE}; restore that file or choose an empty directory"
+                )
+            return BrokerMetadata(cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))
+        try:
+            content = json.loads(path.read_bytes())
+            if content.pop("version") != METADATA_VERSION:
+                raise DataDirectoryError(f"{path} was written by a later release; use that one")
+            topics = [TopicMetadata(**topic) for topic in content.pop("topics")]
+            return BrokerMetadata(**content, topics=topics)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None
+
+    def save(self, metadata: BrokerMetadata) -> None:
+        """Raises: OSError, and then the old metadata stands."""
+        content = {"version": METADATA_VERSION, **asdict(metadata)}
+        replace_file(self.path / METADATA_FILE, json.dumps(content, indent=1).encode())

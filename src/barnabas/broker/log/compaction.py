@@ -1,0 +1,102 @@
+"""Compaction: of every key only the last record stays (cleanup.policy=compact).
+
+Owns the choice of what to compact and the writing of the surviving batches, which may run on another thread,
+since closed segments do not change. The log itself puts the result in place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from barnabas import _kernel
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """`groups` are neighbouring segments that become one each. Keys come from `first_dirty_offset` up to `end_offset`:
+    what lies before has been compacted already and can replace nothing that came later."""
+
+    groups: list[list[Segment]]
+    dirty: list[Segment]
+    end_offset: int
+
+
+def plan_compaction(log: PartitionLog, now_ms: int) -> CompactionPlan | None:
+    """What to compact now; None while too little is new, or it is too young."""
+    segments = _old_enough(log, now_ms)
+    dirty = [segment for segment in segments if segment.base_offset >= log.first_dirty_offset]
+    if not dirty:
+        return None
+    dirty_bytes = sum(segment.size for segment in dirty)
+    total_bytes = sum(segment.size for segment in segments)
+    overdue = any(
+        0 <= segment.max_timestamp < now_ms - log.settings.max_compaction_lag_ms for segment in dirty
+    )
+    if dirty_bytes < log.settings.min_cleanable_dirty_ratio * total_bytes and not overdue:
+        return None
+    end_offset = log.segments[len(segments)].base_offset
+    return CompactionPlan(list(_groups(segments, log.settings.segment_bytes, end_offset)), dirty, end_offset)
+
+
+def _old_enough(log: PartitionLog, now_ms: int) -> list[Segment]:
+    """Closed segments up to the first with a record younger than min.compaction.lag.ms."""
+    closed = log.closed_segments()
+    youngest = now_ms - log.settings.min_compaction_lag_ms
+    for count, segment in enumerate(closed):
+        if log.settings.min_compaction_lag_ms > 0 and segment.max_timestamp > youngest:
+            return closed[:count]
+    return closed
+
+
+def _groups(segments: Sequence[Segment], max_bytes: int, end_offset: int) -> Iterator[list[Segment]]:
+    group: list[Segment] = []
+    ends = [*[segment.base_offset for segment in segments[1:]], end_offset]
+    for segment, end in zip(segments, ends, strict=True):
+        too_large = sum(other.size for other in group) + segment.size > max_bytes
+        if group and (too_large or end - group[0].base_offset > MAX_RELATIVE_OFFSET):
+            yield group
+            group = []
+        group.append(segment)
+    if group:
+        yield group
+
+
+def collect_keys(plan: CompactionPlan) -> _kernel.KeyOffsets:
+    """The last offset of each key among the new records. May run on any thread."""
+    keys = _kernel.KeyOffsets()
+    for segment in plan.dirty:
+        for chunk in segment.chunks():
+            keys.add(chunk)
+    return keys
+
+
+def write_survivors(
+    directory: Path, group: Sequence[Segment], keys: _kernel.KeyOffsets, keep_tombstones_from: int
+) -> Path:
+    """Writes what stays of a group to a file that is on disk when this returns. May run on any thread."""
+    path = directory / f"{group[0].base_offset:020d}.cleaned"
+    with path.open("wb") as file:
+        for segment in group:
+            for chunk in segment.chunks():
+                file.write(_kernel.compact_batches(chunk, keys, keep_tombstones_from=keep_tombstones_from))
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def compact(log: PartitionLog, now_ms: int) -> bool:
+    """The whole of it on one thread; False if there was nothing to do."""
+    plan = plan_compaction(log, now_ms)
+    if plan is None:
+        return False
+    keys = collect_keys(plan)
+    keep_tombstones_from = now_ms - log.settings.delete_retention_ms
+    for group in plan.groups:
+        log.replace_segments(group, write_survivors(log.directory, group, keys, keep_tombstones_from))
+    log.first_dirty_offset = plan.end_offset
+    return True

@@ -1,0 +1,56 @@
+"""Small files that must be either old or new, never half: checkpoints and snapshots. Knows nothing of logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+CHECKPOINT_VERSION = 0
+
+
+def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
+    """Writes `content` to `path` such that a crash at any moment leaves the old or the new content.
+
+    Without `sync` that holds for a crash of the process, not for a power cut.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    if sync:
+        sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes names created, renamed or removed in a directory survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_checkpoint(path: Path, rows: Iterable[tuple[object, ...]], *, sync: bool = True) -> None:
+    """Kafka's checkpoint format: the version, the number of rows, then one row a line, fields apart by spaces."""
+    lines = [" ".join(str(field) for field in row) for row in rows]
+    text = "\n".join([str(CHECKPOINT_VERSION), str(len(lines)), *lines]) + "\n"
+    replace_file(path, text.encode(), sync=sync)
+
+
+def read_checkpoint(path: Path) -> list[list[str]] | None:
+    """The rows of a checkpoint; None if there is none, or none that is whole."""
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    if len(lines) < 2 or lines[0] != str(CHECKPOINT_VERSION) or lines[1] != str(len(lines) - 2):
+        return None
+    return [line.split(" ") for line in lines[2:]]

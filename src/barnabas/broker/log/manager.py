@@ -1,0 +1,201 @@
+"""All logs of a data directory: opening, creating, deleting, and the upkeep that goes on behind the requests.
+
+Owns the checkpoints that concern all logs and the mark of an end in good order. Must not know topics' metadata
+or requests. Its methods belong to the event loop's thread; `tick` hands slow work to other threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from barnabas.broker.log.compaction import CompactionPlan, collect_keys, plan_compaction, write_survivors
+from barnabas.broker.log.files import read_checkpoint, sync_directory, write_checkpoint
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.settings import LogSettings
+from barnabas.errors import CorruptBatchError
+from barnabas.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+RECOVERY_POINTS_FILE = "recovery-point-offset-checkpoint"
+START_OFFSETS_FILE = "log-start-offset-checkpoint"
+CLEANER_OFFSETS_FILE = "cleaner-offset-checkpoint"
+DELETED_SUFFIX = "-delete"
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def log_directories(directory: Path) -> list[Path]:
+    """The directories that hold logs of partitions: those named `TOPIC-PARTITION`."""
+    return [
+        path for path in directory.glob("*-*") if path.is_dir() and path.name.rpartition("-")[2].isdigit()
+    ]
+
+
+class LogManager:
+    """The logs in `directory`, by partition."""
+
+    def __init__(self, directory: Path, leader_epoch: int) -> None:
+        self._directory = directory
+        self._leader_epoch = leader_epoch
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._clean_mark = directory / CLEAN_SHUTDOWN_FILE
+        self.was_clean = self._clean_mark.exists()
+        self._recovery_points = self._read_offsets(RECOVERY_POINTS_FILE)
+        self._start_offsets = self._read_offsets(START_OFFSETS_FILE)
+        self._cleaner_offsets = self._read_offsets(CLEANER_OFFSETS_FILE)
+
+    def open(self, settings: Mapping[TopicPartition, LogSettings]) -> None:
+        """Opens the logs of all partitions that exist; directories of others go."""
+        for path in self._directory.glob(f"*{DELETED_SUFFIX}"):
+            shutil.rmtree(path)
+        names = {str(partition) for partition in settings}
+        for path in log_directories(self._directory):
+            if path.name not in names:
+                logger.warning("%s belongs to no topic, as its deletion was cut short; deleted now", path)
+                self.discard_directory(path)
+        for partition, its_settings in settings.items():
+            self._open_log(partition, its_settings, clean=self.was_clean)
+        # From here on the files change; until the next end in good order a start has to check them.
+        self._clean_mark.unlink(missing_ok=True)
+
+    def _open_log(self, partition: TopicPartition, settings: LogSettings, *, clean: bool) -> PartitionLog:
+        log = PartitionLog(
+            self._directory / str(partition),
+            partition,
+            settings,
+            leader_epoch=self._leader_epoch,
+            now_ms=now_ms(),
+            recovery_point=self._recovery_points.get(partition, 0),
+            log_start_offset=self._start_offsets.get(partition, 0),
+            clean=clean,
+        )
+        log.first_dirty_offset = self._cleaner_offsets.get(partition, 0)
+        self._logs[partition] = log
+        return log
+
+    def create(self, partition: TopicPartition, settings: LogSettings) -> PartitionLog:
+        """A new, empty log. Raises: OSError."""
+        for offsets in (self._recovery_points, self._start_offsets, self._cleaner_offsets):
+            offsets.pop(partition, None)
+        self.discard_directory(self._directory / str(partition))
+        return self._open_log(partition, settings, clean=False)
+
+    def get(self, partition: TopicPartition) -> PartitionLog:
+        return self._logs[partition]
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Takes a log out of service; its files go at once, or at the next start after a crash."""
+        log = self._logs.pop(partition)
+        log.abandon()
+        self.discard_directory(log.directory)
+
+    def discard_directory(self, path: Path) -> None:
+        """Deletes the directory of a log that no partition has."""
+        if path.exists():
+            doomed = path.with_name(f"{uuid.uuid4().hex}{DELETED_SUFFIX}")
+            path.rename(doomed)
+            shutil.rmtree(doomed, ignore_errors=True)
+
+    def close(self) -> None:
+        """Flushes and closes all logs, and marks the end as one in good order if all went well."""
+        good = True
+        for log in self._logs.values():
+            try:
+                log.close(now_ms())
+            except OSError as error:
+                good = False
+                logger.error("%s: cannot close in good order: %s", log.partition, error)
+        try:
+            self.write_checkpoints()
+            if good:
+                self._clean_mark.touch()
+                sync_directory(self._directory)
+        except OSError as error:
+            logger.error(
+                "%s: cannot write checkpoints, the next start will check all logs: %s", self._directory, error
+            )
+        self._logs.clear()
+
+    # Upkeep
+
+    async def tick(self) -> None:
+        """One round of retention and flushing. A failing disk is logged; the next round tries again."""
+        for log in list(self._logs.values()):
+            try:
+                log.enforce_retention(now_ms())
+                log.producers.expire(now_ms() - log.settings.producer_id_expiration_ms)
+                await self._flush(log)
+            except OSError as error:
+                logger.error("%s: upkeep failed: %s", log.partition, error)
+
+    async def _flush(self, log: PartitionLog) -> None:
+        due = now_ms() - log.last_flush_ms >= log.settings.flush_ms
+        descriptors, offset = log.begin_flush(closed_only=not due)
+        if descriptors:
+            await asyncio.to_thread(_sync_and_close, descriptors)
+            log.flushed(offset, now_ms())
+
+    async def compact_all(self) -> None:
+        """Compacts every log that is due, the slow part on another thread."""
+        for log in list(self._logs.values()):
+            plan = plan_compaction(log, now_ms()) if log.settings.compacts else None
+            if plan is None:
+                continue
+            try:
+                await self._compact(log, plan)
+            except (OSError, CorruptBatchError) as error:
+                if self._logs.get(log.partition) is log:
+                    logger.error("%s: compaction failed: %s", log.partition, error)
+
+    async def _compact(self, log: PartitionLog, plan: CompactionPlan) -> None:
+        keys = await asyncio.to_thread(collect_keys, plan)
+        keep_tombstones_from = now_ms() - log.settings.delete_retention_ms
+        for group in plan.groups:
+            cleaned = await asyncio.to_thread(
+                write_survivors, log.directory, group, keys, keep_tombstones_from
+            )
+            if self._logs.get(log.partition) is not log or not log.replace_segments(group, cleaned):
+                return
+        log.first_dirty_offset = plan.end_offset
+
+    def write_checkpoints(self) -> None:
+        """Raises: OSError."""
+        logs = self._logs.values()
+        self._write_offsets(RECOVERY_POINTS_FILE, ((log, log.recovery_point) for log in logs))
+        self.write_start_offsets()
+        self._write_offsets(CLEANER_OFFSETS_FILE, ((log, log.first_dirty_offset) for log in logs))
+
+    def write_start_offsets(self) -> None:
+        """Makes deleted records stay deleted. Raises: OSError."""
+        logs = self._logs.values()
+        rows = [
+            (log, log.log_start_offset) for log in logs if log.log_start_offset > log.segments[0].base_offset
+        ]
+        self._write_offsets(START_OFFSETS_FILE, rows)
+
+    def _write_offsets(self, name: str, offsets: Iterable[tuple[PartitionLog, int]]) -> None:
+        rows = ((log.partition.topic, log.partition.partition, offset) for log, offset in offsets)
+        write_checkpoint(self._directory / name, rows)
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        rows = read_checkpoint(self._directory / name) or []
+        return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+
+
+def _sync_and_close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,440 @@
+"""The log of one partition: a row of segments, the last of which grows.
+
+Owns offsets, rolling, recovery, the producers' states and the leader epochs. Must not know requests, topics'
+metadata or time as anything but an argument. All methods belong to one thread; what may run elsewhere says so.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from barnabas import _kernel
+from barnabas._kernel import BatchInfo, Buffer
+from barnabas.broker.log.files import read_checkpoint, replace_file, write_checkpoint
+from barnabas.broker.log.leader_epochs import LeaderEpochs
+from barnabas.broker.log.producers import ProducerStates
+from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.broker.log.settings import LogSettings
+from barnabas.broker_errors import KafkaStorageError, OffsetOutOfRangeError
+from barnabas.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
+# What a crash may leave behind and nothing refers to.
+UNFINISHED_SUFFIXES = (".cleaned", ".tmp")
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Where batches went. `log_append_time` is -1 unless the broker set the timestamps (milliseconds)."""
+
+    base_offset: int
+    log_append_time: int
+    duplicate: bool = False
+
+
+class PartitionLog:
+    """A log in `directory`, opened and, after a crash, repaired.
+
+    `recovery_point`: all data below this offset is known to be on disk and good. `clean`: the last process that
+    had the log closed it in good order.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        partition: TopicPartition,
+        settings: LogSettings,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        clean: bool = False,
+    ) -> None:
+        self.directory = directory
+        self.partition = partition
+        self.settings = settings
+        self.leader_epoch = leader_epoch
+        self.recovery_point = recovery_point
+        self.first_dirty_offset = 0
+        """Compaction has seen everything below this offset."""
+        self.bytes_appended = 0
+        """Grows with every append; tells a reader how much has come since it looked."""
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = 0
+        self.last_flush_ms = now_ms
+        self._storage_failed = False
+        directory.mkdir(parents=True, exist_ok=True)
+        rows = read_checkpoint(directory / LEADER_EPOCHS_FILE) or []
+        self.leader_epochs = LeaderEpochs((int(row[0]), int(row[1])) for row in rows)
+        self.producers = ProducerStates()
+        self.segments: list[Segment] = []
+        self._open(clean, now_ms)
+        self.leader_epochs.assign(leader_epoch, self.log_end_offset)
+
+    # Opening
+
+    def _open(self, clean: bool, now_ms: int) -> None:
+        for path in self.directory.iterdir():
+            if path.suffix in UNFINISHED_SUFFIXES:
+                path.unlink()
+        bases = sorted(int(path.stem) for path in self.directory.glob("*.log"))
+        replay_from = self._load_producers(bases[0] if bases else 0)
+        for base, next_base in zip(bases, [*bases[1:], None], strict=True):
+            segment = self._new_segment(base)
+            if self.segments and self.log_end_offset > base:
+                # A compaction that was cut short had merged this one into the one before.
+                self._remove_files(segment)
+                continue
+            self.segments.append(segment)
+            trusted = clean or (next_base is not None and next_base <= self.recovery_point)
+            if not self._open_segment(segment, trusted, replay_from, now_ms):
+                self._set_aside([other for other in bases if other > base])
+                break
+        if not self.segments:
+            self.segments.append(self._new_segment(self.log_start_offset))
+            self.log_end_offset = self.log_start_offset
+        self.active.remove_index_files()
+        self.log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
+        self.log_end_offset = max(self.log_end_offset, self.log_start_offset)
+        self.recovery_point = min(self.recovery_point, self.log_end_offset)
+        self.leader_epochs.truncate_from_end(self.log_end_offset)
+
+    def _open_segment(self, segment: Segment, trusted: bool, replay_from: int, now_ms: int) -> bool:
+        """Indexes a segment and learns from it; False if its end had to be cut off."""
+        self.log_end_offset = max(self.log_end_offset, segment.base_offset)
+        rebuild = not (trusted and segment.load_indexes())
+        if rebuild:
+            segment.forget_indexes()
+        else:
+            end_offset = segment.find_end_offset()
+            if end_offset <= replay_from:
+                self.log_end_offset = max(self.log_end_offset, end_offset)
+                return True
+        good_bytes = 0
+        for position, batches in segment.scan(0, check_crcs=not trusted):
+            in_order = _in_order(batches, self.log_end_offset if rebuild else -1)
+            if rebuild:
+                segment.note(in_order, position)
+            self.producers.update((batch for batch in in_order if batch.base_offset >= replay_from), now_ms)
+            for batch in in_order:
+                self.leader_epochs.assign(batch.leader_epoch, batch.base_offset)
+                good_bytes = position + batch.position + batch.size
+                self.log_end_offset = max(self.log_end_offset, batch.last_offset + 1)
+            if len(in_order) < len(batches):
+                break
+        if good_bytes == segment.size:
+            return True
+        text = f"{self.partition}: {segment.path.name} is bad from byte {good_bytes} of {segment.size} on"
+        if trusted:
+            logger.error("%s, though it was closed in good order; readers will meet it there", text)
+            return True
+        logger.warning("%s, cut off there at offset %d", text, self.log_end_offset)
+        segment.truncate(good_bytes)
+        return False
+
+    def _set_aside(self, bases: Sequence[int]) -> None:
+        """Segments behind a bad one cannot be served, since the log has a hole before them; they are kept to look at."""
+        for base in bases:
+            path = self.directory / f"{base:020d}.log"
+            logger.error("%s: %s lies behind a bad segment, set aside", self.partition, path.name)
+            path.rename(path.with_suffix(".unreachable"))
+
+    def _load_producers(self, lowest: int) -> int:
+        """Takes the last good snapshot; the offset from which the log has to be read for what came after."""
+        for path in sorted(self.directory.glob("*.producers"), reverse=True):
+            try:
+                self.producers = ProducerStates.from_bytes(path.read_bytes())
+            except (ValueError, KeyError, TypeError) as error:
+                logger.warning("%s: %s cannot be read (%s), left out", self.partition, path.name, error)
+            else:
+                return int(path.stem)
+        return lowest
+
+    # Writing
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    def append(
+        self, data: Buffer, batches: Sequence[BatchInfo], *, now_ms: int, set_append_time: bool = False
+    ) -> Appended:
+        """Gives batches their offsets and writes them to the operating system.
+
+        `batches` describes `data`, which is taken as checked. A repetition of an earlier batch is answered with
+        that one's offset. Raises: KafkaStorageError (nothing was written), InvalidProducerEpochError,
+        OutOfOrderSequenceNumberError.
+        """
+        for batch in batches:
+            earlier = self.producers.check(batch)
+            if earlier is not None:
+                time = earlier.timestamp if set_append_time else -1
+                return Appended(earlier.base_offset, time, duplicate=True)
+        base_offset = self.log_end_offset
+        log_append_time = now_ms if set_append_time else None
+        stamped = _kernel.stamp_batches(data, base_offset, self.leader_epoch, log_append_time=log_append_time)
+        stamped_batches = _kernel.scan_batches(stamped)
+        try:
+            self._roll_if_due(len(stamped), stamped_batches)
+            self.active.append(stamped, stamped_batches)
+        except OSError as error:
+            raise self._storage_error(error) from error
+        self._storage_failed = False
+        self.log_end_offset = stamped_batches[-1].last_offset + 1
+        self.bytes_appended += len(stamped)
+        self.producers.update(stamped_batches, now_ms)
+        self.leader_epochs.assign(self.leader_epoch, base_offset)
+        if self.log_end_offset - self.recovery_point >= self.settings.flush_messages:
+            self.flush(now_ms)
+        return Appended(base_offset, -1 if log_append_time is None else log_append_time)
+
+    def _roll_if_due(self, size: int, batches: Sequence[BatchInfo]) -> None:
+        active = self.active
+        if active.size == 0:
+            if active.base_offset != self.log_end_offset:
+                self.roll()
+            return
+        first_ms = active.first_timestamp if active.first_timestamp is not None else -1
+        waited_ms = batches[0].max_timestamp - first_ms if first_ms >= 0 else 0
+        if (
+            active.size + size > self.settings.segment_bytes
+            or waited_ms > self.settings.segment_ms
+            or batches[-1].last_offset - active.base_offset > MAX_RELATIVE_OFFSET
+        ):
+            self.roll()
+
+    def roll(self) -> None:
+        """Ends the active segment and begins the next one. Raises: OSError, and then nothing has changed."""
+        ended = self.segments[-1] if self.segments else None
+        if ended is not None and ended.base_offset == self.log_end_offset:
+            return
+        self.segments.append(self._new_segment(self.log_end_offset))
+        if ended is not None:
+            self._write_beside(ended)
+
+    def _write_beside(self, ended: Segment) -> None:
+        """What speeds up the next opening. All of it can be made anew from the log, so a full disk is no reason to
+        fail an append."""
+        try:
+            ended.write_indexes()
+            self._write_producers()
+            self._write_leader_epochs()
+        except OSError as error:
+            logger.warning("%s: cannot write the indexes of %s: %s", self.partition, ended.path.name, error)
+            ended.remove_index_files()
+
+    def _write_producers(self) -> None:
+        replace_file(
+            self.directory / f"{self.log_end_offset:020d}.producers", self.producers.to_bytes(), sync=False
+        )
+        for path in sorted(self.directory.glob("*.producers"), reverse=True)[2:]:
+            path.unlink()
+
+    def _write_leader_epochs(self) -> None:
+        write_checkpoint(self.directory / LEADER_EPOCHS_FILE, self.leader_epochs, sync=False)
+
+    def _storage_error(self, error: OSError) -> KafkaStorageError:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        advice = "free space there, reads go on" if error.errno in _NO_SPACE else "check the disk"
+        text = f"{self.partition}: cannot append at offset {self.log_end_offset} in {self.directory}: {reason}; {advice}"
+        if not self._storage_failed:
+            self._storage_failed = True
+            logger.error("%s", text)
+        return KafkaStorageError(text)
+
+    def flush(self, now_ms: int) -> None:
+        """Makes everything appended so far survive a power cut."""
+        for segment in self._unflushed_segments():
+            segment.flush()
+        self.flushed(self.log_end_offset, now_ms)
+
+    def begin_flush(self, *, closed_only: bool) -> tuple[list[int], int]:
+        """(file descriptors to be synced and closed on another thread, offset to give to `flushed` afterwards)."""
+        segments = list(self._unflushed_segments())
+        end = self.log_end_offset
+        if closed_only:
+            segments = [segment for segment in segments if segment is not self.active]
+            end = self.active.base_offset
+        return [segment.duplicate_descriptor() for segment in segments], end
+
+    def flushed(self, offset: int, now_ms: int) -> None:
+        self.recovery_point = max(self.recovery_point, offset)
+        self.last_flush_ms = now_ms
+
+    def _unflushed_segments(self) -> Iterator[Segment]:
+        for segment, following in zip(self.segments, [*self.segments[1:], None], strict=True):
+            end = self.log_end_offset if following is None else following.base_offset
+            if end > self.recovery_point:
+                yield segment
+
+    def close(self, now_ms: int) -> None:
+        """Flushes, and writes what spares the next opening all scanning."""
+        try:
+            self.flush(now_ms)
+            self.active.write_indexes()
+            self._write_producers()
+            self._write_leader_epochs()
+        finally:
+            for segment in self.segments:
+                segment.close()
+
+    def abandon(self) -> None:
+        """Closes the files of a log that is to be deleted. It must not be used any more."""
+        for segment in self.segments:
+            segment.close()
+        self.segments.clear()
+
+    # Reading
+
+    def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
+        """Batches from the one that holds `offset` on; empty at the end of the log.
+
+        Stays within `max_bytes`, but for a first batch that is larger and wanted with `at_least_one`.
+        Raises: OffsetOutOfRangeError, KafkaStorageError.
+        """
+        self.check_offset(offset)
+        try:
+            for segment in self.segments[self._segment_index(offset) :]:
+                data = segment.read(offset, max_bytes, at_least_one=at_least_one)
+                # The end of a segment may be gone by compaction; what follows the offset is in the next one then.
+                if data is not None:
+                    return data
+        except OSError as error:
+            raise KafkaStorageError(f"{self.partition}: cannot read offset {offset}: {error}") from error
+        return b""
+
+    def check_offset(self, offset: int) -> None:
+        """Raises: OffsetOutOfRangeError."""
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRangeError(
+                f"{self.partition}: offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}"
+            )
+
+    def first_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the first record with at least this timestamp (milliseconds)."""
+        for segment in self.segments:
+            if segment.max_timestamp >= timestamp:
+                found = segment.first_at_or_after(timestamp)
+                if found is not None and found[0] >= self.log_start_offset:
+                    return found
+        return None
+
+    def with_max_timestamp(self) -> tuple[int, int, int] | None:
+        """(offset, timestamp, leader epoch) of the record with the greatest timestamp."""
+        newest = max(self.segments, key=lambda segment: segment.max_timestamp)
+        return newest.with_max_timestamp()
+
+    def size(self) -> int:
+        """Bytes in all segments."""
+        return sum(segment.size for segment in self.segments)
+
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
+
+    # Removing
+
+    def delete_records_before(self, offset: int) -> None:
+        """Moves the start of the log up; whole segments below it go. Raises: OffsetOutOfRangeError."""
+        self.check_offset(offset)
+        self.log_start_offset = offset
+        self._remove_segments(self._count_below(offset))
+
+    def enforce_retention(self, now_ms: int) -> None:
+        """Removes the oldest segments by time, by size, and below the log's start."""
+        count = self._count_below(self.log_start_offset)
+        if self.settings.deletes:
+            count = max(count, self._count_expired(now_ms), self._count_beyond_size())
+        if count == 0:
+            return
+        if count == len(self.segments):
+            self.roll()
+        self._remove_segments(count)
+        self.log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
+        self.leader_epochs.truncate_from_start(self.log_start_offset)
+
+    def _count_below(self, offset: int) -> int:
+        return sum(1 for following in self.segments[1:] if following.base_offset <= offset)
+
+    def _count_expired(self, now_ms: int) -> int:
+        if self.settings.retention_ms < 0:
+            return 0
+        for count, segment in enumerate(self.segments):
+            newest = segment.max_timestamp if segment.max_timestamp >= 0 else segment.modified_ms()
+            if segment.size == 0 or now_ms - newest <= self.settings.retention_ms:
+                return count
+        return len(self.segments)
+
+    def _count_beyond_size(self) -> int:
+        if self.settings.retention_bytes < 0:
+            return 0
+        excess = self.size() - self.settings.retention_bytes
+        for count, segment in enumerate(self.segments):
+            if segment.size == 0 or excess < segment.size:
+                return count
+            excess -= segment.size
+        return len(self.segments)
+
+    def _remove_segments(self, count: int) -> None:
+        for segment in self.segments[:count]:
+            self._remove_files(segment)
+        del self.segments[:count]
+
+    def _remove_files(self, segment: Segment) -> None:
+        segment.remove_index_files()
+        segment.path.unlink()
+        segment.close()
+
+    # Compaction, the part of it that belongs to the log's thread
+
+    def closed_segments(self) -> list[Segment]:
+        return self.segments[:-1]
+
+    def replace_segments(self, old: Sequence[Segment], cleaned: Path) -> bool:
+        """Puts a file of surviving batches in the place of neighbouring closed segments; False if those are gone.
+
+        The first rename decides: a crash after it leaves segments that the next opening knows to be merged.
+        """
+        first = self.segments.index(old[0]) if old[0] in self.segments else -1
+        if first < 0 or self.segments[first : first + len(old)] != list(old):
+            cleaned.unlink()
+            return False
+        for segment in old:
+            segment.remove_index_files()
+        cleaned.replace(old[0].path)
+        for segment in old[1:]:
+            segment.path.unlink()
+        for segment in old:
+            segment.close()
+        merged = self._new_segment(old[0].base_offset)
+        for position, batches in merged.scan(0, check_crcs=False):
+            merged.note(batches, position)
+        merged.write_indexes()
+        self.segments[first : first + len(old)] = [merged]
+        return True
+
+    # Helpers
+
+    def _new_segment(self, base_offset: int) -> Segment:
+        return Segment(self.directory, base_offset, self.settings.index_interval_bytes)
+
+    def _segment_index(self, offset: int) -> int:
+        return max(0, bisect_right(self.segments, offset, key=lambda segment: segment.base_offset) - 1)
+
+
+def _in_order(batches: Sequence[BatchInfo], lowest: int) -> Sequence[BatchInfo]:
+    """The batches up to the first whose offset goes back; that one cannot have been written by this log."""
+    for count, batch in enumerate(batches):
+        if batch.base_offset < lowest or batch.last_offset < batch.base_offset:
+            return batches[:count]
+        lowest = batch.last_offset + 1
+    return batches
