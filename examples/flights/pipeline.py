@@ -1,0 +1,154 @@
+"""The streaming job: flights joined with the weather of their hour, summed up for each carrier, origin and day.
+
+Owns the Spark session and the queries. Knows the topics' names and their JSON, and nothing of who writes them.
+
+Event time here is the hour that the clocks in New York show, so that a day's window is a day on its calendar;
+the session's time zone is UTC to keep Spark from shifting it. Clocks go back once a year, by less than the
+watermark's delay. Flights and weather meet on the instant as well (`time_hour`), which does not repeat.
+
+The last windows close only when event time passes them: the replay ends with a marker in `flights` and one in
+`weather`, a year ahead. A marker moves the watermark and then stays in the window of its own day, which never
+closes, so append mode never emits it. It must not be filtered out: Spark would move such a filter below the
+watermark.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from examples.flights.figures import DELAYED_OVER_MINUTES
+from examples.flights.topics import OWNER_HEADER, Topics
+
+FORMAT = "barnabas"
+
+MINIMUM_WATERMARK_SECONDS = 2 * 3600
+
+_FLIGHT = "scheduled_departure TIMESTAMP, time_hour TIMESTAMP, carrier STRING, origin STRING, dep_time INT, dep_delay INT"
+_WEATHER = "hour TIMESTAMP, time_hour TIMESTAMP, origin STRING, precip DOUBLE"
+_AIRLINE = "carrier STRING, name STRING"
+DELAY_SCHEMA = """
+    carrier STRING, origin STRING, day DATE, airline STRING,
+    flights BIGINT, cancelled BIGINT, flights_without_weather BIGINT,
+    mean_departure_delay_minutes DOUBLE, percentile_95_departure_delay_minutes DOUBLE,
+    share_delayed_over_15_minutes DOUBLE,
+    mean_departure_delay_in_precipitation_minutes DOUBLE, mean_departure_delay_out_of_precipitation_minutes DOUBLE
+"""
+
+
+def start_session(folder: Path, cores: int = 2) -> SparkSession:
+    """Starts Spark in this process's own JVM, quietly; what it must write goes under `folder`."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1500m",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.local.dir": str(folder / "spark"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.streaming.metricsEnabled": "false",
+        # groups of one batch before Spark falls back to sorting: a year has 11,864
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("flights")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+class Pipeline:
+    """The queries of one run, on the Kafka at `bootstrap`; results and checkpoints go under `folder`.
+
+    `watermark_seconds`: how far records may come out of event-time order before they count as late and are
+    lost to the figures; at least MINIMUM_WATERMARK_SECONDS.
+    """
+
+    def __init__(
+        self, spark: SparkSession, bootstrap: str, topics: Topics, folder: Path, watermark_seconds: int
+    ) -> None:
+        self._spark = spark
+        self._bootstrap = bootstrap
+        self._topics = topics
+        self._folder = folder
+        self._watermark = f"{max(watermark_seconds, MINIMUM_WATERMARK_SECONDS)} seconds"
+
+    @property
+    def parquet_folder(self) -> Path:
+        return self._folder / "delays.parquet"
+
+    def start_delays(self, trigger_seconds: float | None = None) -> StreamingQuery:
+        """Writes a record for each carrier, origin and day to the topic `delays`, once its day is over.
+
+        `trigger_seconds`: None works through what is there and ends; a number goes on for ever.
+        """
+        writer = self._delays().writeStream.format(FORMAT).option("kafka.bootstrap.servers", self._bootstrap)
+        return self._start(writer.option("topic", self._topics.delays), "delays", trigger_seconds)
+
+    def start_archive(self, trigger_seconds: float | None = None) -> StreamingQuery:
+        """Writes what comes into the topic `delays` to Parquet."""
+        value = F.from_json(F.col("value").cast("string"), DELAY_SCHEMA).alias("row")
+        rows = self._stream(self._topics.delays).select(value).select("row.*").coalesce(1)
+        writer = rows.writeStream.format("parquet").option("path", str(self.parquet_folder))
+        return self._start(writer, "archive", trigger_seconds)
+
+    def _start(self, writer: DataStreamWriter, name: str, trigger_seconds: float | None) -> StreamingQuery:
+        writer = writer.queryName(name).outputMode("append")
+        writer = writer.option("checkpointLocation", str(self._folder / "checkpoints" / name))
+        if trigger_seconds is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{trigger_seconds} seconds").start()
+
+    def _delays(self) -> DataFrame:
+        joined = self._flights().join(self._weather(), ["origin", "time_hour", "hour"], "left_outer")
+        delay = F.col("dep_delay")
+        in_precipitation = F.col("precip") > 0
+        figures = joined.groupBy(F.window("hour", "1 day"), "carrier", "origin").agg(
+            F.count("*").alias("flights"),
+            F.count_if(F.col("dep_time").isNull()).alias("cancelled"),
+            F.count_if(F.col("precip").isNull()).alias("flights_without_weather"),
+            F.avg(delay).alias("mean_departure_delay_minutes"),
+            F.percentile(delay, 0.95).alias("percentile_95_departure_delay_minutes"),
+            F.avg((delay > DELAYED_OVER_MINUTES).cast("int")).alias("share_delayed_over_15_minutes"),
+            F.avg(F.when(in_precipitation, delay)).alias("mean_departure_delay_in_precipitation_minutes"),
+            F.avg(F.when(~in_precipitation, delay)).alias("mean_departure_delay_out_of_precipitation_minutes"),
+        )
+        named = figures.withColumn("day", F.date_format("window.start", "yyyy-MM-dd")).drop("window")
+        named = named.join(F.broadcast(self._airlines()), "carrier", "left_outer")
+        owner = F.struct(F.lit(OWNER_HEADER[0]).alias("key"), F.lit(OWNER_HEADER[1]).alias("value"))
+        return named.select(
+            F.concat_ws("|", "carrier", "origin", "day").cast("binary").alias("key"),
+            F.to_json(F.struct(*named.columns)).cast("binary").alias("value"),
+            F.array(owner).alias("headers"),
+        )
+
+    def _flights(self) -> DataFrame:
+        parsed = self._parsed(self._stream(self._topics.flights), _FLIGHT)
+        hour = F.date_trunc("hour", "scheduled_departure")
+        return parsed.withColumn("hour", hour).drop("scheduled_departure").withWatermark("hour", self._watermark)
+
+    def _weather(self) -> DataFrame:
+        return self._parsed(self._stream(self._topics.weather), _WEATHER).withWatermark("hour", self._watermark)
+
+    def _airlines(self) -> DataFrame:
+        # a compacted topic may still hold older values of a key
+        source = self._spark.read.format(FORMAT).option("kafka.bootstrap.servers", self._bootstrap)
+        latest = source.option("subscribe", self._topics.airlines).load().groupBy("key")
+        latest = latest.agg(F.max_by("value", "offset").alias("value"))
+        return self._parsed(latest, _AIRLINE).withColumnRenamed("name", "airline")
+
+    def _stream(self, topic: str) -> DataFrame:
+        source = self._spark.readStream.format(FORMAT).option("kafka.bootstrap.servers", self._bootstrap)
+        return source.option("subscribe", topic).option("startingOffsets", "earliest").load()
+
+    @staticmethod
+    def _parsed(records: DataFrame, schema: str) -> DataFrame:
+        value = F.from_json(F.col("value").cast("string"), schema)
+        return records.select(value.alias("row")).select("row.*")
