@@ -28,14 +28,14 @@ from barnabas.errors import (
     KafkaTimeoutError,
 )
 from barnabas.net.connection import Connection
-from barnabas.protocol.codec import Message, Request
+from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
 
-ResponseT = TypeVar("ResponseT", bound=Message)
+ResponseT = TypeVar("ResponseT", bound=Response)
 T = TypeVar("T")
 
 GROUP_COORDINATOR = 0

@@ -24,7 +24,7 @@ from barnabas.errors import (
 )
 from barnabas.net.addresses import Address, resolve
 from barnabas.net.frames import MAX_FRAME_BYTES, FrameProtocol
-from barnabas.protocol.codec import Message, Request
+from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.frame import decode_response, encode_request, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -34,7 +34,7 @@ UNSUPPORTED_VERSION = 35
 # Who answers the first request with more than this does not speak Kafka.
 MAX_HANDSHAKE_FRAME_BYTES = 1 << 20
 
-ResponseT = TypeVar("ResponseT", bound=Message)
+ResponseT = TypeVar("ResponseT", bound=Response)
 
 
 @dataclass(slots=True)
