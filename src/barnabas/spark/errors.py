@@ -1,0 +1,29 @@
+"""Errors that only the Spark source and sink raise. They belong to the tree of `barnabas.errors`."""
+
+from __future__ import annotations
+
+from barnabas.errors import BarnabasError, ConfigError, KafkaTimeoutError
+
+
+class InvalidOptionError(ConfigError):
+    """An option of the Spark source or sink is missing, malformed or contradicts another one."""
+
+
+class UnsupportedOptionError(ConfigError):
+    """An option is not known, or is one of Spark's own Kafka connector that is not built yet."""
+
+
+class DataLossError(BarnabasError):
+    """Offsets that were asked for do not exist any more, and `failOnDataLoss` is true."""
+
+
+class ReadTimeoutError(KafkaTimeoutError):
+    """A partition gave nothing for `kafkaConsumer.pollTimeoutMs` although its end was not reached."""
+
+
+class InvalidRowsError(ConfigError):
+    """The rows handed to the sink cannot become records: a column is missing, of the wrong type, or null."""
+
+
+class DeliveryError(BarnabasError):
+    """Rows were not acknowledged, so the task that wrote them failed."""

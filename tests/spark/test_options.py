@@ -1,0 +1,171 @@
+"""The options of the source and the sink, as Spark hands them over: names in lower case."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.spark.errors import InvalidOptionError, UnsupportedOptionError
+from barnabas.spark.options import (
+    Assign,
+    Subscribe,
+    SubscribePattern,
+    include_headers,
+    sink_options,
+    source_options,
+)
+from barnabas.types import TopicPartition
+
+SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
+READ = SERVERS | {"subscribe": "flights"}
+
+
+def test_a_read_needs_little() -> None:
+    options = source_options(READ)
+    assert options.subscription == Subscribe(("flights",))
+    assert options.for_batch() == ("earliest", "latest")
+    assert options.for_streaming() == "latest"
+    assert options.fail_on_data_loss
+    assert not options.include_headers
+    assert options.max_offsets_per_trigger is None
+    assert options.poll_timeout_ms == 120_000
+
+
+def test_names_and_symbols_are_taken_in_any_case() -> None:
+    given = {"KAFKA.Bootstrap.Servers": "a:1", "SUBSCRIBE": "b , a,", "startingOFFSETS": "Earliest"}
+    options = source_options(given | {"includeHeaders": "TRUE", "FAILONDATALOSS": "False"})
+    assert options.subscription == Subscribe(("a", "b"))
+    assert options.for_streaming() == "earliest"
+    assert options.include_headers
+    assert not options.fail_on_data_loss
+    assert include_headers({"INCLUDEheaders": "true"})
+
+
+def test_partitions_can_be_assigned() -> None:
+    options = source_options(SERVERS | {"assign": '{"flights": [1, 0]}'})
+    assert options.subscription == Assign((TopicPartition("flights", 0), TopicPartition("flights", 1)))
+
+
+def test_topics_can_be_matched() -> None:
+    subscription = source_options(SERVERS | {"subscribepattern": "flight.?"}).subscription
+    assert isinstance(subscription, SubscribePattern)
+    assert subscription.pattern.fullmatch("flights")
+
+
+@pytest.mark.parametrize(
+    "ways", [{}, {"subscribe": "a", "assign": '{"a":[0]}'}, {"subscribe": "a", "subscribepattern": "a"}]
+)
+def test_exactly_one_way_to_choose_partitions_is_taken(ways: dict[str, str]) -> None:
+    with pytest.raises(InvalidOptionError, match="exactly one of assign, subscribe, subscribePattern"):
+        source_options(SERVERS | ways)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("subscribe", " , ", "names no topic"),
+        ("startingoffsets", "oldest", "startingOffsets must be earliest, latest or JSON"),
+        ("startingoffsets", '{"flights": 3}', "startingOffsets"),
+        ("includeheaders", "yes", "includeHeaders must be true or false, not 'yes'"),
+        ("failondataloss", "0", "failOnDataLoss must be true or false"),
+        ("maxoffsetspertrigger", "0", "maxOffsetsPerTrigger must be a whole number above 0"),
+        ("maxoffsetspertrigger", "1.5", "maxOffsetsPerTrigger must be a whole number above 0"),
+        ("kafkaconsumer.polltimeoutms", "soon", "kafkaConsumer.pollTimeoutMs must be a whole number"),
+        ("topic", "flights", "to read a topic use subscribe"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_by_name(option: str, value: str, message: str) -> None:
+    with pytest.raises(InvalidOptionError, match=message):
+        source_options(READ | {option: value})
+
+
+@pytest.mark.parametrize("offsets", ["latest", '{"flights": {"0": -1}}'])
+def test_a_batch_cannot_start_at_latest(offsets: str) -> None:
+    with pytest.raises(InvalidOptionError, match="startingOffsets cannot be latest"):
+        source_options(READ | {"startingoffsets": offsets}).for_batch()
+
+
+@pytest.mark.parametrize("offsets", ["earliest", '{"flights": {"0": -2}}'])
+def test_a_batch_cannot_end_at_earliest(offsets: str) -> None:
+    with pytest.raises(InvalidOptionError, match="endingOffsets cannot be earliest"):
+        source_options(READ | {"endingoffsets": offsets}).for_batch()
+
+
+def test_a_stream_has_no_end() -> None:
+    with pytest.raises(InvalidOptionError, match="endingOffsets is not for streaming"):
+        source_options(READ | {"endingoffsets": "latest"}).for_streaming()
+
+
+def test_an_option_of_sparks_connector_that_is_not_built_says_so() -> None:
+    with pytest.raises(
+        UnsupportedOptionError, match=r"'minPartitions' is not supported yet.*startingOffsets"
+    ):
+        source_options(READ | {"minpartitions": "8"})
+
+
+def test_an_unknown_option_names_the_nearest() -> None:
+    with pytest.raises(UnsupportedOptionError, match=r"'startingofset' .*did you mean 'startingOffsets'"):
+        source_options(READ | {"startingofset": "earliest"})
+
+
+def test_an_option_of_the_source_is_refused_by_the_sink() -> None:
+    with pytest.raises(UnsupportedOptionError, match="'startingoffsets' means nothing to a write"):
+        sink_options(SERVERS | {"startingoffsets": "earliest"})
+
+
+@pytest.mark.parametrize("servers", [{}, {"kafka.bootstrap.servers": " "}])
+def test_servers_must_be_given(servers: dict[str, str]) -> None:
+    with pytest.raises(InvalidOptionError, match=r"kafka\.bootstrap\.servers is missing"):
+        source_options(servers | {"subscribe": "flights"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "group.id",
+        "auto.offset.reset",
+        "key.deserializer",
+        "value.deserializer",
+        "enable.auto.commit",
+        "group_id",
+    ],
+)
+def test_settings_that_would_break_a_read_are_refused(name: str) -> None:
+    with pytest.raises(InvalidOptionError, match=rf"kafka\.{name.replace('_', '.')} cannot be set: "):
+        source_options(READ | {f"kafka.{name}": "x"})
+
+
+@pytest.mark.parametrize("name", ["key.serializer", "value.serializer", "partitioner.class"])
+def test_settings_that_would_break_a_write_are_refused(name: str) -> None:
+    with pytest.raises(InvalidOptionError, match=rf"kafka\.{name} cannot be set: "):
+        sink_options(SERVERS | {f"kafka.{name}": "x"})
+
+
+def test_an_unknown_kafka_setting_names_the_nearest() -> None:
+    with pytest.raises(
+        UnsupportedOptionError, match=r"kafka\.fetch\.max\.wait is not .*'kafka\.fetch\.max\.wait\.ms'"
+    ):
+        source_options(READ | {"kafka.fetch.max.wait": "5"})
+
+
+def test_a_kafka_setting_is_checked_by_its_own_table() -> None:
+    with pytest.raises(InvalidOptionError, match="fetch_max_wait_ms must be a whole number, not 'soon'"):
+        source_options(READ | {"kafka.fetch.max.wait.ms": "soon"})
+    with pytest.raises(InvalidOptionError, match="'nowhere' is not host:port"):
+        source_options(READ | {"kafka.bootstrap.servers": "nowhere"})
+
+
+def test_kafka_settings_reach_the_client() -> None:
+    settings = source_options(READ | {"kafka.isolation.level": "read_committed"}).consumer_settings
+    assert settings["isolation_level"] == "read_committed"
+    assert settings["bootstrap_servers"] == "localhost:9092"
+    assert settings["auto_offset_reset"] == "none"
+    assert sink_options(SERVERS | {"kafka.compression.type": "zstd"}).producer_settings == {
+        "bootstrap_servers": "localhost:9092",
+        "compression_type": "zstd",
+    }
+
+
+def test_a_write_takes_what_spark_adds_for_itself() -> None:
+    options = sink_options(SERVERS | {"topic": "delays", "checkpointlocation": "/tmp/x", "queryname": "q"})
+    assert options.topic == "delays"
+    assert sink_options(SERVERS).topic is None
