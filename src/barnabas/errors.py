@@ -119,7 +119,10 @@ class BrokerError(BarnabasError):
     name: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
     invalid_metadata: ClassVar[bool] = False
     """Whether the client should refresh its metadata before it tries again."""
+    explanation: ClassVar[str] = ""
+    """What the code means and what to do, where there is more to say than its name."""
 
     def __init__(self, context: str = "") -> None:
         self.context = context
-        super().__init__(f"{context}: {self.name}" if context else self.name)
+        text = f"{self.name} ({self.explanation})" if self.explanation else self.name
+        super().__init__(f"{context}: {text}" if context else text)

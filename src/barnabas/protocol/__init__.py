@@ -1,0 +1,1 @@
+"""Kafka's wire protocol: bytes and objects. No input or output, no clock, no state of a connection."""
