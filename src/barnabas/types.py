@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
+Buffer = bytes | bytearray | memoryview
+
 Headers = Sequence[tuple[str, bytes | None]]
 """Headers of a record, in order; a key may appear more than once."""
 
