@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from barnabas._kernel import Buffer, Delivery
+from barnabas._kernel import Delivery
 from barnabas.client.arrow_delivery import ArrowDelivery
 from barnabas.client.client import KafkaClient
 from barnabas.client.metadata import ClusterMetadata
@@ -27,16 +27,16 @@ from barnabas.errors import (
 )
 from barnabas.fork import forked_error, generation
 from barnabas.settings import ProducerSettings
-from barnabas.types import Headers, PartitionInfo, RecordMetadata
+from barnabas.types import Buffer, Headers, PartitionInfo, RecordMetadata
 
 OnDelivery = Callable[[BarnabasError | None, RecordMetadata | None], object]
 
 
 class Producer:
-    """Sends records to a cluster. Made on a running event loop; used with `async with`, or closed with `close`.
+    """Sends records to a cluster. Made on a running event loop; used with `async with`, or closed by `close`.
 
-    `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names in
-    snake_case, see `barnabas.config.ProducerConfig`.
+    `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
+    in snake_case, see `barnabas.config.ProducerConfig`.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call.
     """
@@ -67,8 +67,9 @@ class Producer:
         since 1970, None is now. `on_delivery(error, metadata)` is called on the event loop. Waits at most
         max_block_ms for the topic's metadata and for room in buffer_memory.
 
-        Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody created
-        the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such partition).
+        Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
+        created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
+        partition).
         """
         callback = None if on_delivery is None else delivery_callback(on_delivery)
         delivery = self.append_now(topic, value, key, headers, partition, timestamp, callback)
@@ -130,8 +131,8 @@ class Producer:
                 await self._wait_for_room(deadline)
 
     async def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
-        """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there, `key`,
-        `headers`, `timestamp` and `partition`.
+        """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
+        `key`, `headers`, `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
         max_block_ms from one row that finds room to the next.
@@ -154,7 +155,7 @@ class Producer:
         return result
 
     async def flush(self, timeout: float | None = None) -> None:
-        """Returns when every record sent before this call is delivered or has failed; its Delivery tells which.
+        """Returns when every record sent before is delivered or has failed; its Delivery tells which.
 
         `timeout` in seconds; None waits as long as it takes, which delivery_timeout_ms bounds.
         Raises: KafkaTimeoutError, ClosedError.
