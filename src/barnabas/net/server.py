@@ -1,0 +1,227 @@
+"""The listening side: accepts connections, cuts out and decodes requests, writes the answers in their order.
+
+Owns sockets and the order on each connection. Knows nothing of what a request means, but for the fallback that
+lets a client find out which versions are spoken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import struct
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from barnabas.errors import BarnabasError, BrokenProtocolError
+from barnabas.net.frames import FrameProtocol
+from barnabas.protocol.codec import encode_parts
+from barnabas.protocol.encoder import Part
+from barnabas.protocol.frame import decode_request, response_header_version
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.protocol.messages.request_header import RequestHeader
+from barnabas.protocol.messages.response_header import ResponseHeader
+from barnabas.protocol.schema import Request, Response
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN_SERVER_ERROR = -1
+UNSUPPORTED_VERSION = 35
+BACKLOG = 128
+# A client may send on while an answer is awaited; beyond this it has to wait.
+MAX_WAITING_REQUESTS = 64
+MAX_WAITING_BYTES = 16 << 20
+# Smaller parts of a response are joined into one write, larger ones are written as they are.
+LARGE_PART_BYTES = 16_384
+_REQUEST_START = struct.Struct(">hhi")
+_LENGTH = struct.Struct(">i")
+
+
+class ListenError(BarnabasError):
+    """The server cannot listen on its address."""
+
+
+class DisconnectError(Exception):
+    """Raised by a handler that can answer only by hanging up, such as a produce request with acks=0 that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Where a request came from."""
+
+    client_host: str
+    client_port: int
+
+
+Handler = Callable[[RequestContext, RequestHeader, Request[Any]], Awaitable[Response | None]]
+"""Answers a request; None where the protocol has no answer."""
+
+
+class KafkaServer:
+    """A server whose requests go to `handler`, those of one connection one after the other.
+
+    `versions`: the lowest and highest version taken, by API key; anything else ends the connection.
+    """
+
+    def __init__(
+        self, handler: Handler, versions: Mapping[int, tuple[int, int]], *, max_request_bytes: int = 100 << 20
+    ) -> None:
+        self.handler = handler
+        self.versions = versions
+        self.max_request_bytes = max_request_bytes
+        self.connections: set[ServerConnection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listens, on a free port if `port` is 0; the port. Raises: ListenError."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(
+                lambda: ServerConnection(self).protocol, host, port, backlog=BACKLOG
+            )
+        except OSError as error:
+            reason = "the port is in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+            raise ListenError(
+                f"cannot listen on {host}:{port}: {reason}; stop whatever has it, or choose another port"
+            ) from None
+        return self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Stops listening and ends all connections; requests under way are given up."""
+        if self._server is not None:
+            self._server.close()
+        workers = [connection.end() for connection in list(self.connections)]
+        await asyncio.gather(*workers, return_exceptions=True)
+        if self._server is not None:
+            await self._server.wait_closed()
+
+
+class ServerConnection:
+    """One client's connection: a queue of frames, and a task that answers them one by one."""
+
+    def __init__(self, server: KafkaServer) -> None:
+        self._server = server
+        self._frames: deque[bytes | memoryview] = deque()
+        self._waiting_bytes = 0
+        self._paused = False
+        self._arrived = asyncio.Event()
+        self.protocol = FrameProtocol(self._on_frame, self._on_lost)
+        self.protocol.max_frame_bytes = server.max_request_bytes
+        self._context: RequestContext | None = None
+        self._worker = asyncio.get_running_loop().create_task(self._work())
+        server.connections.add(self)
+
+    def end(self) -> asyncio.Task[None]:
+        """Hangs up; the task that is then ending."""
+        if self.protocol.transport is not None:
+            self.protocol.transport.abort()
+        self._worker.cancel()
+        return self._worker
+
+    @property
+    def _transport(self) -> asyncio.Transport:
+        assert self.protocol.transport is not None
+        return self.protocol.transport
+
+    @property
+    def context(self) -> RequestContext:
+        if self._context is None:
+            peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
+            self._context = RequestContext(str(peer[0]), int(peer[1]))
+        return self._context
+
+    def _on_frame(self, frame: bytes | memoryview) -> None:
+        self._frames.append(frame)
+        self._waiting_bytes += len(frame)
+        self._arrived.set()
+        too_much = len(self._frames) >= MAX_WAITING_REQUESTS or self._waiting_bytes >= MAX_WAITING_BYTES
+        if too_much and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _on_lost(self, error: Exception | None) -> None:
+        if isinstance(error, BrokenProtocolError):
+            self._log_hang_up(error)
+        self._server.connections.discard(self)
+        self._worker.cancel()
+
+    def _log_hang_up(self, error: Exception) -> None:
+        context = self.context
+        logger.warning("hung up on %s:%d: %s", context.client_host, context.client_port, error)
+
+    async def _work(self) -> None:
+        try:
+            while True:
+                while not self._frames:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+                await self._answer(self._next_frame())
+                if not self.protocol.can_write:
+                    await self.protocol.wait_until_writable()
+        except (BrokenProtocolError, DisconnectError) as error:
+            self._log_hang_up(error)
+            self._transport.abort()
+
+    def _next_frame(self) -> bytes | memoryview:
+        frame = self._frames.popleft()
+        self._waiting_bytes -= len(frame)
+        if self._paused and self._waiting_bytes < MAX_WAITING_BYTES and not self.protocol.is_lost:
+            self._paused = False
+            self._transport.resume_reading()
+        return frame
+
+    async def _answer(self, frame: bytes | memoryview) -> None:
+        api_key, version, correlation_id = self._read_start(frame)
+        lowest, highest = self._server.versions.get(api_key, (1, 0))
+        if not lowest <= version <= highest:
+            if api_key != ApiVersionsRequest.API_KEY:
+                raise BrokenProtocolError(
+                    f"request with API key {api_key} in version {version}, which is not spoken here"
+                )
+            # KIP-511: the answer in version 0 tells the client which versions of ApiVersions there are.
+            keys = [ApiVersionsResponse.ApiVersion(api_key, lowest, highest)]
+            fallback = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=keys)
+            self._write(fallback, ApiVersionsRequest, 0, correlation_id)
+            return
+        header, request = decode_request(frame)
+        response = await self._ask_handler(header, request)
+        if response is not None and not self.protocol.is_lost:
+            self._write(response, type(request), version, correlation_id)
+
+    @staticmethod
+    def _read_start(frame: bytes | memoryview) -> tuple[int, int, int]:
+        if len(frame) < _REQUEST_START.size:
+            raise BrokenProtocolError(f"a request of {len(frame)} bytes is too short for its header")
+        return _REQUEST_START.unpack_from(frame)
+
+    async def _ask_handler(self, header: RequestHeader, request: Request[Any]) -> Response | None:
+        try:
+            return await self._server.handler(self.context, header, request)
+        except DisconnectError:
+            raise
+        except Exception as error:
+            logger.exception("%s request from %s failed", request.NAME, header.client_id)
+            failure = request.RESPONSE()
+            if not hasattr(failure, "error_code"):
+                raise DisconnectError(f"{request.NAME} failed: {error!r}") from error
+            failure.error_code = UNKNOWN_SERVER_ERROR
+            return failure
+
+    def _write(
+        self, response: Response, request_type: type[Request[Any]], version: int, correlation_id: int
+    ) -> None:
+        header_version = response_header_version(request_type, version)
+        parts = encode_parts(ResponseHeader(correlation_id), header_version) + encode_parts(response, version)
+        small: list[Part] = [_LENGTH.pack(sum(map(len, parts)))]
+        for part in parts:
+            if len(part) < LARGE_PART_BYTES:
+                small.append(part)
+                continue
+            self._transport.write(b"".join(small))
+            # A view, so that what the socket does not take at once is cut off without a copy.
+            self._transport.write(memoryview(part))
+            small.clear()
+        if small:
+            self._transport.write(b"".join(small))
