@@ -1,10 +1,13 @@
 //! The classes and functions of `barnabas._kernel`. Knows Python; leaves formats to the rest of the crate.
 
+mod accumulator;
 mod batches;
 mod builder;
 mod codecs;
+mod delivery;
 mod errors;
 mod input;
+mod producer_batch;
 mod reader;
 mod record;
 
@@ -12,6 +15,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _kernel {
+    #[pymodule_export]
+    use super::accumulator::Accumulator;
     #[pymodule_export]
     use super::batches::{
         BatchInfo, KeyOffsets, compact_batches, find_batch_offset_for_timestamp, find_max_timestamp,
@@ -21,6 +26,10 @@ mod _kernel {
     use super::builder::BatchBuilder;
     #[pymodule_export]
     use super::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
+    #[pymodule_export]
+    use super::delivery::Delivery;
+    #[pymodule_export]
+    use super::producer_batch::ProducerBatch;
     #[pymodule_export]
     use super::reader::RecordReader;
     #[pymodule_export]
