@@ -74,7 +74,6 @@ def _without_comments(text: str) -> str:
 
 def _read_field(data: dict[str, Any], valid: Versions) -> Field:
     tagged = data.get("taggedVersions", "none")
-    default = data.get("default") if data.get("default", "") is not None else "null"
     return Field(
         name=data["name"],
         type=data["type"],
@@ -82,7 +81,8 @@ def _read_field(data: dict[str, Any], valid: Versions) -> Field:
         nullable_versions=parse_versions(data.get("nullableVersions", "none")) & valid,
         tagged_versions=parse_versions(tagged) & valid,
         tag=int(data["tag"]) if "tag" in data else None,
-        default=default,
+        # A null of JSON's own is no default for Kafka's generator, only the text "null" is.
+        default=data.get("default"),
         ignorable=bool(data.get("ignorable", False)),
         never_flexible=data.get("flexibleVersions") == "none",
     )

@@ -20,9 +20,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[int] = wire("[]int32", "0+")
-        assignment_epochs: list[int] | None = wire(
-            "[]int32", "0+", default=None, nullable="0+", tag=0, tagged="0+"
-        )
+        assignment_epochs: list[int] | None = wire("[]int32", "0+", nullable="0+", tag=0, tagged="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
     member_epoch: int = wire("int32", "0+")

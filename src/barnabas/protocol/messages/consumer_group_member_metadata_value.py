@@ -38,6 +38,11 @@ class ConsumerGroupMemberMetadataValue(Message):
     rebalance_timeout_ms: int = wire("int32", "0+", default=-1)
     server_assignor: str | None = wire("string", "0+", nullable="0+")
     classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None = wire(
-        "ClassicMemberMetadata", "0+", default=None, nullable="0+", tag=0, tagged="0+"
+        "ClassicMemberMetadata",
+        "0+",
+        struct=lambda: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(),
+        nullable="0+",
+        tag=0,
+        tagged="0+",
     )
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()

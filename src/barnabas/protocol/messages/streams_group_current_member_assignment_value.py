@@ -19,9 +19,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     class TaskIds(Struct):
         subtopology_id: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
-        assignment_epochs: list[int] | None = wire(
-            "[]int32", "0+", default=None, nullable="0+", tag=0, tagged="0+"
-        )
+        assignment_epochs: list[int] | None = wire("[]int32", "0+", nullable="0+", tag=0, tagged="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
     member_epoch: int = wire("int32", "0+")

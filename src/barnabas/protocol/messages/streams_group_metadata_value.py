@@ -25,6 +25,6 @@ class StreamsGroupMetadataValue(Message):
     metadata_hash: int = wire("int64", "0+")
     validated_topology_epoch: int = wire("int32", "0+", default=-1, tag=0, tagged="0+")
     last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None = wire(
-        "[]LastAssignmentConfig", "0+", default=None, nullable="0+", tag=1, tagged="0+"
+        "[]LastAssignmentConfig", "0+", nullable="0+", tag=1, tagged="0+"
     )
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()

@@ -1,0 +1,1 @@
+"""Checks Barnabas's messages against Kafka's own Java classes."""
