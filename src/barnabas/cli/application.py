@@ -1,0 +1,72 @@
+"""All commands under one name, and what becomes of errors.
+
+An error is one line on stderr and exit status 1; `--debug` shows where it came from.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+import barnabas
+from barnabas.cli import consume, groups, produce, topics, up
+from barnabas.cli.output import note
+from barnabas.errors import BarnabasError
+
+app = typer.Typer(
+    name="barnabas",
+    help="A Kafka toolkit: an embedded broker, topics, records and groups.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("up")(up.up)
+app.add_typer(topics.app, name="topics")
+app.command("produce")(produce.produce)
+app.command("consume")(consume.consume)
+app.add_typer(groups.app, name="groups")
+
+
+@dataclass
+class _Mode:
+    debug: bool = False
+
+
+_mode = _Mode()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"barnabas {barnabas.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What every command takes, before its name."""
+    _mode.debug = debug
+
+
+def run() -> int:
+    """Runs one command line. Usage errors end the process with status 2, as everywhere."""
+    try:
+        app()
+    except (BarnabasError, OSError) as error:
+        if _mode.debug:
+            traceback.print_exc()
+        note(f"error: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,41 @@
+"""What commands print: tables for people, JSON for scripts, short notes on stderr.
+
+Results go to stdout, all else to stderr, so that a pipe carries results only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+# Wide enough that nothing is broken where stdout has no width of its own.
+_PIPE_WIDTH = 10_000
+
+stderr = Console(stderr=True, highlight=False)
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Aligned columns without lines; numbers to the right."""
+    found = [list(row) for row in rows]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for index, column in enumerate(columns):
+        numeric = bool(found) and all(isinstance(row[index], int) or row[index] is None for row in found)
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
+    for row in found:
+        table.add_row(*("-" if cell is None else str(cell) for cell in row))
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    Console(width=width, highlight=False, markup=False, soft_wrap=True).print(table)
+
+
+def note(text: str) -> None:
+    """One line for people, on stderr."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,162 @@
+"""`barnabas topics`: what the cluster's topics are, and changes to them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from barnabas import Admin, NewTopic, TopicPartition
+from barnabas.broker_errors import TopicAlreadyExistsError
+from barnabas.cli.options import (
+    DEFAULT_BOOTSTRAP,
+    AsJson,
+    Bootstrap,
+    Settings,
+    UsageError,
+    client_settings,
+    pairs,
+)
+from barnabas.cli.output import note, print_json, print_table
+from barnabas.client.admin_types import ConfigResource, ResourceType, TopicDescription
+
+app = typer.Typer(help="List, describe, create, alter and delete topics.", no_args_is_help=True)
+
+Topic = Annotated[str, typer.Argument(help="The topic.")]
+Topics = Annotated[list[str], typer.Argument(help="The topics.")]
+Config = Annotated[
+    list[str] | None, typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting of the topic.")
+]
+
+
+@app.command("list")
+def list_topics(
+    internal: Annotated[bool, typer.Option("--internal", help="Kafka's own topics as well.")] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the names of all topics."""
+    with Admin(bootstrap, **client_settings(setting)) as admin:
+        found = admin.describe_topics()
+    names = sorted(name for name, topic in found.items() if internal or not topic.is_internal)
+    if as_json:
+        print_json(names)
+    else:
+        for name in names:
+            print(name)
+
+
+@app.command()
+def create(
+    topic: Topic,
+    partitions: Annotated[
+        int, typer.Option("--partitions", "-p", min=1, help="How many; the broker's default if left out.")
+    ] = -1,
+    replication_factor: Annotated[
+        int, typer.Option("--replication-factor", "-r", min=1, help="The broker's default if left out.")
+    ] = -1,
+    config: Config = None,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="Do nothing if the topic is there.")
+    ] = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    setting: Settings = None,
+) -> None:
+    """Create a topic."""
+    wanted = NewTopic(topic, partitions, replication_factor, pairs(config, "--config"))
+    with Admin(bootstrap, **client_settings(setting)) as admin:
+        try:
+            admin.create_topics([wanted])
+        except TopicAlreadyExistsError:
+            if not if_not_exists:
+                raise
+            note(f"topic {topic} is there already")
+        else:
+            note(f"created topic {topic}")
+
+
+@app.command()
+def describe(
+    topics: Topics,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the partitions, their offsets, and the settings that are not defaults."""
+    with Admin(bootstrap, **client_settings(setting)) as admin:
+        described = admin.describe_topics(topics)
+        found = [_description(admin, described[name]) for name in topics]
+    if as_json:
+        print_json(found)
+        return
+    for topic in found:
+        print(f"{topic['name']}  (id {topic['topic_id']})")
+        for name, value in topic["configs"].items():
+            print(f"  {name}={value}")
+        columns = ["PARTITION", "LEADER", "REPLICAS", "IN SYNC", "FIRST OFFSET", "END OFFSET"]
+        keys = ["partition", "leader", "replicas", "in_sync_replicas", "first_offset", "end_offset"]
+        print_table(columns, [[_cell(row[key]) for key in keys] for row in topic["partitions"]])
+
+
+@app.command()
+def alter(
+    topic: Topic,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", "-p", min=1, help="The new number, more than before.")
+    ] = None,
+    config: Config = None,
+    delete_config: Annotated[
+        list[str] | None,
+        typer.Option("--delete-config", metavar="NAME", help="Back to the broker's default."),
+    ] = None,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    setting: Settings = None,
+) -> None:
+    """Add partitions, or change settings. Settings that are not named stay as they are."""
+    changes: dict[str, str | None] = {**pairs(config, "--config"), **dict.fromkeys(delete_config or ())}
+    if partitions is None and not changes:
+        raise UsageError("nothing to alter: give --partitions, --config or --delete-config")
+    with Admin(bootstrap, **client_settings(setting)) as admin:
+        if changes:
+            admin.alter_configs({ConfigResource(ResourceType.TOPIC, topic): changes})
+        if partitions is not None:
+            admin.create_partitions({topic: partitions})
+    note(f"altered topic {topic}")
+
+
+@app.command()
+def delete(topics: Topics, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, setting: Settings = None) -> None:
+    """Delete topics, with all their records."""
+    with Admin(bootstrap, **client_settings(setting)) as admin:
+        admin.delete_topics(topics)
+    note(f"deleted {', '.join(topics)}")
+
+
+def _description(admin: Admin, topic: TopicDescription) -> dict[str, Any]:
+    partitions = [TopicPartition(topic.name, info.partition) for info in topic.partitions]
+    first = admin.list_offsets(dict.fromkeys(partitions, "earliest"))
+    end = admin.list_offsets(dict.fromkeys(partitions, "latest"))
+    resource = ConfigResource(ResourceType.TOPIC, topic.name)
+    configs = admin.describe_configs([resource])[resource]
+    return {
+        "name": topic.name,
+        "topic_id": str(topic.topic_id),
+        "is_internal": topic.is_internal,
+        "configs": {name: entry.value for name, entry in sorted(configs.items()) if not entry.is_default},
+        "partitions": [
+            {
+                "partition": info.partition,
+                "leader": info.leader,
+                "replicas": list(info.replicas),
+                "in_sync_replicas": list(info.in_sync_replicas),
+                "first_offset": first[partition].offset,
+                "end_offset": end[partition].offset,
+            }
+            for info, partition in zip(topic.partitions, partitions, strict=True)
+        ],
+    }
+
+
+def _cell(value: int | list[int]) -> int | str:
+    return ",".join(map(str, value)) if isinstance(value, list) else value

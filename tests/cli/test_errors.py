@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from barnabas.testing import free_ports
+
+
+def run(*arguments: str, timeout: float = 30) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "barnabas.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def test_an_unreachable_broker_is_named_within_its_deadline() -> None:
+    address = f"127.0.0.1:{free_ports()[0]}"
+    began = time.monotonic()
+    done = run("topics", "list", "--bootstrap", address, "-X", "default.api.timeout.ms=2000")
+    assert time.monotonic() - began < 15
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert address in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_help_lists_every_command() -> None:
+    shown = run("--help").stdout
+    for command in ("up", "topics", "produce", "consume", "groups"):
+        assert command in shown
+
+
+def test_without_the_extra_the_error_names_it(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['typer'] = None\nfrom barnabas.cli import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'barnabas[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
