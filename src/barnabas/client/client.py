@@ -197,8 +197,7 @@ class KafkaClient:
         (default_api_timeout_ms). Raises: BootstrapError, KafkaTimeoutError, NoCommonVersionError."""
 
         async def attempt() -> ResponseT:
-            await self._bootstrap()
-            return await self.send(self.least_loaded_node(), request, max_version=max_version)
+            return await self.send(await self.any_node(), request, max_version=max_version)
 
         return await self.retry(attempt, what=type(request).NAME, timeout_ms=timeout_ms)
 
@@ -209,12 +208,7 @@ class KafkaClient:
         is the caller's to see: after `request_metadata_update` the next try goes to the new one."""
 
         async def attempt() -> ResponseT:
-            await self._bootstrap()
-            controller_id = self.metadata.controller_id
-            if controller_id not in self.metadata.nodes:
-                self.request_metadata_update()
-                raise KafkaConnectionError("the cluster has no controller at the moment")
-            return await self.send(controller_id, request, max_version=max_version)
+            return await self.send(await self.controller(), request, max_version=max_version)
 
         return await self.retry(attempt, what=type(request).NAME, timeout_ms=timeout_ms)
 
@@ -253,7 +247,7 @@ class KafkaClient:
         """The connection to a node (or to what `coordinator` gave), opened if need be; within no deadline
         but that of connecting. Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError."""
         self._check_open()
-        node = self._node(node_id)
+        node = self.node(node_id)
         if node is None:
             self.request_metadata_update()
             raise KafkaConnectionError(f"node {node_id} is not in the cluster's metadata")
@@ -261,16 +255,26 @@ class KafkaClient:
 
     def ready_connection(self, node_id: int) -> Connection | None:
         """The connection to a node if it is open already."""
-        node = self._node(node_id)
+        node = self.node(node_id)
         return None if node is None else self._pool.ready(node_id, node)
 
-    def least_loaded_node(self) -> int:
-        """The id of the broker to ask what any broker can answer. Raises: KafkaConnectionError."""
+    async def any_node(self) -> int:
+        """The id of the least busy broker, to ask what any broker can answer. Waits until one is known.
+        Raises: BootstrapError."""
+        if not self.metadata.nodes:
+            await self.refresh_metadata()
         nodes = list(self.metadata.nodes)
-        if not nodes:
-            raise KafkaConnectionError("no broker is known")
         random.shuffle(nodes)
         return min(nodes, key=self._load)
+
+    async def controller(self) -> int:
+        """The node id of the controller. Raises: BootstrapError, KafkaConnectionError while there is none."""
+        if not self.metadata.nodes:
+            await self.refresh_metadata()
+        if self.metadata.controller_id not in self.metadata.nodes:
+            self.request_metadata_update()
+            raise KafkaConnectionError("the cluster has no controller at the moment")
+        return self.metadata.controller_id
 
     # Coordinators
 
@@ -304,8 +308,7 @@ class KafkaClient:
         self._coordinators.pop((key_type, key), None)
 
     async def _find_coordinator(self, key_type: int, key: str) -> FindCoordinatorResponse:
-        await self._bootstrap()
-        node_id = self.least_loaded_node()
+        node_id = await self.any_node()
         connection = await self.connect(node_id)
         version = connection.version_of(FindCoordinatorRequest)
         if version >= 4:
@@ -338,10 +341,6 @@ class KafkaClient:
         self._wake.set()
         if self._task is None:
             self._task = self._loop.create_task(self._keep_metadata())
-
-    async def _bootstrap(self) -> None:
-        if not self.metadata.nodes:
-            await self.refresh_metadata()
 
     async def _keep_metadata(self) -> None:
         failures = 0
@@ -486,11 +485,12 @@ class KafkaClient:
 
     # Small helpers
 
-    def _node(self, node_id: int) -> Node | None:
+    def node(self, node_id: int) -> Node | None:
+        """The broker of this node id, or behind what `coordinator` gave, if it is known."""
         return self.metadata.nodes.get(node_id) or self._coordinator_nodes.get(node_id)
 
     def _node_text(self, node_id: int) -> str:
-        return str(self._node(node_id) or f"node {node_id}")
+        return str(self.node(node_id) or f"node {node_id}")
 
     def _load(self, node_id: int) -> tuple[int, int]:
         connection = self.ready_connection(node_id)
