@@ -200,7 +200,7 @@ class _DecoderSource:
             return f"{self.constant('make', field.default_factory)}()"
         return "ZERO_UUID" if field.default is ZERO_UUID else repr(field.default)
 
-    def read_value(self, wire: WireField, target: str) -> None:
+    def read_value(self, wire: WireField, target: str, *, tagged: bool = False) -> None:
         nullable = wire.nullable(self.version)
         compact = self.flexible and wire.flexible
         if wire.is_array:
@@ -211,9 +211,10 @@ class _DecoderSource:
             self.read_sized(wire.type, target, nullable, compact)
         elif nullable:
             marker = self.variable("marker")
-            self.add_fixed("b", marker)
+            # What marks null is -1 in an int8, but in a tagged field 0 in an unsigned varint.
+            self.add_fixed("B" if tagged else "b", marker)
             self.flush()
-            self.line(f"if {marker} < 0:")
+            self.line(f"if {marker} {'== 0' if tagged else '< 0'}:")
             self.line(f"    {target} = None")
             self.line("else:")
             self.indent += 1
@@ -338,7 +339,7 @@ class _DecoderSource:
         for field in tagged:
             self.line(f"{'if' if field is tagged[0] else 'elif'} {tag} == {field.wire.tag}:")
             self.indent += 1
-            self.read_value(field.wire, f"{variable}.{field.name}")
+            self.read_value(field.wire, f"{variable}.{field.name}", tagged=True)
             self.flush()
             self.indent -= 1
         if tagged:

@@ -210,7 +210,7 @@ class _EncoderSource:
         default = field.default if field.default_factory is None else field.default_factory()
         return f"{value} != {self.constant('default', default)}"
 
-    def write_value(self, wire: WireField, value: str) -> None:
+    def write_value(self, wire: WireField, value: str, *, tagged: bool = False) -> None:
         nullable = wire.nullable(self.version)
         compact = self.flexible and wire.flexible
         if wire.is_array:
@@ -220,11 +220,8 @@ class _EncoderSource:
         elif wire.type in {"string", "bytes", "records"}:
             self.write_sized(wire.type, value, nullable, compact)
         elif nullable:
-            self.flush()
-            self.line(f"if {value} is None:")
-            self.line(f"    {self.append}(b'\\xff')")
-            self.line("else:")
-            self.indent += 1
+            # What marks null is -1 in an int8, but in a tagged field 0 in an unsigned varint.
+            self.write_null_or_else(value, b"\0" if tagged else b"\xff")
             self.add_fixed("b", "1")
             self.write_inner_struct(wire.type, value)
             self.indent -= 1
@@ -315,7 +312,7 @@ class _EncoderSource:
             self.append = self.variable("append")
             self.line(f"{parts} = []")
             self.line(f"{self.append} = {parts}.append")
-            self.write_value(field.wire, value)
+            self.write_value(field.wire, value, tagged=True)
             self.flush()
             self.line(f"{known}[{field.wire.tag}] = b''.join({parts})")
             self.indent -= 1
