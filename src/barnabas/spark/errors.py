@@ -23,7 +23,3 @@ class ReadTimeoutError(KafkaTimeoutError):
 
 class InvalidRowsError(ConfigError):
     """The rows handed to the sink cannot become records: a column is missing, of the wrong type, or null."""
-
-
-class DeliveryError(BarnabasError):
-    """Rows were not acknowledged, so the task that wrote them failed."""

@@ -120,8 +120,8 @@ class SourceOptions:
 
     def for_batch(self) -> tuple[OffsetSpec, OffsetSpec]:
         """Where a batch query starts and ends. Raises: InvalidOptionError."""
-        starting = self.starting_offsets or "earliest"
-        ending = self.ending_offsets or "latest"
+        starting: OffsetSpec = self.starting_offsets or "earliest"
+        ending: OffsetSpec = self.ending_offsets or "latest"
         if starting == "latest" or (isinstance(starting, dict) and LATEST_OFFSET in starting.values()):
             raise InvalidOptionError("startingOffsets cannot be latest (-1 in JSON) in a batch query")
         if ending == "earliest" or (isinstance(ending, dict) and EARLIEST_OFFSET in ending.values()):

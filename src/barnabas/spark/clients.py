@@ -1,0 +1,53 @@
+"""Clients kept between the tasks of one Python worker, so that a task does not pay for connecting.
+
+Spark runs one task after another in a worker process and forks workers from a daemon. A client is lent to one
+task at a time; after an error it is closed and not lent again. Those that are idle when the process ends are
+closed by `barnabas.sync`. Must not know Spark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Generic, Protocol, TypeVar
+
+from barnabas.errors import BarnabasError
+from barnabas.sync.consumer import Consumer
+from barnabas.sync.producer import Producer
+
+CLOSE_TIMEOUT_SECONDS = 5.0
+
+
+class Closable(Protocol):
+    def close(self, timeout: float | None = None) -> None: ...
+
+
+ClientT = TypeVar("ClientT", bound=Closable)
+
+
+class ClientPool(Generic[ClientT]):
+    """Idle clients by their settings."""
+
+    def __init__(self, make: Callable[[Mapping[str, str]], ClientT]) -> None:
+        self._make = make
+        self._idle: dict[tuple[tuple[str, str], ...], list[ClientT]] = {}
+        # A child shares the parent's sockets but not its event-loop thread.
+        os.register_at_fork(after_in_child=self._idle.clear)
+
+    @contextmanager
+    def lend(self, settings: Mapping[str, str]) -> Iterator[ClientT]:
+        """A client with these settings, for one task."""
+        idle = self._idle.setdefault(tuple(sorted(settings.items())), [])
+        client = idle.pop() if idle else self._make(settings)
+        try:
+            yield client
+        except BaseException:
+            with suppress(BarnabasError):
+                client.close(timeout=CLOSE_TIMEOUT_SECONDS)
+            raise
+        idle.append(client)
+
+
+consumers: ClientPool[Consumer] = ClientPool(lambda settings: Consumer(**settings))
+producers: ClientPool[Producer] = ClientPool(lambda settings: Producer(**settings))

@@ -1,0 +1,125 @@
+"""Reading: the batch reader, and what batch and streaming tasks share to read one range of offsets.
+
+Rows go from the consumer to Spark as Arrow record batches; nothing here is done once a record.
+"""
+
+# PyArrow has no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from barnabas.broker_errors import OffsetOutOfRangeError
+from barnabas.spark.clients import consumers
+from barnabas.spark.cluster import Cluster
+from barnabas.spark.errors import DataLossError, ReadTimeoutError
+from barnabas.spark.options import SourceOptions
+from barnabas.spark.ranges import Available, OffsetRange, OffsetSpec, batch_ranges
+from barnabas.spark.rows import BatchSize, spark_rows
+
+if TYPE_CHECKING:
+    from barnabas.sync.consumer import Consumer
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0
+
+
+def report_loss(options: SourceOptions, message: str) -> None:
+    """Raises: DataLossError, unless the user allowed losses, which are then logged."""
+    if options.fail_on_data_loss:
+        raise DataLossError(
+            f"{message}. The records have expired or the topic was changed. "
+            "To read on with what is there, set the option failOnDataLoss to false"
+        )
+    logger.warning("%s; failOnDataLoss is false, so reading goes on with what is there", message)
+
+
+class KafkaReader(DataSourceReader):
+    """A batch query: offsets are resolved once, on the driver, when the query is planned."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._starting: OffsetSpec
+        self._ending: OffsetSpec
+        self._starting, self._ending = options.for_batch()
+
+    def partitions(self) -> list[InputPartition]:
+        with Cluster(self._options.consumer_settings) as cluster:
+            available = cluster.available(cluster.partitions(self._options.subscription))
+        ranges = batch_ranges(
+            self._starting, self._ending, available, lambda message: report_loss(self._options, message)
+        )
+        return [InputPartition(offset_range) for offset_range in ranges]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_partition(partition, self._options)
+
+
+def read_partition(partition: InputPartition, options: SourceOptions) -> Iterator[pa.RecordBatch]:
+    """The rows of one task. Where a query has nothing to read, Spark makes a task with the value None."""
+    if partition.value is not None:
+        yield from _read_range(partition.value, options)
+
+
+def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[pa.RecordBatch]:
+    partition, position = offset_range.partition, offset_range.start
+    size = BatchSize()
+    with consumers.lend(options.consumer_settings) as consumer:
+        consumer.assign([partition])
+        consumer.seek(partition, position)
+        deadline = time.monotonic() + options.poll_timeout_ms / 1000
+        # The position can pass the end without a record: compaction and control records leave gaps.
+        while position < offset_range.end:
+            try:
+                batch = consumer.poll_arrow(
+                    timeout=POLL_SECONDS,
+                    max_records=size.rows,
+                    headers=options.include_headers,
+                    end_offsets={partition: offset_range.end},
+                )
+            except OffsetOutOfRangeError:
+                position = _next_position_after_loss(consumer, offset_range, position, options)
+                consumer.seek(partition, position)
+                continue
+            reached = consumer.position(partition)
+            if reached > position:
+                position = reached
+                deadline = time.monotonic() + options.poll_timeout_ms / 1000
+            elif time.monotonic() > deadline:
+                raise ReadTimeoutError(
+                    f"{partition}: nothing came at offset {position} within {options.poll_timeout_ms} ms "
+                    f"(kafkaConsumer.pollTimeoutMs), while reading [{offset_range.start}, {offset_range.end})"
+                )
+            if batch.num_rows:
+                size.learn(batch)
+                yield spark_rows(batch)
+        consumer.assign([])
+
+
+def _next_position_after_loss(
+    consumer: Consumer, offset_range: OffsetRange, position: int, options: SourceOptions
+) -> int:
+    """Where to read on when `position` is not there. Raises: DataLossError."""
+    partition = offset_range.partition
+    available = Available(
+        consumer.beginning_offsets([partition])[partition], consumer.end_offsets([partition])[partition]
+    )
+    expired_before_it_was_read = offset_range.starts_at_earliest and position == offset_range.start
+    if not (expired_before_it_was_read and position < available.earliest):
+        report_loss(
+            options,
+            f"{partition}: offsets [{position}, {offset_range.end}) were to be read, "
+            f"{available} are available",
+        )
+    if position < available.earliest:
+        return min(available.earliest, offset_range.end)
+    return offset_range.end

@@ -1,0 +1,248 @@
+"""Streaming queries on topics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from tests.spark.conftest import Kafka, Message
+
+TIMEOUT_SECONDS = 60
+Read = Callable[..., DataFrame]
+
+
+def numbered(count: int, start: int = 0) -> list[bytes]:
+    return [f"{number}".encode() for number in range(start, start + count)]
+
+
+class Copy:
+    """A query that copies the values of a stream to files, exactly once, with a checkpoint."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.checkpoint = folder / "checkpoint"
+        self.output = folder / "output"
+
+    def start(self, stream: DataFrame, **trigger: object) -> StreamingQuery:
+        writer = stream.select("topic", "partition", "offset", "value").writeStream.format("parquet")
+        writer = writer.option("checkpointLocation", str(self.checkpoint)).option("path", str(self.output))
+        return writer.trigger(**trigger).start()
+
+    def run(self, stream: DataFrame) -> StreamingQuery:
+        """Reads what is there, then ends."""
+        query = self.start(stream, availableNow=True)
+        assert query.awaitTermination(TIMEOUT_SECONDS)
+        return query
+
+    def values(self) -> list[bytes]:
+        if not (self.output / "_spark_metadata").exists():
+            return []
+        rows = self.spark.read.schema("topic string, partition int, offset long, value binary").parquet(
+            str(self.output)
+        )
+        return [bytes(row.value) for row in rows.orderBy("topic", "partition", "offset").collect()]
+
+    def offsets(self, batch: int) -> object:
+        """What Spark logged as the end of a batch."""
+        return json.loads((self.checkpoint / "offsets" / str(batch)).read_text().splitlines()[2])
+
+
+@pytest.fixture
+def copy(spark: SparkSession, tmp_path: Path) -> Copy:
+    return Copy(spark, tmp_path)
+
+
+def test_a_query_reads_what_is_there_and_goes_on_where_it_ended(
+    kafka: Kafka, read_stream: Read, copy: Copy
+) -> None:
+    topic = kafka.create(2)
+    kafka.write(topic, [*numbered(10), Message(b"other", partition=1)])
+    stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest")
+    copy.run(stream)
+    assert copy.values() == [*numbered(10), b"other"]
+    kafka.write(topic, numbered(5, 10))
+    copy.run(stream)
+    assert copy.values() == [*numbered(15), b"other"]
+    copy.run(stream)
+    assert copy.values() == [*numbered(15), b"other"]
+    assert copy.offsets(1) == {topic: {"0": 15, "1": 1}}
+
+
+def test_a_limit_divides_a_query_into_batches(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    topic = kafka.create(2)
+    kafka.write(topic, numbered(90) + [Message(value, partition=1) for value in numbered(10, 90)])
+    stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest", maxOffsetsPerTrigger=30)
+    query = copy.run(stream)
+    assert [progress.numInputRows for progress in query.recentProgress if progress.numInputRows] == [
+        30,
+        30,
+        30,
+        10,
+    ]
+    assert copy.values() == numbered(100)
+    assert copy.offsets(1) == {topic: {"0": 54, "1": 6}}
+
+
+def test_a_new_query_starts_at_latest(kafka: Kafka, read_stream: Read, copy: Copy, eventually) -> None:
+    topic = kafka.create()
+    kafka.write(topic, [b"before"] * 3)
+    query = copy.start(read_stream(kafka, subscribe=topic), processingTime="0 seconds")
+    try:
+        eventually(lambda: query.lastProgress, timeout=TIMEOUT_SECONDS)
+        kafka.write(topic, [b"after"])
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert copy.values() == [b"after"]
+
+
+def test_a_running_query_follows_its_topic_until_it_is_stopped(
+    kafka: Kafka, read_stream: Read, copy: Copy
+) -> None:
+    topic = kafka.create()
+    query = copy.start(
+        read_stream(kafka, subscribe=topic, startingOffsets="earliest"), processingTime="100 milliseconds"
+    )
+    try:
+        for start in range(0, 30, 10):
+            kafka.write(topic, numbered(10, start))
+            query.processAllAvailable()
+            assert copy.values() == numbered(start + 10)
+    finally:
+        query.stop()
+    assert query.exception() is None
+
+
+def test_partitions_and_topics_found_later_are_read_from_their_beginning(
+    kafka: Kafka, read_stream: Read, copy: Copy
+) -> None:
+    topic = kafka.create()
+    kafka.write(topic, numbered(1))
+    stream = read_stream(kafka, subscribePattern=f"{topic}.*", startingOffsets="earliest")
+    copy.run(stream)
+    kafka.grow(topic, 2)
+    kafka.write(topic, [Message(b"1", partition=1)])
+    kafka.write(kafka.create(name=topic + "-later"), numbered(2, 2))
+    copy.run(stream)
+    assert copy.values() == numbered(4)
+
+
+def test_what_is_written_during_an_available_now_query_is_left_for_the_next(
+    kafka: Kafka, read_stream: Read, copy: Copy, spark: SparkSession
+) -> None:
+    topic = kafka.create()
+    kafka.write(topic, numbered(10))
+    seen: list[int] = []
+
+    def write_more(batch: DataFrame, batch_id: int) -> None:
+        seen.append(batch.count())
+        kafka.write(topic, numbered(10, 10 * (batch_id + 1)))
+
+    stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest", maxOffsetsPerTrigger=5)
+    writer = stream.writeStream.foreachBatch(write_more).trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(copy.checkpoint)).start()
+    assert query.awaitTermination(TIMEOUT_SECONDS)
+    assert seen == [5, 5]
+
+
+def test_a_first_batch_that_failed_is_repeated_from_the_same_start(
+    kafka: Kafka, read_stream: Read, copy: Copy, eventually
+) -> None:
+    """A new query starts at latest; repeated later, "latest" would be after the rows of the failed batch."""
+    topic = kafka.create()
+    kafka.write(topic, [b"before"] * 3)
+    stream = read_stream(kafka, subscribe=topic)
+    rows: list[bytes] = []
+    fails = True
+
+    def handle(batch: DataFrame, batch_id: int) -> None:
+        if fails:
+            raise RuntimeError("the sink is broken")
+        rows.extend(bytes(row.value) for row in batch.collect())
+
+    def start() -> StreamingQuery:
+        return (
+            stream.writeStream.foreachBatch(handle).option("checkpointLocation", str(copy.checkpoint)).start()
+        )
+
+    query = start()
+    eventually(lambda: query.lastProgress, timeout=TIMEOUT_SECONDS)
+    kafka.write(topic, numbered(5))
+    with pytest.raises(StreamingQueryException, match="the sink is broken"):
+        query.awaitTermination(TIMEOUT_SECONDS)
+    kafka.write(topic, numbered(5, 5))
+    fails = False
+    query = start()
+    try:
+        query.processAllAvailable()
+        kafka.write(topic, numbered(5, 10))
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert rows == numbered(15)
+
+
+def test_records_that_expired_between_batches_are_named(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    topic = kafka.create()
+    kafka.write(topic, numbered(5))
+    copy.run(read_stream(kafka, subscribe=topic, startingOffsets="earliest"))
+    kafka.write(topic, numbered(10, 5))
+    kafka.delete_records_before(topic, 0, 8)
+    query = copy.start(read_stream(kafka, subscribe=topic), availableNow=True)
+    with pytest.raises(
+        StreamingQueryException, match=rf"{topic}-0: offsets \[5, 15\).*\[8, 15\) are available"
+    ):
+        query.awaitTermination(TIMEOUT_SECONDS)
+    copy.run(read_stream(kafka, subscribe=topic, failOnDataLoss="false"))
+    assert copy.values() == numbered(5) + numbered(7, 8)
+
+
+def test_a_topic_that_was_made_anew_is_told(kafka: Kafka, read_stream: Read, copy: Copy, eventually) -> None:
+    topic = kafka.create()
+    kafka.write(topic, numbered(5))
+    stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest")
+    copy.run(stream)
+    kafka.delete(topic)
+    eventually(lambda: kafka.try_to_create(topic), timeout=30)
+    kafka.write(topic, numbered(2))
+    query = copy.start(stream, availableNow=True)
+    with pytest.raises(StreamingQueryException, match=f"{topic}-0: the query stood at offset 5.*ends at 2"):
+        query.awaitTermination(TIMEOUT_SECONDS)
+
+
+def test_a_stream_with_an_end_is_refused(real_kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    query = copy.start(read_stream(real_kafka, subscribe="a", endingOffsets="latest"), availableNow=True)
+    with pytest.raises(StreamingQueryException, match="endingOffsets is not for streaming"):
+        query.awaitTermination(TIMEOUT_SECONDS)
+
+
+def test_a_missing_topic_is_named(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    query = copy.start(read_stream(kafka, subscribe="no-such-topic"), availableNow=True)
+    with pytest.raises(StreamingQueryException, match=r"topic 'no-such-topic'.* does not exist"):
+        query.awaitTermination(TIMEOUT_SECONDS)
+
+
+def test_two_streams_are_joined_each_with_its_own_offsets(
+    kafka: Kafka, read_stream: Read, spark: SparkSession, tmp_path: Path
+) -> None:
+    left, right = kafka.create(), kafka.create()
+    kafka.write(left, [Message(b"l%d" % number, b"%d" % number) for number in range(20)])
+    kafka.write(right, [Message(b"r%d" % number, b"%d" % number) for number in range(0, 20, 2)])
+
+    def keyed(topic: str, name: str) -> DataFrame:
+        stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest", maxOffsetsPerTrigger=7)
+        return stream.selectExpr("cast(key as string) key", f"cast(value as string) {name}")
+
+    joined = keyed(left, "l").join(keyed(right, "r"), "key")
+    writer = joined.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.option("path", str(tmp_path / "output")).trigger(availableNow=True).start()
+    assert query.awaitTermination(TIMEOUT_SECONDS)
+    rows = spark.read.schema("key string, l string, r string").parquet(str(tmp_path / "output")).collect()
+    assert sorted((row.key, row.l, row.r) for row in rows) == sorted(
+        (f"{number}", f"l{number}", f"r{number}") for number in range(0, 20, 2)
+    )
