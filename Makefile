@@ -31,7 +31,7 @@ bench: ## Compare with other clients on a real Kafka (ARGS="--help" shows the op
 
 oracle: ## Compare our bytes with Kafka's own Java classes
 	$(SETUP) test
-	@.venv/bin/python codegen/oracle/run.py $(ARGS)
+	@.venv/bin/python codegen/check_oracle.py $(ARGS)
 
 clean: ## Remove what was built, and .venv/
 	rm -rf .venv build kernel/target dist spark-warehouse metastore_db derby.log src/barnabas/_kernel*.so

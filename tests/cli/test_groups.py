@@ -102,3 +102,9 @@ def test_a_group_that_is_not_there_cannot_be_deleted(cli: Cli, topic: Callable[[
     done = cli("groups", "delete", name, ok=False)
     assert done.returncode == 1
     assert name in done.stderr
+
+
+def test_a_group_that_is_not_there_cannot_be_described(cli: Cli, topic: Callable[[], str]) -> None:
+    name = topic()
+    done = cli("groups", "describe", name, ok=False)
+    assert (done.returncode, done.stderr) == (1, f"error: there is no group {name!r}\n")

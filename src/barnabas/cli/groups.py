@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from barnabas import Admin, OffsetAndMetadata, TopicPartition
+from barnabas import Admin, TopicPartition
 from barnabas.cli.options import (
     DEFAULT_BOOTSTRAP,
     AsJson,
@@ -17,7 +17,7 @@ from barnabas.cli.options import (
     client_settings,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.client.admin_types import GroupMember
+from barnabas.client.admin_types import GroupMember, OffsetSpec
 
 app = typer.Typer(help="List, describe, delete and reset consumer groups.", no_args_is_help=True)
 
@@ -46,14 +46,13 @@ def describe(
     """Print the group's state, and each partition's committed offset, end, lag and owner."""
     with Admin(bootstrap, **client_settings(setting)) as admin:
         described = admin.describe_groups([group])[group]
-        committed = admin.list_group_offsets(group)
+        committed = _committed(admin, group)
+        if described.state == "Dead" and not committed:
+            raise UsageError(f"there is no group {group!r}")
         owners = {partition: member for member in described.members for partition in member.assignment}
         partitions = sorted({*committed, *owners})
-        ends = admin.list_offsets(dict.fromkeys(partitions, "latest")) if partitions else {}
-    rows = [
-        _progress(partition, committed.get(partition), ends[partition].offset, owners.get(partition))
-        for partition in partitions
-    ]
+        ends = _offsets(admin, partitions, "latest")
+    rows = [_progress(tp, committed.get(tp), ends[tp], owners.get(tp)) for tp in partitions]
     if as_json:
         summary = {
             "group": group,
@@ -116,68 +115,70 @@ def reset_offsets(
     if sum(ways) != 1:
         raise UsageError("give one of --to-earliest, --to-latest, --to-offset, --to-datetime, --shift-by")
     with Admin(bootstrap, **client_settings(setting)) as admin:
-        committed = {
-            partition: offset
-            for partition, offset in admin.list_group_offsets(group).items()
-            if offset is not None
-        }
+        committed = _committed(admin, group)
         partitions = _chosen(admin, topic) if topic else sorted(committed)
         if not partitions:
             raise UsageError(f"group {group!r} has no committed offsets; name what to set with --topic")
-        first = {
-            tp: found.offset
-            for tp, found in admin.list_offsets(dict.fromkeys(partitions, "earliest")).items()
-        }
-        end = {
-            tp: found.offset for tp, found in admin.list_offsets(dict.fromkeys(partitions, "latest")).items()
-        }
-        wanted: dict[TopicPartition, int] = {}
+        earliest, latest = _offsets(admin, partitions, "earliest"), _offsets(admin, partitions, "latest")
         if to_earliest:
-            wanted = first
+            wanted = earliest
         elif to_latest:
-            wanted = end
+            wanted = latest
         elif to_offset is not None:
             wanted = dict.fromkeys(partitions, to_offset)
         elif to_datetime is not None:
-            time_ms = int(to_datetime.timestamp() * 1000)
-            found = admin.list_offsets(dict.fromkeys(partitions, time_ms))
-            wanted = {tp: end[tp] if found[tp].offset < 0 else found[tp].offset for tp in partitions}
-        elif shift_by is not None:
-            for each in partitions:
-                if each not in committed:
-                    raise UsageError(f"group {group!r} has no committed offset for {each} to shift from")
-                wanted[each] = committed[each].offset + shift_by
-        # As Kafka's own tool: an offset outside the log becomes the nearest end of it.
-        wanted = {tp: min(max(offset, first[tp]), end[tp]) for tp, offset in wanted.items()}
+            found = _offsets(admin, partitions, int(to_datetime.timestamp() * 1000))
+            # -1: no record is that late.
+            wanted = {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in partitions}
+        else:
+            wanted = _shifted(group, partitions, committed, shift_by or 0)
+        # As Kafka's own tool does: an offset outside the log becomes the nearest end of the log.
+        wanted = {tp: min(max(wanted[tp], earliest[tp]), latest[tp]) for tp in partitions}
         if execute:
-            admin.alter_group_offsets(group, {tp: OffsetAndMetadata(offset) for tp, offset in wanted.items()})
+            admin.alter_group_offsets(group, wanted)
     rows = [
         {
             "topic": tp.topic,
             "partition": tp.partition,
-            "committed": committed[tp].offset if tp in committed else None,
+            "committed": committed.get(tp),
             "new_offset": wanted[tp],
         }
         for tp in partitions
     ]
     if as_json:
         print_json({"group": group, "executed": execute, "partitions": rows})
-    else:
-        print_table(["TOPIC", "PARTITION", "COMMITTED", "NEW OFFSET"], [list(row.values()) for row in rows])
-        if not execute:
-            note("nothing was changed; add --execute to do it")
+        return
+    print_table(["TOPIC", "PARTITION", "COMMITTED", "NEW OFFSET"], [list(row.values()) for row in rows])
+    if not execute:
+        note("nothing was changed; add --execute to do it")
+
+
+def _committed(admin: Admin, group: str) -> dict[TopicPartition, int]:
+    return {tp: committed.offset for tp, committed in admin.list_group_offsets(group).items() if committed}
+
+
+def _offsets(admin: Admin, partitions: list[TopicPartition], spec: OffsetSpec) -> dict[TopicPartition, int]:
+    return {tp: found.offset for tp, found in admin.list_offsets(dict.fromkeys(partitions, spec)).items()}
+
+
+def _shifted(
+    group: str, partitions: list[TopicPartition], committed: dict[TopicPartition, int], by: int
+) -> dict[TopicPartition, int]:
+    for partition in partitions:
+        if partition not in committed:
+            raise UsageError(f"group {group!r} has no committed offset for {partition} to shift from")
+    return {partition: committed[partition] + by for partition in partitions}
 
 
 def _progress(
-    partition: TopicPartition, committed: OffsetAndMetadata | None, end: int, member: GroupMember | None
+    partition: TopicPartition, committed: int | None, end: int, member: GroupMember | None
 ) -> dict[str, Any]:
-    offset = None if committed is None else committed.offset
     return {
         "topic": partition.topic,
         "partition": partition.partition,
-        "committed": offset,
+        "committed": committed,
         "end_offset": end,
-        "lag": None if offset is None else max(end - offset, 0),
+        "lag": None if committed is None else max(end - committed, 0),
         "client_id": None if member is None else member.client_id,
         "host": None if member is None else member.client_host,
         "member_id": None if member is None else member.member_id,

@@ -38,8 +38,7 @@ def list_topics(
 ) -> None:
     """Print the names of all topics."""
     with Admin(bootstrap, **client_settings(setting)) as admin:
-        found = admin.describe_topics()
-    names = sorted(name for name, topic in found.items() if internal or not topic.is_internal)
+        names = admin.list_topics(internal=internal)
     if as_json:
         print_json(names)
     else:

@@ -1,0 +1,49 @@
+"""`barnabas up`: the embedded broker in the foreground."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barnabas.broker.server import Broker
+from barnabas.cli.options import pairs
+from barnabas.cli.output import note
+
+DEFAULT_PORT = 9092
+DEFAULT_DATA_DIR = Path("barnabas-data")
+
+
+def up(
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65_535, help="0 takes any free one.")
+    ] = DEFAULT_PORT,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    data_dir: Annotated[
+        Path, typer.Option("--data-dir", "-d", file_okay=False, help="Where topics and offsets are kept.")
+    ] = DEFAULT_DATA_DIR,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config", "-c", metavar="NAME=VALUE", help="A setting of the broker, by Kafka's name."
+        ),
+    ] = None,
+) -> None:
+    """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready."""
+    asyncio.run(_serve(Broker(data_dir, host, port, config=pairs(config, "--config"))))
+
+
+async def _serve(broker: Broker) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    await broker.start()
+    print(broker.bootstrap, flush=True)
+    note("The broker is ready; Ctrl-C ends it.")
+    try:
+        await stopping.wait()
+    finally:
+        await broker.stop()
