@@ -1,0 +1,28 @@
+"""The clients for asyncio: the same names as in `barnabas`, with `await` in place of waiting.
+
+from barnabas import aio
+
+async with aio.Producer("localhost:9092") as producer:
+    delivery = await producer.send("flights", b"...")
+    print(await delivery)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from barnabas.client.admin import Admin
+    from barnabas.client.consumer import Consumer
+    from barnabas.client.producer import Producer
+
+__all__ = ["Admin", "Consumer", "Producer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'barnabas.aio' has no attribute {name!r}")
+    value = getattr(import_module(f"barnabas.client.{name.lower()}"), name)
+    globals()[name] = value
+    return value
