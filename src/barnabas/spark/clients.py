@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
+from barnabas.settings import CommonSettings, ConsumerSettings, ProducerSettings
+from barnabas.sync.admin import Admin
 from barnabas.sync.consumer import Consumer
 from barnabas.sync.producer import Producer
 
@@ -49,5 +51,28 @@ class ClientPool(Generic[ClientT]):
         idle.append(client)
 
 
-consumers: ClientPool[Consumer] = ClientPool(lambda settings: Consumer(**settings))
-producers: ClientPool[Producer] = ClientPool(lambda settings: Producer(**settings))
+# Settings of a client in the type of its arguments: their values are text, which the clients convert.
+
+
+def make_admin(settings: Mapping[str, str]) -> Admin:
+    servers, others = _without_servers(settings)
+    return Admin(servers, **cast(CommonSettings, others))
+
+
+def make_consumer(settings: Mapping[str, str]) -> Consumer:
+    servers, others = _without_servers(settings)
+    return Consumer(servers, **cast(ConsumerSettings, others))
+
+
+def make_producer(settings: Mapping[str, str]) -> Producer:
+    servers, others = _without_servers(settings)
+    return Producer(servers, **cast(ProducerSettings, others))
+
+
+def _without_servers(settings: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    others = dict(settings)
+    return others.pop("bootstrap_servers"), others
+
+
+consumers: ClientPool[Consumer] = ClientPool(make_consumer)
+producers: ClientPool[Producer] = ClientPool(make_producer)

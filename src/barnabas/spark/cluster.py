@@ -12,23 +12,20 @@ from typing import Self
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.config import AdminConfig, names
+from barnabas.spark.clients import CLOSE_TIMEOUT_SECONDS, make_admin, make_consumer
 from barnabas.spark.offsets import Offsets, name_partitions
 from barnabas.spark.options import Assign, Subscribe, Subscription
 from barnabas.spark.ranges import Available
-from barnabas.sync.admin import Admin
-from barnabas.sync.consumer import Consumer
 from barnabas.types import TopicPartition
-
-CLOSE_TIMEOUT_SECONDS = 5.0
 
 
 class Cluster:
     """`settings` are those of the source's consumers: their isolation level decides what "latest" means."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        known = {*names(AdminConfig)}
-        self._admin = Admin(**{name: value for name, value in settings.items() if name in known})
-        self._consumer = Consumer(**settings)
+        common = {name: value for name, value in settings.items() if name in names(AdminConfig)}
+        self._admin = make_admin(common)
+        self._consumer = make_consumer(settings)
 
     def partitions(self, subscription: Subscription) -> list[TopicPartition]:
         """The partitions that a subscription means now.
@@ -46,7 +43,7 @@ class Cluster:
         return [
             TopicPartition(info.topic, info.partition)
             for topic in self._admin.describe_topics().values()
-            if not topic.is_internal and subscription.pattern.fullmatch(topic.name)
+            if subscription.pattern.fullmatch(topic.name)
             for info in topic.partitions
         ]
 
@@ -74,7 +71,12 @@ class Cluster:
         self.close()
 
     def _partitions_of(self, topics: Collection[str]) -> list[TopicPartition]:
-        described = self._admin.describe_topics(sorted(topics))
+        try:
+            described = self._admin.describe_topics(sorted(topics))
+        except UnknownTopicOrPartitionError as error:
+            raise UnknownTopicOrPartitionError(
+                f"{error.context} does not exist: create it, or check its name"
+            ) from error
         return [
             TopicPartition(info.topic, info.partition)
             for topic in described.values()

@@ -23,7 +23,6 @@ from barnabas.spark.cluster import Cluster
 from barnabas.spark.errors import DataLossError, ReadTimeoutError
 from barnabas.spark.options import SourceOptions
 from barnabas.spark.ranges import Available, OffsetRange, OffsetSpec, batch_ranges
-from barnabas.spark.rows import BatchSize, spark_rows
 
 if TYPE_CHECKING:
     from barnabas.sync.consumer import Consumer
@@ -31,6 +30,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
+# Batches of rows large enough to be quick and small enough for the JVM.
+TARGET_BATCH_BYTES = 4 * 1024 * 1024
+FIRST_BATCH_ROWS = 10_000
+MIN_BATCH_ROWS = 100
+MAX_BATCH_ROWS = 50_000
 
 
 def report_loss(options: SourceOptions, message: str) -> None:
@@ -72,7 +76,7 @@ def read_partition(partition: InputPartition, options: SourceOptions) -> Iterato
 
 def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[pa.RecordBatch]:
     partition, position = offset_range.partition, offset_range.start
-    size = BatchSize()
+    max_rows = FIRST_BATCH_ROWS
     with consumers.lend(options.consumer_settings) as consumer:
         consumer.assign([partition])
         consumer.seek(partition, position)
@@ -82,7 +86,7 @@ def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[p
             try:
                 batch = consumer.poll_arrow(
                     timeout=POLL_SECONDS,
-                    max_records=size.rows,
+                    max_records=max_rows,
                     headers=options.include_headers,
                     end_offsets={partition: offset_range.end},
                 )
@@ -100,9 +104,14 @@ def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[p
                     f"(kafkaConsumer.pollTimeoutMs), while reading [{offset_range.start}, {offset_range.end})"
                 )
             if batch.num_rows:
-                size.learn(batch)
-                yield spark_rows(batch)
+                max_rows = _rows_of_next_batch(batch)
+                yield batch
         consumer.assign([])
+
+
+def _rows_of_next_batch(batch: pa.RecordBatch) -> int:
+    bytes_per_row = max(1, batch.nbytes // batch.num_rows)
+    return min(MAX_BATCH_ROWS, max(MIN_BATCH_ROWS, TARGET_BATCH_BYTES // bytes_per_row))
 
 
 def _next_position_after_loss(
