@@ -43,6 +43,8 @@ class Partition:
     index: int
     log: PartitionLog
     waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
+    is_gone: bool = False
+    """The topic has been deleted."""
 
     @property
     def name(self) -> TopicPartition:
@@ -175,7 +177,9 @@ class Cluster:
             raise TopicAlreadyExistsError(f"topic {name} exists already")
         for other in self.topics:
             if other.replace(".", "_") == name.replace(".", "_"):
-                raise InvalidTopicError(f"topic name {name} collides with {other}: '.' and '_' count as the same")
+                raise InvalidTopicError(
+                    f"topic name {name} collides with {other}: '.' and '_' count as the same"
+                )
         if not 1 <= partition_count <= MAX_PARTITIONS:
             raise InvalidPartitionsError(
                 f"topic {name}: number of partitions {partition_count} is not from 1 to {MAX_PARTITIONS}"
@@ -267,6 +271,7 @@ class Cluster:
         removed = topic.partitions[keep:]
         del topic.partitions[keep:]
         for partition in removed:
+            partition.is_gone = True
             self.logs.delete(partition.name)
             partition.wake()
 

@@ -73,7 +73,9 @@ class DataDirectory:
                 raise DataDirectoryError(
                     f"{self.path} holds logs but no {METADATA_FILE}; restore that file or choose an empty directory"
                 )
-            return BrokerMetadata(cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))
+            return BrokerMetadata(
+                cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            )
         try:
             content = json.loads(path.read_bytes())
             if content.pop("version") != METADATA_VERSION:

@@ -37,6 +37,10 @@ class LeaderEpochs:
             rest.insert(0, (spanning[-1][0], start_offset))
         self._entries = rest
 
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the record at an offset, or of the next one to come there; UNDEFINED if none is known."""
+        return next((epoch for epoch, start in reversed(self._entries) if start <= offset), UNDEFINED)
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(the epoch itself or the greatest below it, the offset where that ended), or UNDEFINED for both."""
         if not self._entries or epoch < 0 or epoch > self._entries[-1][0]:

@@ -1,0 +1,580 @@
+"""The group coordinator: joining, syncing, heartbeats, leaving, committed offsets (KIP-62, KIP-345, KIP-394).
+
+Owns time-outs and the moves between a group's states. Must not know requests and responses, nor how groups are
+written down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.group import CommittedOffset, Group, GroupState, JoinResult, Member, Protocols
+from barnabas.broker.group_store import (
+    Entry,
+    GroupStore,
+    committed_offset,
+    group_entry,
+    offset_entry,
+    removal_entries,
+)
+from barnabas.broker.log.manager import now_ms
+from barnabas.broker_errors import (
+    FencedInstanceIdError,
+    GroupIdNotFoundError,
+    GroupMaxSizeReachedError,
+    InconsistentGroupProtocolError,
+    InvalidGroupIdError,
+    InvalidSessionTimeoutError,
+    KafkaStorageError,
+    MemberIdRequiredError,
+    NonEmptyGroupError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
+from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
+from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
+from barnabas.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+MINUTE_MS = 60_000
+
+
+class MemberIdGivenError(MemberIdRequiredError):
+    """The client shall join again with this member id (KIP-394)."""
+
+    def __init__(self, member_id: str) -> None:
+        super().__init__(f"join again as {member_id}")
+        self.member_id = member_id
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAttempt:
+    """What a client says when it joins. `member_id` is "" for a client that has none yet."""
+
+    group_id: str
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: Protocols
+    requires_known_member_id: bool
+    supports_skipping_assignment: bool
+
+
+class GroupCoordinator:
+    """All groups. Belongs to one event loop; every method but the waiting ones finishes at once.
+
+    Every method raises subclasses of BrokerError, whose codes are the answers of Kafka's protocol.
+    """
+
+    def __init__(self, cluster: Cluster, store: GroupStore) -> None:
+        self._settings = cluster.settings
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self.groups: dict[str, Group] = {}
+        cluster.on_deleted.append(self._forget_topic)
+
+    def load(self) -> None:
+        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        for key, value in self._store.load():
+            if isinstance(key, OffsetCommitKey):
+                group = self.groups.setdefault(key.group, Group(key.group))
+                partition = TopicPartition(key.topic, key.partition)
+                group.offsets.pop(partition, None)
+                if isinstance(value, OffsetCommitValue):
+                    group.offsets[partition] = committed_offset(value)
+            elif isinstance(value, GroupMetadataValue):
+                self._load_group(self.groups.setdefault(key.group, Group(key.group)), value)
+            else:
+                found = self.groups.get(key.group)
+                if found is not None:
+                    found.members.clear()
+                    found.protocol_type = ""
+        for group in list(self.groups.values()):
+            if not group.offsets and not group.members and not group.protocol_type:
+                del self.groups[group.group_id]
+            for member in group.members.values():
+                self._restart_session(group, member)
+
+    @staticmethod
+    def _load_group(group: Group, value: GroupMetadataValue) -> None:
+        group.members.clear()
+        group.static_members.clear()
+        group.generation = value.generation
+        group.protocol_type = value.protocol_type
+        group.protocol = value.protocol or ""
+        group.changed_ms = value.current_state_timestamp
+        for kept in value.members:
+            group.add(
+                Member(
+                    kept.member_id,
+                    kept.group_instance_id,
+                    kept.client_id,
+                    kept.client_host,
+                    kept.session_timeout,
+                    kept.rebalance_timeout,
+                    [(group.protocol, kept.subscription)],
+                    kept.assignment,
+                )
+            )
+        group.leader = value.leader or ""
+        group.state = GroupState.STABLE if group.members else GroupState.EMPTY
+
+    def close(self) -> None:
+        """Stops all timers."""
+        for group in self.groups.values():
+            self._stop_timers(group)
+
+    # Joining
+
+    async def join(self, attempt: JoinAttempt) -> JoinResult:
+        """Waits until all members have joined; what the new generation is."""
+        member, result = self._join(attempt)
+        if result is not None:
+            return result
+        future = member.joining
+        assert future is not None
+        try:
+            return await future
+        except asyncio.CancelledError:
+            # The client hung up; it has its session's time to come back.
+            group = self.groups.get(attempt.group_id)
+            if member.joining is future and group is not None:
+                member.joining = None
+                self._restart_session(group, member)
+            raise
+
+    def _join(self, attempt: JoinAttempt) -> tuple[Member, JoinResult | None]:
+        self._check_group_id(attempt.group_id)
+        lowest = self._settings.number("group.min.session.timeout.ms")
+        highest = self._settings.number("group.max.session.timeout.ms")
+        if not lowest <= attempt.session_timeout_ms <= highest:
+            raise InvalidSessionTimeoutError(
+                f"session timeout {attempt.session_timeout_ms} ms is not from {lowest} to {highest} "
+                "(group.min.session.timeout.ms, group.max.session.timeout.ms)"
+            )
+        group = self.groups.get(attempt.group_id)
+        if group is None:
+            if attempt.member_id:
+                raise UnknownMemberIdError(f"group {attempt.group_id} does not exist")
+            group = Group(attempt.group_id, changed_ms=now_ms())
+        if not group.takes(attempt.protocol_type, attempt.protocols):
+            raise InconsistentGroupProtocolError(
+                f"group {group.group_id} has no protocol in common with the new member's "
+                f"{attempt.protocol_type} {', '.join(name for name, _ in attempt.protocols)}"
+            )
+        known = attempt.member_id in group.members or attempt.member_id in group.pending
+        room = self._settings.number("group.max.size")
+        if not known and len(group.members) + len(group.pending) >= room:
+            raise GroupMaxSizeReachedError(f"group {group.group_id} has {room} members (group.max.size)")
+        self.groups[group.group_id] = group
+        if not attempt.member_id:
+            return self._join_newly(group, attempt)
+        if attempt.member_id in group.pending:
+            group.pending.pop(attempt.member_id).cancel()
+            return self._add_member(group, attempt, attempt.member_id), None
+        return self._join_again(group, attempt)
+
+    def _join_newly(self, group: Group, attempt: JoinAttempt) -> tuple[Member, JoinResult | None]:
+        instance = attempt.group_instance_id
+        if instance is not None:
+            member_id = f"{instance}-{uuid.uuid4()}"
+            if instance in group.static_members:
+                return self._replace_static_member(group, attempt, member_id)
+            return self._add_member(group, attempt, member_id), None
+        member_id = f"{attempt.client_id}-{uuid.uuid4()}"
+        if attempt.requires_known_member_id:
+            group.pending[member_id] = self._later(
+                attempt.session_timeout_ms, lambda: self._expire_pending(group, member_id)
+            )
+            raise MemberIdGivenError(member_id)
+        return self._add_member(group, attempt, member_id), None
+
+    def _join_again(self, group: Group, attempt: JoinAttempt) -> tuple[Member, JoinResult | None]:
+        member = group.find(attempt.member_id, attempt.group_instance_id)
+        same = list(member.protocols) == list(attempt.protocols)
+        if group.state is GroupState.COMPLETING_REBALANCE and same:
+            # The answer got lost; the generation has begun all the same.
+            self._restart_session(group, member)
+            return member, group.join_result(member)
+        if group.state is GroupState.STABLE and same and member.member_id != group.leader:
+            self._restart_session(group, member)
+            return member, group.join_result(member)
+        self._update_member(member, attempt)
+        self._await_join(group, member)
+        return member, None
+
+    def _add_member(self, group: Group, attempt: JoinAttempt, member_id: str) -> Member:
+        if not group.members:
+            group.protocol_type = attempt.protocol_type
+        member = Member(
+            member_id,
+            attempt.group_instance_id,
+            attempt.client_id,
+            attempt.client_host,
+            attempt.session_timeout_ms,
+            attempt.rebalance_timeout_ms,
+            attempt.protocols,
+        )
+        group.add(member)
+        self._await_join(group, member)
+        return member
+
+    def _replace_static_member(
+        self, group: Group, attempt: JoinAttempt, member_id: str
+    ) -> tuple[Member, JoinResult | None]:
+        assert attempt.group_instance_id is not None
+        member = group.members[group.static_members[attempt.group_instance_id]]
+        old_id, old_leader = member.member_id, group.leader
+        fenced = FencedInstanceIdError(f"{attempt.group_instance_id} has joined again as {member_id}")
+        _fail(member.joining, fenced)
+        _fail(member.syncing, fenced)
+        member.joining = member.syncing = None
+        group.rename_static_member(member, member_id)
+        self._update_member(member, attempt)
+        logger.info("group %s: static member %s is now %s", group.group_id, old_id, member_id)
+        if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol:
+            self._await_join(group, member)
+            return member, None
+        self._write_group(group)
+        self._restart_session(group, member)
+        result = group.join_result(member)
+        if group.leader == member_id:
+            # A leader that assigned anew now would not be heard, as nobody else joins. Where it cannot be told so,
+            # it is not told that it leads.
+            result = JoinResult(
+                result.generation,
+                result.protocol_type,
+                result.protocol,
+                result.leader if attempt.supports_skipping_assignment else old_leader,
+                member_id,
+                result.members if attempt.supports_skipping_assignment else (),
+                skip_assignment=attempt.supports_skipping_assignment,
+            )
+        return member, result
+
+    @staticmethod
+    def _update_member(member: Member, attempt: JoinAttempt) -> None:
+        member.client_id, member.client_host = attempt.client_id, attempt.client_host
+        member.session_timeout_ms = attempt.session_timeout_ms
+        member.rebalance_timeout_ms = attempt.rebalance_timeout_ms
+        member.protocols = attempt.protocols
+
+    def _await_join(self, group: Group, member: Member) -> None:
+        _fail(member.joining, UnknownMemberIdError("the member has joined again on another connection"))
+        member.joining = self._loop.create_future()
+        self._stop_session(member)
+        self._rebalance(group)
+
+    # Rebalancing
+
+    def _rebalance(self, group: Group) -> None:
+        """Begins a rebalance, or lets one that goes on go further."""
+        if group.state is not GroupState.PREPARING_REBALANCE:
+            for member in group.members.values():
+                _fail(member.syncing, RebalanceInProgressError(f"group {group.group_id} rebalances"))
+                member.syncing = None
+            delay_ms = self._settings.number("group.initial.rebalance.delay.ms")
+            group.gathers_first_members = group.state is GroupState.EMPTY and delay_ms > 0
+            self._set_state(group, GroupState.PREPARING_REBALANCE)
+            timeout_ms = max((member.rebalance_timeout_ms for member in group.members.values()), default=0)
+            if group.gathers_first_members:
+                self._set_rebalance_timer(group, delay_ms, self._end_gathering)
+            else:
+                self._set_rebalance_timer(group, timeout_ms, self._complete_join)
+        if not group.gathers_first_members and group.all_joined():
+            self._complete_join(group)
+
+    def _end_gathering(self, group: Group) -> None:
+        group.gathers_first_members = False
+        self._complete_join(group)
+
+    def _complete_join(self, group: Group) -> None:
+        """Begins a generation with those who have joined; static members that have not stay until their session
+        ends."""
+        self._set_rebalance_timer(group, None)
+        for member in [other for other in group.members.values() if other.joining is None]:
+            if not member.is_static:
+                logger.info("group %s: member %s did not rejoin in time", group.group_id, member.member_id)
+                self._stop_session(member)
+                group.remove(member)
+        joined = [member for member in group.members.values() if member.joining is not None]
+        if group.members and not joined:
+            longest_ms = max(member.rebalance_timeout_ms for member in group.members.values())
+            self._set_rebalance_timer(group, longest_ms, self._complete_join)
+            return
+        group.generation += 1
+        if not group.members:
+            self._set_state(group, GroupState.EMPTY)
+            group.protocol = group.leader = ""
+            self._write_group_or_log(group)
+            return
+        if group.members[group.leader].joining is None:
+            group.leader = joined[0].member_id
+        group.protocol = group.choose_protocol()
+        self._set_state(group, GroupState.COMPLETING_REBALANCE)
+        for member in joined:
+            future, member.joining = member.joining, None
+            if future is not None and not future.done():
+                future.set_result(group.join_result(member))
+            self._restart_session(group, member)
+        longest_ms = max(member.rebalance_timeout_ms for member in group.members.values())
+        self._set_rebalance_timer(group, longest_ms, self._expel_unsynced)
+
+    def _expel_unsynced(self, group: Group) -> None:
+        """The leader's assignment did not come in time: whoever has not asked for it has to go."""
+        for member in [other for other in group.members.values() if other.syncing is None]:
+            self._stop_session(member)
+            group.remove(member)
+        self._rebalance(group)
+
+    async def sync(
+        self,
+        group_id: str,
+        generation: int,
+        member_id: str,
+        group_instance_id: str | None,
+        protocol_type: str | None,
+        protocol: str | None,
+        assignments: Mapping[str, bytes],
+    ) -> tuple[Group, bytes]:
+        """Waits for the leader's assignment; the group, and this member's part of it."""
+        group = self._existing(group_id)
+        member = group.find(member_id, group_instance_id)
+        group.check_generation(generation)
+        if protocol_type not in (None, group.protocol_type) or protocol not in (None, group.protocol):
+            raise InconsistentGroupProtocolError(
+                f"group {group_id} uses {group.protocol_type} {group.protocol}, not {protocol_type} {protocol}"
+            )
+        if group.state is GroupState.PREPARING_REBALANCE:
+            raise RebalanceInProgressError(f"group {group_id} rebalances")
+        self._restart_session(group, member)
+        if group.state is GroupState.STABLE:
+            return group, member.assignment
+        _fail(member.syncing, UnknownMemberIdError("the member has asked again on another connection"))
+        future = member.syncing = self._loop.create_future()
+        if member_id == group.leader:
+            self._take_assignments(group, assignments)
+        return group, await future
+
+    def _take_assignments(self, group: Group, assignments: Mapping[str, bytes]) -> None:
+        for member in group.members.values():
+            member.assignment = assignments.get(member.member_id, b"")
+        try:
+            self._set_state(group, GroupState.STABLE)
+            self._write_group(group)
+        except KafkaStorageError as error:
+            group.state = GroupState.COMPLETING_REBALANCE
+            for member in group.members.values():
+                _fail(member.syncing, error)
+                member.syncing = None
+            self._rebalance(group)
+            return
+        self._set_rebalance_timer(group, None)
+        for member in group.members.values():
+            future, member.syncing = member.syncing, None
+            if future is not None and not future.done():
+                future.set_result(member.assignment)
+            self._restart_session(group, member)
+
+    # Staying and leaving
+
+    def heartbeat(
+        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
+    ) -> None:
+        group = self._existing(group_id)
+        member = group.find(member_id, group_instance_id)
+        group.check_generation(generation)
+        self._restart_session(group, member)
+        if group.state is GroupState.PREPARING_REBALANCE:
+            raise RebalanceInProgressError(f"group {group_id} rebalances")
+
+    def leave(self, group_id: str, member_id: str, group_instance_id: str | None) -> None:
+        """A static member may be removed by its instance id alone, as an administrator does."""
+        self._check_group_id(group_id)
+        group = self._existing(group_id)
+        if member_id in group.pending:
+            self._expire_pending(group, member_id)
+            return
+        if group_instance_id is not None and not member_id:
+            member_id = group.static_members.get(group_instance_id, "")
+        self._remove_member(group, group.find(member_id, group_instance_id), "left")
+
+    def _remove_member(self, group: Group, member: Member, why: str) -> None:
+        logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
+        self._stop_session(member)
+        gone = UnknownMemberIdError(f"member {member.member_id} {why}")
+        _fail(member.joining, gone)
+        _fail(member.syncing, gone)
+        group.remove(member)
+        self._rebalance(group)
+
+    def _expire_pending(self, group: Group, member_id: str) -> None:
+        group.pending.pop(member_id).cancel()
+        if group.state is GroupState.PREPARING_REBALANCE:
+            self._rebalance(group)
+
+    def _restart_session(self, group: Group, member: Member) -> None:
+        self._stop_session(member)
+        if member.joining is None:
+            member.session_timer = self._later(
+                member.session_timeout_ms, lambda: self._remove_member(group, member, "was not heard of")
+            )
+
+    @staticmethod
+    def _stop_session(member: Member) -> None:
+        if member.session_timer is not None:
+            member.session_timer.cancel()
+            member.session_timer = None
+
+    # Offsets
+
+    def commit(
+        self,
+        group_id: str,
+        generation: int,
+        member_id: str,
+        group_instance_id: str | None,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+    ) -> None:
+        """Keeps offsets, on disk when this returns. A generation below 0 is a commit from outside the group."""
+        self._check_group_id(group_id)
+        group = self.groups.get(group_id)
+        if group is None:
+            if generation >= 0:
+                raise UnknownMemberIdError(f"group {group_id} does not exist")
+            group = Group(group_id, changed_ms=now_ms())
+        elif generation >= 0 or member_id or group_instance_id is not None:
+            member = group.find(member_id, group_instance_id)
+            group.check_generation(generation)
+            self._restart_session(group, member)
+            if group.state is GroupState.COMPLETING_REBALANCE:
+                raise RebalanceInProgressError(f"group {group_id} rebalances")
+        elif group.state is not GroupState.EMPTY:
+            raise UnknownMemberIdError(
+                f"group {group_id} has members, so that only they may commit; stop them first"
+            )
+        self._store.append(
+            group_id,
+            [offset_entry(group_id, partition, committed) for partition, committed in offsets.items()],
+        )
+        self.groups[group_id] = group
+        group.offsets.update(offsets)
+
+    def delete_group(self, group_id: str) -> None:
+        group = self.groups.get(group_id)
+        if group is None:
+            raise GroupIdNotFoundError(f"group {group_id} does not exist")
+        if group.state is not GroupState.EMPTY:
+            raise NonEmptyGroupError(f"group {group_id} has members")
+        self._store.append(group_id, removal_entries(group))
+        self._drop(group)
+
+    def delete_offsets(self, group: Group, partitions: Iterable[TopicPartition]) -> None:
+        present = [partition for partition in partitions if partition in group.offsets]
+        if present:
+            self._store.append(
+                group.group_id, [offset_entry(group.group_id, partition, None) for partition in present]
+            )
+        for partition in present:
+            del group.offsets[partition]
+
+    def _forget_topic(self, topic: str) -> None:
+        for group in self.groups.values():
+            try:
+                self.delete_offsets(
+                    group, [partition for partition in group.offsets if partition.topic == topic]
+                )
+            except KafkaStorageError as error:
+                logger.error("offsets of deleted topic %s stay in group %s: %s", topic, group.group_id, error)
+
+    def expire_offsets(self) -> None:
+        """Removes offsets of groups that have long been empty, and groups that have nothing left."""
+        before_ms = now_ms() - self._settings.number("offsets.retention.minutes") * MINUTE_MS
+        for group in list(self.groups.values()):
+            if group.state is not GroupState.EMPTY or group.pending:
+                continue
+            # A group that never had members only commits; its offsets age by themselves.
+            empty_since_ms = group.changed_ms if group.protocol_type else -1
+            expired = [
+                partition
+                for partition, committed in group.offsets.items()
+                if max(committed.commit_ms, empty_since_ms) < before_ms
+            ]
+            try:
+                if len(expired) == len(group.offsets) and empty_since_ms < before_ms:
+                    self._store.append(group.group_id, removal_entries(group))
+                    self._drop(group)
+                else:
+                    self.delete_offsets(group, expired)
+            except KafkaStorageError as error:
+                logger.error("old offsets of group %s stay: %s", group.group_id, error)
+
+    # Helpers
+
+    @staticmethod
+    def _check_group_id(group_id: str) -> None:
+        if not group_id:
+            raise InvalidGroupIdError("a group needs a name")
+
+    def _existing(self, group_id: str) -> Group:
+        self._check_group_id(group_id)
+        group = self.groups.get(group_id)
+        if group is None:
+            raise UnknownMemberIdError(f"group {group_id} does not exist")
+        return group
+
+    @staticmethod
+    def _set_state(group: Group, state: GroupState) -> None:
+        group.state = state
+        group.changed_ms = now_ms()
+
+    def _write_group(self, group: Group) -> None:
+        entries: Sequence[Entry] = [group_entry(group)]
+        self._store.append(group.group_id, entries)
+
+    def _write_group_or_log(self, group: Group) -> None:
+        try:
+            self._write_group(group)
+        except KafkaStorageError as error:
+            logger.error("group %s cannot be written down: %s", group.group_id, error)
+
+    def _drop(self, group: Group) -> None:
+        self._stop_timers(group)
+        group.state = GroupState.DEAD
+        del self.groups[group.group_id]
+
+    def _later(self, delay_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
+        return self._loop.call_later(max(0, delay_ms) / 1000, action)
+
+    def _set_rebalance_timer(
+        self, group: Group, delay_ms: int | None, action: Callable[[Group], None] | None = None
+    ) -> None:
+        if group.rebalance_timer is not None:
+            group.rebalance_timer.cancel()
+            group.rebalance_timer = None
+        if delay_ms is not None and action is not None:
+            group.rebalance_timer = self._later(delay_ms, lambda: action(group))
+
+    def _stop_timers(self, group: Group) -> None:
+        self._set_rebalance_timer(group, None)
+        for member in group.members.values():
+            self._stop_session(member)
+        for timer in group.pending.values():
+            timer.cancel()
+
+
+def _fail(future: asyncio.Future[JoinResult] | asyncio.Future[bytes] | None, error: BrokerError) -> None:
+    if future is not None and not future.done():
+        future.set_exception(error)

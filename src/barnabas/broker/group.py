@@ -1,0 +1,191 @@
+"""A consumer group of the classic protocol: its members, its generation, its committed offsets.
+
+Owns the state and its invariants: which protocol is chosen, who leads, who is a static member. Must not know
+time, storage or requests; `coordinator` moves it along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from barnabas.broker_errors import FencedInstanceIdError, IllegalGenerationError, UnknownMemberIdError
+from barnabas.types import TopicPartition
+
+Protocols = Sequence[tuple[str, bytes]]
+"""What a member can do, the preferred first: (name, its metadata for that)."""
+
+
+class GroupState(Enum):
+    """Kafka's names of a group's states."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """A position that a group keeps. `commit_ms` is when it was committed, in milliseconds since 1970."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinResult:
+    """What a member learns when a generation begins. Only the leader gets `members`: (id, instance id, metadata)."""
+
+    generation: int
+    protocol_type: str
+    protocol: str
+    leader: str
+    member_id: str
+    members: Sequence[tuple[str, str | None, bytes]] = ()
+    skip_assignment: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A member. `joining` and `syncing` are set while it waits for the others."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: Protocols
+    assignment: bytes = b""
+    joining: asyncio.Future[JoinResult] | None = None
+    syncing: asyncio.Future[bytes] | None = None
+    session_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    def metadata(self, protocol: str) -> bytes:
+        return next((metadata for name, metadata in self.protocols if name == protocol), b"")
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """A group. `pending` are member ids given out to clients that have yet to join with them (KIP-394)."""
+
+    group_id: str
+    state: GroupState = GroupState.EMPTY
+    generation: int = 0
+    protocol_type: str = ""
+    protocol: str = ""
+    leader: str = ""
+    members: dict[str, Member] = field(default_factory=dict[str, Member])
+    static_members: dict[str, str] = field(default_factory=dict[str, str])
+    pending: dict[str, asyncio.TimerHandle] = field(default_factory=dict[str, asyncio.TimerHandle])
+    offsets: dict[TopicPartition, CommittedOffset] = field(
+        default_factory=dict[TopicPartition, CommittedOffset]
+    )
+    rebalance_timer: asyncio.TimerHandle | None = None
+    gathers_first_members: bool = False
+    """A new group waits group.initial.rebalance.delay.ms for more members, even once all it knows have joined."""
+    changed_ms: int = -1
+    """When the state last changed; an empty group's offsets age from here."""
+
+    def add(self, member: Member) -> None:
+        self.members[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+        if not self.leader:
+            self.leader = member.member_id
+
+    def remove(self, member: Member) -> None:
+        del self.members[member.member_id]
+        if member.group_instance_id is not None:
+            self.static_members.pop(member.group_instance_id, None)
+        if self.leader == member.member_id:
+            self.leader = next(iter(self.members), "")
+
+    def rename_static_member(self, member: Member, new_id: str) -> None:
+        """A static member that has restarted keeps its place under a new id (KIP-345)."""
+        assert member.group_instance_id is not None
+        leads = self.leader == member.member_id
+        self.members = {
+            (new_id if key == member.member_id else key): other for key, other in self.members.items()
+        }
+        member.member_id = new_id
+        self.static_members[member.group_instance_id] = new_id
+        if leads:
+            self.leader = new_id
+
+    def find(self, member_id: str, group_instance_id: str | None) -> Member:
+        """Raises: UnknownMemberIdError, FencedInstanceIdError if another client has taken the instance's place."""
+        if group_instance_id is not None:
+            current = self.static_members.get(group_instance_id)
+            if current is None:
+                raise UnknownMemberIdError(f"group {self.group_id} has no static member {group_instance_id}")
+            if current != member_id:
+                raise FencedInstanceIdError(
+                    f"group {self.group_id}: static member {group_instance_id} has joined again as {current}"
+                )
+        member = self.members.get(member_id)
+        if member is None:
+            raise UnknownMemberIdError(f"group {self.group_id} has no member {member_id}")
+        return member
+
+    def check_generation(self, generation: int) -> None:
+        """Raises: IllegalGenerationError."""
+        if generation != self.generation:
+            raise IllegalGenerationError(
+                f"group {self.group_id} is in generation {self.generation}, not {generation}"
+            )
+
+    def takes(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether a member with these protocols can belong to the group."""
+        if not protocol_type or not protocols:
+            return False
+        if not self.members:
+            return True
+        common = self._common_protocols()
+        return self.protocol_type == protocol_type and any(name in common for name, _ in protocols)
+
+    def choose_protocol(self) -> str:
+        """The protocol that most members like best among those that all of them can do."""
+        common = self._common_protocols()
+        votes = Counter(
+            next(name for name, _ in member.protocols if name in common) for member in self.members.values()
+        )
+        return votes.most_common(1)[0][0]
+
+    def _common_protocols(self) -> set[str]:
+        common: set[str] | None = None
+        for member in self.members.values():
+            names = {name for name, _ in member.protocols}
+            common = names if common is None else common & names
+        return common or set()
+
+    def all_joined(self) -> bool:
+        return not self.pending and all(member.joining is not None for member in self.members.values())
+
+    def member_metadata(self) -> list[tuple[str, str | None, bytes]]:
+        return [
+            (member.member_id, member.group_instance_id, member.metadata(self.protocol))
+            for member in self.members.values()
+        ]
+
+    def join_result(self, member: Member) -> JoinResult:
+        leads = member.member_id == self.leader
+        return JoinResult(
+            self.generation,
+            self.protocol_type,
+            self.protocol,
+            self.leader,
+            member.member_id,
+            self.member_metadata() if leads else (),
+        )

@@ -1,0 +1,46 @@
+"""What every handler is given, and how it is registered. Knows nothing of any single API."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.group_store import GroupStore
+from barnabas.protocol.schema import Request, Response
+
+
+@dataclass(slots=True)
+class BrokerParts:
+    """What handlers work on. `host` and `port` are the address that clients are told."""
+
+    cluster: Cluster
+    groups: GroupCoordinator
+    group_store: GroupStore
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request's circumstances."""
+
+    parts: BrokerParts
+    version: int
+    client_id: str
+    client_host: str
+
+
+RequestT = TypeVar("RequestT", bound=Request[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(Generic[RequestT]):
+    """An API with the versions that are implemented; only these are advertised."""
+
+    request_type: type[RequestT]
+    lowest: int
+    highest: int
+    handle: Callable[[Call, RequestT], Awaitable[Response | None]]

@@ -1,0 +1,66 @@
+"""DescribeTopicPartitions, version 0 (KIP-966).
+
+Topics in the order of their names, all of them if none is named, up to response_partition_limit partitions; a
+cursor says where to go on.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.cluster import NODE_ID
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
+
+MAX_PARTITIONS = 2000
+
+
+async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    cluster = call.parts.cluster
+    names = sorted({topic.name for topic in request.topics} or set(cluster.topics))
+    first = 0
+    if request.cursor is not None:
+        names = [name for name in names if name >= request.cursor.topic_name]
+        if names and names[0] == request.cursor.topic_name:
+            first = max(0, request.cursor.partition_index)
+    room = min(MAX_PARTITIONS, max(1, request.response_partition_limit))
+    response = DescribeTopicPartitionsResponse()
+    for name in names:
+        if room == 0:
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, first)
+            break
+        topic = cluster.topics.get(name)
+        described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(name=name)
+        response.topics.append(described)
+        if topic is None:
+            described.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            continue
+        described.topic_id = topic.topic_id
+        described.is_internal = topic.is_internal
+        indexes = range(first, len(topic.partitions))[:room]
+        described.partitions = [_describe(index, cluster.leader_epoch) for index in indexes]
+        room -= len(indexes)
+        if first + len(indexes) < len(topic.partitions):
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, first + len(indexes))
+            break
+        first = 0
+    return response
+
+
+def _describe(
+    index: int, leader_epoch: int
+) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition:
+    return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
+        partition_index=index,
+        leader_id=NODE_ID,
+        leader_epoch=leader_epoch,
+        replica_nodes=[NODE_ID],
+        isr_nodes=[NODE_ID],
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+    )
+
+
+HANDLER = Handler(DescribeTopicPartitionsRequest, 0, 0, handle)

@@ -1,0 +1,132 @@
+"""Fetch, versions 4 to 18 (KIP-516 topic ids from 13 on).
+
+Waits until min_bytes are there or max_wait_ms have passed, woken by appends. The first batch of the first
+partition that has one comes whole, however large; max_bytes and partition_max_bytes bound the rest.
+Fetch sessions (KIP-227) are never begun: every answer has session id 0, upon which clients ask in full each time.
+Leader epochs are checked (KIP-320). There are no transactions yet, so both isolation levels read the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from barnabas.broker.cluster import NODE_ID, Cluster, Partition
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.leadership import check_leader_epoch
+from barnabas.broker_errors import ErrorCode
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
+
+PartitionData = FetchResponse.PartitionData
+LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
+NEW_SESSION_EPOCHS = (0, -1)
+
+
+@dataclass(slots=True)
+class _Read:
+    """One look at all partitions. `seen` holds how far each log had got."""
+
+    response: FetchResponse
+    bytes_read: int
+    failed: bool
+    seen: list[tuple[Partition, int]]
+
+    def bytes_now(self) -> int:
+        return self.bytes_read + sum(partition.log.bytes_appended - then for partition, then in self.seen)
+
+
+async def handle(call: Call, request: FetchRequest) -> FetchResponse:
+    if request.session_id != 0 or request.session_epoch not in NEW_SESSION_EPOCHS:
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    cluster = call.parts.cluster
+    read = _read_all(cluster, request)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + max(0, request.max_wait_ms) / 1000
+    while not read.failed and read.bytes_read < request.min_bytes and loop.time() < deadline:
+        if not await _wait_for_bytes(read, request.min_bytes, deadline - loop.time()):
+            break
+        read = _read_all(cluster, request)
+    return read.response
+
+
+async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
+    """Whether there may be enough to read now."""
+    woken = asyncio.Event()
+    partitions = [partition for partition, _ in read.seen]
+    for partition in partitions:
+        partition.waiters.add(woken)
+    try:
+        async with asyncio.timeout(seconds):
+            while read.bytes_now() < min_bytes and not any(partition.is_gone for partition in partitions):
+                await woken.wait()
+                woken.clear()
+        return True
+    except TimeoutError:
+        return read.bytes_now() > read.bytes_read
+    finally:
+        for partition in partitions:
+            partition.waiters.discard(woken)
+
+
+def _read_all(cluster: Cluster, request: FetchRequest) -> _Read:
+    read = _Read(FetchResponse(), 0, False, [])
+    for topic in request.topics:
+        answer = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id)
+        read.response.responses.append(answer)
+        answer.partitions.extend(_read_partitions(cluster, request, topic, read))
+    return read
+
+
+def _read_partitions(
+    cluster: Cluster, request: FetchRequest, topic: FetchRequest.FetchTopic, read: _Read
+) -> Iterable[PartitionData]:
+    for asked in topic.partitions:
+        partition: Partition | None = None
+        try:
+            partition = cluster.partition(cluster.resolve(topic.topic, topic.topic_id), asked.partition)
+            read.seen.append((partition, partition.log.bytes_appended))
+            check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
+            data = _read_partition(partition, asked, request, read)
+        except BrokerError as error:
+            read.failed = True
+            data = _refusal(asked.partition, error, partition, cluster.leader_epoch)
+        yield data
+
+
+def _read_partition(
+    partition: Partition, asked: FetchRequest.FetchPartition, request: FetchRequest, read: _Read
+) -> PartitionData:
+    log = partition.log
+    data = PartitionData(
+        partition_index=asked.partition,
+        high_watermark=log.log_end_offset,
+        last_stable_offset=log.log_end_offset,
+        log_start_offset=log.log_start_offset,
+        records=b"",
+    )
+    if asked.last_fetched_epoch >= 0:
+        epoch, end_offset = log.epoch_end_offset(asked.last_fetched_epoch)
+        if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
+            data.diverging_epoch = FetchResponse.EpochEndOffset(epoch, end_offset)
+            read.failed = True
+            return data
+    room = min(asked.partition_max_bytes, request.max_bytes - read.bytes_read)
+    records = log.read(asked.fetch_offset, max(0, room), at_least_one=read.bytes_read == 0)
+    data.records = records
+    read.bytes_read += len(records)
+    return data
+
+
+def _refusal(index: int, error: BrokerError, partition: Partition | None, leader_epoch: int) -> PartitionData:
+    data = PartitionData(partition_index=index, error_code=error.code, high_watermark=-1, records=b"")
+    if partition is not None:
+        data.log_start_offset = partition.log.log_start_offset
+        data.high_watermark = partition.log.log_end_offset
+    if error.code in LEADERSHIP_CODES:
+        data.current_leader = FetchResponse.LeaderIdAndEpoch(NODE_ID, leader_epoch)
+    return data
+
+
+HANDLER = Handler(FetchRequest, 4, 18, handle)

@@ -1,0 +1,75 @@
+"""ListOffsets, versions 1 to 11.
+
+Earliest (-2), latest (-1), the greatest timestamp (-3, KIP-734), earliest local (-4), and the first record at or
+after a time. Nothing is in tiered storage, so -5 and -6 (KIP-1005, KIP-1023) have no offset. Both isolation
+levels end at the log's end, as there are no transactions yet.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.leadership import check_leader_epoch
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker_errors import UnsupportedVersionError
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = (
+    -1,
+    -2,
+    -3,
+    -4,
+    -5,
+    -6,
+)
+FIRST_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+NOTHING = (-1, -1, -1)
+
+PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
+
+
+async def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsResponse.ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _look_up(call.parts.cluster, topic.name, asked, call.version)
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _look_up(
+    cluster: Cluster, topic: str, asked: ListOffsetsRequest.ListOffsetsPartition, version: int
+) -> PartitionResponse:
+    try:
+        partition = cluster.partition(cluster.topic(topic), asked.partition_index)
+        check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
+        offset, timestamp, leader_epoch = _find(partition.log, asked.timestamp, version)
+    except BrokerError as error:
+        return PartitionResponse(partition_index=asked.partition_index, error_code=error.code)
+    return PartitionResponse(
+        partition_index=asked.partition_index, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
+    )
+
+
+def _find(log: PartitionLog, timestamp: int, version: int) -> tuple[int, int, int]:
+    if timestamp < EARLIEST_PENDING_UPLOAD or version < FIRST_VERSION.get(timestamp, 0):
+        raise UnsupportedVersionError(f"version {version} has no meaning for timestamp {timestamp}")
+    if timestamp == LATEST:
+        return log.log_end_offset, -1, log.leader_epoch
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.log_start_offset, -1, log.leader_epochs.epoch_at(log.log_start_offset)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return NOTHING
+    if timestamp == MAX_TIMESTAMP:
+        return log.with_max_timestamp() or NOTHING
+    return log.first_at_or_after(timestamp) or NOTHING
+
+
+HANDLER = Handler(ListOffsetsRequest, 1, 11, handle)
