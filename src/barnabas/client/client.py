@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from barnabas.broker_errors import BY_CODE, UnknownTopicOrPartitionError, error_for
+from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.backoff import Backoff
 from barnabas.client.connections import ConnectionPool
 from barnabas.client.metadata import ClusterMetadata
@@ -521,11 +521,12 @@ class KafkaClient:
         if not self.metadata.nodes:
             return self._bootstrap_error()
         codes = {self.metadata.topic_errors.get(topic, 0) for topic in missing} - {0}
-        error_type = BY_CODE[codes.pop()] if len(codes) == 1 else UnknownTopicOrPartitionError
+        code = codes.pop() if len(codes) == 1 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         names = ", ".join(repr(topic) for topic in missing)
-        return error_type(
+        return error_for(
+            code,
             f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster; "
-            "create it first (Admin.create_topics), or check its name"
+            "create it first (Admin.create_topics), or check its name",
         )
 
     def update_leader(

@@ -226,7 +226,7 @@ class Connection:
         if under_way.future.done():
             return
         try:
-            response = decode_response(under_way.request_type, _body_version(under_way, frame), frame)
+            response = decode_response(under_way.request_type, under_way.version, frame)
         except BrokenProtocolError as error:
             named = _named(error, self.name)
             under_way.future.set_exception(named)
@@ -289,14 +289,6 @@ class Connection:
         future: asyncio.Future[ApiVersionsResponse] = self._loop.create_future()
         self._start(request, version, timeout_ms, future)
         return await future
-
-
-def _body_version(under_way: _RequestUnderWay, frame: bytes | memoryview) -> int:
-    """The version an answer is in: 0 for an unsupported version of ApiVersions (KIP-511)."""
-    is_versions = under_way.request_type is ApiVersionsRequest
-    if is_versions and int.from_bytes(frame[4:6]) == UNSUPPORTED_VERSION:
-        return 0
-    return under_way.version
 
 
 def _named(error: BarnabasError, name: str) -> BarnabasError:
