@@ -14,14 +14,16 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use super::arrow_in::RowBatches;
 use super::builder::MAX_RECORD_BYTES;
 use super::delivery::{BatchOutcome, Delivery, TopicName, call_when_done};
 use super::errors::{codec_and_level, record_too_large};
 use super::input::{InputBytes, InputHeaders};
 use super::producer_batch::{OpenBatch, ProducerBatch};
+use crate::arrow::RowBatch;
 use crate::compression::Compression;
 use crate::partitioner::{Partitioner, StickyChoice};
-use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord};
+use crate::records::{BatchBuilder, HEADER_BYTES, NO_HEADERS, NewRecord, encode_headers};
 
 enum Waiting {
     Open(OpenBatch),
@@ -82,6 +84,20 @@ pub enum Refused {
     NotNow,
     TooLarge(String),
     NoSuchPartition(String),
+    /// A row of Arrow data that cannot be a record.
+    BadRow(String),
+}
+
+impl Refused {
+    fn in_row(self, row: usize) -> Self {
+        let name_row = |message: String| format!("row {row}: {message}");
+        match self {
+            Self::NotNow => Self::NotNow,
+            Self::TooLarge(message) => Self::TooLarge(name_row(message)),
+            Self::NoSuchPartition(message) => Self::NoSuchPartition(name_row(message)),
+            Self::BadRow(message) => Self::BadRow(name_row(message)),
+        }
+    }
 }
 
 impl Queues {
@@ -208,6 +224,101 @@ impl OpenBatch {
     }
 }
 
+/// Rows that went into one batch.
+struct RowRun {
+    outcome: Arc<BatchOutcome>,
+    partition: u32,
+    first_index: u32,
+    last_index: u32,
+    last_timestamp: i64,
+}
+
+impl RowRun {
+    fn into_delivery(self) -> Delivery {
+        Delivery::new(self.outcome, self.first_index, self.last_index, self.last_timestamp)
+    }
+}
+
+/// A call of `append_arrow` under way.
+struct RowsToAppend<'a> {
+    topic: &'a str,
+    timestamp: Option<i64>,
+    taken: usize,
+    runs: Vec<RowRun>,
+    wake: bool,
+}
+
+impl RowsToAppend<'_> {
+    /// Appends the rows from `first_row` on, until one is refused.
+    fn append_batch(
+        &mut self,
+        accumulator: &Accumulator,
+        batch: &RowBatch,
+        first_row: usize,
+    ) -> Result<(), Refused> {
+        /// Others that append must not wait for longer than this many rows take.
+        const ROWS_AT_A_TIME: usize = 1024;
+        // The run that a partition's rows go to at present, by partition.
+        let mut newest: HashMap<u32, usize> = HashMap::new();
+        for (index, run) in self.runs.iter().enumerate() {
+            newest.insert(run.partition, index);
+        }
+        let mut row = first_row;
+        while row < batch.len() {
+            let mut queues = accumulator.lock();
+            for _ in 0..ROWS_AT_A_TIME.min(batch.len() - row) {
+                self.append_row(accumulator, &mut queues, batch, row, &mut newest)?;
+                row += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn append_row(
+        &mut self,
+        accumulator: &Accumulator,
+        queues: &mut Queues,
+        batch: &RowBatch,
+        row: usize,
+        newest: &mut HashMap<u32, usize>,
+    ) -> Result<(), Refused> {
+        let row = batch.row(row).map_err(|error| Refused::BadRow(error.0))?;
+        let timestamp = row.timestamp.or(self.timestamp).unwrap_or_else(now_ms);
+        if timestamp < 0 {
+            return Err(Refused::BadRow(format!("timestamp {timestamp} ms is before 1970")));
+        }
+        let headers =
+            if row.headers.is_empty() { None } else { Some(encode_headers(row.headers.into_iter())) };
+        let record = NewRecord {
+            timestamp,
+            key: row.key,
+            value: row.value,
+            headers: headers.as_deref().unwrap_or(NO_HEADERS),
+        };
+        // What no int32 holds is no partition of any topic.
+        let partition = row.partition.map(|partition| i32::try_from(partition).unwrap_or(-1));
+        let appended = queues.append(&accumulator.settings, self.topic, partition, &record)?;
+        self.taken += 1;
+        self.wake |= appended.wake;
+        if let Some(run) = newest.get(&appended.partition).map(|&index| &mut self.runs[index]) {
+            if Arc::ptr_eq(&run.outcome, &appended.outcome) {
+                run.last_index = appended.index;
+                run.last_timestamp = timestamp;
+                return Ok(());
+            }
+        }
+        newest.insert(appended.partition, self.runs.len());
+        self.runs.push(RowRun {
+            outcome: appended.outcome,
+            partition: appended.partition,
+            first_index: appended.index,
+            last_index: appended.index,
+            last_timestamp: timestamp,
+        });
+        Ok(())
+    }
+}
+
 fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
@@ -248,7 +359,7 @@ fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
     match refused {
         Refused::NotNow => Ok(()),
         Refused::TooLarge(message) => Err(record_too_large(py, message)),
-        Refused::NoSuchPartition(message) => Err(PyValueError::new_err(message)),
+        Refused::NoSuchPartition(message) | Refused::BadRow(message) => Err(PyValueError::new_err(message)),
     }
 }
 
@@ -340,6 +451,43 @@ impl Accumulator {
             self.wake_sender(py);
         }
         Ok(Some(delivery))
+    }
+
+    #[pyo3(signature = (topic, data, *, row_offset=0, timestamp=None))]
+    fn append_arrow(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        data: &Bound<'_, PyAny>,
+        row_offset: usize,
+        timestamp: Option<i64>,
+    ) -> PyResult<(usize, Vec<Delivery>)> {
+        let mut rows = RowsToAppend { topic, timestamp, taken: 0, runs: Vec::new(), wake: false };
+        let mut batches = RowBatches::new(data)?;
+        let mut skip = row_offset;
+        let mut refused = None;
+        while let Some(batch) = batches.next()? {
+            let first_row = skip.min(batch.len());
+            skip -= first_row;
+            let appended = py.detach(|| rows.append_batch(self, &batch, first_row));
+            drop(batch);
+            if let Err(reason) = appended {
+                refused = Some(reason);
+                break;
+            }
+        }
+        if rows.wake {
+            self.wake_sender(py);
+        }
+        match refused {
+            // Rows before the one that is refused are taken; the next call begins with it.
+            Some(reason) if rows.taken == 0 => {
+                refusal(py, reason.in_row(row_offset))?;
+            }
+            _ => {}
+        }
+        let deliveries = rows.runs.into_iter().map(RowRun::into_delivery).collect();
+        Ok((rows.taken, deliveries))
     }
 
     fn needs_metadata(&self, topic: &str) -> bool {

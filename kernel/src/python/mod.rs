@@ -1,6 +1,8 @@
 //! The classes and functions of `barnabas._kernel`. Knows Python; leaves formats to the rest of the crate.
 
 mod accumulator;
+mod arrow_in;
+mod arrow_out;
 mod batches;
 mod builder;
 mod codecs;
@@ -17,6 +19,8 @@ use pyo3::prelude::*;
 mod _kernel {
     #[pymodule_export]
     use super::accumulator::Accumulator;
+    #[pymodule_export]
+    use super::arrow_out::{ArrowRecords, take_arrow};
     #[pymodule_export]
     use super::batches::{
         BatchInfo, KeyOffsets, compact_batches, find_batch_offset_for_timestamp, find_max_timestamp,
