@@ -1,7 +1,8 @@
 """All logs of a data directory: opening, creating, deleting, and the upkeep that goes on behind the requests.
 
 Owns the checkpoints that concern all logs and the mark of an end in good order. Must not know topics' metadata
-or requests. Its methods belong to the event loop's thread; `tick` hands slow work to other threads.
+or requests. Its methods belong to the event loop's thread;
+slow work is handed to other threads.
 """
 
 from __future__ import annotations
@@ -129,22 +130,29 @@ class LogManager:
 
     # Upkeep
 
-    async def tick(self) -> None:
-        """One round of retention and flushing. A failing disk is logged; the next round tries again."""
+    async def enforce_retention(self) -> None:
+        """Removes what is too old or too much. A failing disk is logged; the next round tries again."""
         for log in list(self._logs.values()):
+            log.producers.expire(now_ms() - log.settings.producer_id_expiration_ms)
             try:
                 log.enforce_retention(now_ms())
-                log.producers.expire(now_ms() - log.settings.producer_id_expiration_ms)
-                await self._flush(log)
             except OSError as error:
-                logger.error("%s: upkeep failed: %s", log.partition, error)
+                logger.error("%s: cannot remove old segments: %s", log.partition, error)
 
-    async def _flush(self, log: PartitionLog) -> None:
-        due = now_ms() - log.last_flush_ms >= log.settings.flush_ms
-        descriptors, offset = log.begin_flush(closed_only=not due)
-        if descriptors:
-            await asyncio.to_thread(_sync_and_close, descriptors)
-            log.flushed(offset, now_ms())
+    async def flush_due(self) -> None:
+        """Forces to the disk, on another thread, segments that have ended and logs for which flush.ms has passed."""
+        for log in list(self._logs.values()):
+            due = now_ms() - log.last_flush_ms >= log.settings.flush_ms
+            if due:
+                log.last_flush_ms = now_ms()
+            descriptors, offset = log.begin_flush(closed_only=not due)
+            if not descriptors:
+                continue
+            try:
+                await asyncio.to_thread(_sync_and_close, descriptors)
+                log.flushed(offset)
+            except OSError as error:
+                logger.error("%s: cannot flush: %s", log.partition, error)
 
     async def compact_all(self) -> None:
         """Compacts every log that is due, the slow part on another thread."""

@@ -256,7 +256,8 @@ class PartitionLog:
         """Makes everything appended so far survive a power cut."""
         for segment in self._unflushed_segments():
             segment.flush()
-        self.flushed(self.log_end_offset, now_ms)
+        self.flushed(self.log_end_offset)
+        self.last_flush_ms = now_ms
 
     def begin_flush(self, *, closed_only: bool) -> tuple[list[int], int]:
         """(file descriptors to be synced and closed on another thread, offset to give to `flushed` afterwards)."""
@@ -267,9 +268,9 @@ class PartitionLog:
             end = self.active.base_offset
         return [segment.duplicate_descriptor() for segment in segments], end
 
-    def flushed(self, offset: int, now_ms: int) -> None:
+    def flushed(self, offset: int) -> None:
+        """All data below `offset` is on the disk."""
         self.recovery_point = max(self.recovery_point, offset)
-        self.last_flush_ms = now_ms
 
     def _unflushed_segments(self) -> Iterator[Segment]:
         for segment, following in zip(self.segments, [*self.segments[1:], None], strict=True):

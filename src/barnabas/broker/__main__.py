@@ -1,0 +1,63 @@
+"""`python -m barnabas.broker`: the embedded broker as a program, until SIGTERM or SIGINT.
+
+Prints one line with the bootstrap address once it serves; the log goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from barnabas.broker.server import Broker
+from barnabas.broker.settings import parse_assignment
+from barnabas.errors import BarnabasError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m barnabas.broker", description="An embedded Kafka broker."
+    )
+    parser.add_argument("--data-dir", type=Path, required=True, help="where the log is kept")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=9092, help="0 takes a free one")
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting of Kafka's"
+    )
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        config = dict(parse_assignment(text) for text in options.config)
+        asyncio.run(_serve(options.data_dir, options.host, options.port, config))
+    except (BarnabasError, OSError) as error:
+        print(f"barnabas: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _serve(data_dir: Path, host: str, port: int, config: Mapping[str, str]) -> None:
+    _allow_many_files()
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    broker = Broker(data_dir, host, port, config=config)
+    await broker.start()
+    print(broker.bootstrap, flush=True)
+    await stopped.wait()
+    await broker.stop()
+
+
+def _allow_many_files() -> None:
+    """Every segment is an open file."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

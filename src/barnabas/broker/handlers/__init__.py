@@ -1,0 +1,79 @@
+"""One file for each API, opening with its versions and behaviour. `HANDLERS` has them all by API key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from barnabas.broker.handlers import (
+    alter_configs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_groups,
+    delete_records,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_groups,
+    describe_log_dirs,
+    describe_topic_partitions,
+    fetch,
+    find_coordinator,
+    heartbeat,
+    incremental_alter_configs,
+    init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
+    list_offsets,
+    metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    offset_for_leader_epoch,
+    produce,
+    sync_group,
+)
+from barnabas.broker.handlers.api import Handler
+
+_MODULES = (
+    alter_configs,
+    create_partitions,
+    create_topics,
+    delete_groups,
+    delete_records,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_groups,
+    describe_log_dirs,
+    describe_topic_partitions,
+    fetch,
+    find_coordinator,
+    heartbeat,
+    incremental_alter_configs,
+    init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
+    list_offsets,
+    metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    offset_for_leader_epoch,
+    produce,
+    sync_group,
+)
+
+
+def _all_handlers() -> dict[int, Handler[Any]]:
+    handlers: dict[int, Handler[Any]] = {
+        module.HANDLER.request_type.API_KEY: module.HANDLER for module in _MODULES
+    }
+    own = api_versions.make_handler(handlers)
+    return {**handlers, own.request_type.API_KEY: own}
+
+
+HANDLERS: Mapping[int, Handler[Any]] = _all_handlers()

@@ -1,0 +1,110 @@
+"""CreateTopics, versions 2 to 7.
+
+-1 partitions is num.partitions. The only replication factor is 1 (or -1 for the default), the only replica of an
+assignment by hand this node. Creating topics with the names of internal ones is refused.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.cluster import INTERNAL_TOPICS, NODE_ID, Topic
+from barnabas.broker.handlers.api import BrokerParts, Call, Handler
+from barnabas.broker.settings import TOPIC_SETTINGS, SettingSource, TopicSettings
+from barnabas.broker_errors import (
+    InvalidReplicaAssignmentError,
+    InvalidReplicationFactorError,
+    InvalidRequestError,
+    InvalidTopicError,
+)
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+Result = CreateTopicsResponse.CreatableTopicResult
+FIRST_VERSION_WITH_DEFAULTS = 4
+
+
+async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    names = [topic.name for topic in request.topics]
+    return CreateTopicsResponse(
+        topics=[
+            _create(call, topic, names.count(topic.name) > 1, request.validate_only)
+            for topic in request.topics
+        ]
+    )
+
+
+def _create(
+    call: Call, asked: CreateTopicsRequest.CreatableTopic, repeated: bool, validate_only: bool
+) -> Result:
+    try:
+        if repeated:
+            raise InvalidRequestError(f"topic {asked.name} is in the request more than once")
+        if asked.name in INTERNAL_TOPICS:
+            raise InvalidTopicError(f"topic {asked.name} is internal; the broker makes it when it needs it")
+        count = _partition_count(call, asked)
+        settings = {config.name: config.value for config in asked.configs}
+        cluster = call.parts.cluster
+        if not validate_only:
+            topic = cluster.create_topic(asked.name, count, settings)
+            return _describe(topic.settings, asked.name, count, topic)
+        kept = cluster.check_new_topic(asked.name, count, settings)
+        return _describe(TopicSettings(kept, cluster.settings), asked.name, count, None)
+    except BrokerError as error:
+        return Result(name=asked.name, error_code=error.code, error_message=error.context, configs=[])
+
+
+def _partition_count(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> int:
+    if asked.assignments:
+        if asked.num_partitions != -1 or asked.replication_factor != -1:
+            raise InvalidRequestError(
+                f"topic {asked.name}: give an assignment, or numbers of partitions and replicas, not both"
+            )
+        indexes = sorted(assignment.partition_index for assignment in asked.assignments)
+        if indexes != list(range(len(indexes))):
+            raise InvalidReplicaAssignmentError(f"topic {asked.name}: partitions are not 0, 1, 2 and so on")
+        for assignment in asked.assignments:
+            check_replicas(f"topic {asked.name}", assignment.broker_ids)
+        return len(indexes)
+    if asked.replication_factor not in (1, -1):
+        raise InvalidReplicationFactorError(
+            f"topic {asked.name}: replication factor {asked.replication_factor} is not possible, "
+            "this is a single broker; use 1, or -1 for the default"
+        )
+    if call.version < FIRST_VERSION_WITH_DEFAULTS and -1 in (asked.num_partitions, asked.replication_factor):
+        raise InvalidRequestError(f"topic {asked.name}: -1 means the default from version 4 on only")
+    return default_partition_count(call.parts) if asked.num_partitions == -1 else asked.num_partitions
+
+
+def default_partition_count(parts: BrokerParts) -> int:
+    return parts.cluster.settings.number("num.partitions")
+
+
+def check_replicas(what: str, broker_ids: list[int]) -> None:
+    """Raises: InvalidReplicaAssignmentError."""
+    if broker_ids != [NODE_ID]:
+        raise InvalidReplicaAssignmentError(
+            f"{what}: replicas {broker_ids} are not possible, node {NODE_ID} is the only broker"
+        )
+
+
+def _describe(settings: TopicSettings, name: str, partition_count: int, topic: Topic | None) -> Result:
+    values = [settings.get(setting) for setting in TOPIC_SETTINGS]
+    result = Result(
+        name=name,
+        error_message=None,
+        num_partitions=partition_count,
+        replication_factor=1,
+        configs=[
+            CreateTopicsResponse.CreatableTopicConfigs(
+                name=value.setting.name,
+                value=value.value,
+                config_source=SettingSource(value.source),
+            )
+            for value in values
+        ],
+    )
+    if topic is not None:
+        result.topic_id = topic.topic_id
+    return result
+
+
+HANDLER = Handler(CreateTopicsRequest, 2, 7, handle)

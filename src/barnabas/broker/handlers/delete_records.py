@@ -1,0 +1,45 @@
+"""DeleteRecords, versions 0 to 2: moves a partition's start up to an offset, -1 for the end. It stays there."""
+
+from __future__ import annotations
+
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import KafkaStorageError, PolicyViolationError
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+
+Result = DeleteRecordsResponse.DeleteRecordsPartitionResult
+END = -1
+
+
+async def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsResponse.DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[_delete(call, topic.name, asked) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPartition) -> Result:
+    cluster = call.parts.cluster
+    try:
+        topic = cluster.topic(name)
+        log = cluster.partition(topic, asked.partition_index).log
+        if not log.settings.deletes:
+            raise PolicyViolationError(
+                f"topic {name} has cleanup.policy={topic.settings.text('cleanup.policy')}, which deletes nothing"
+            )
+        log.delete_records_before(log.log_end_offset if asked.offset == END else asked.offset)
+        cluster.logs.write_start_offsets()
+        return Result(partition_index=asked.partition_index, low_watermark=log.log_start_offset)
+    except OSError as error:
+        code = KafkaStorageError(f"{name}-{asked.partition_index}: {error}").code
+    except BrokerError as error:
+        code = error.code
+    return Result(partition_index=asked.partition_index, low_watermark=-1, error_code=code)
+
+
+HANDLER = Handler(DeleteRecordsRequest, 0, 2, handle)

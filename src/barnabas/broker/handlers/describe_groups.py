@@ -1,0 +1,53 @@
+"""DescribeGroups, versions 0 to 6. From version 6 on a group that does not exist is an error, before it is "Dead"."""
+
+from __future__ import annotations
+
+from barnabas.broker.group import Group, GroupState
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+
+DescribedGroup = DescribeGroupsResponse.DescribedGroup
+FIRST_VERSION_WITH_NOT_FOUND = 6
+
+
+async def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    groups = call.parts.groups.groups
+    return DescribeGroupsResponse(
+        groups=[
+            _describe(groups[group_id]) if group_id in groups else _missing(group_id, call.version)
+            for group_id in request.groups
+        ]
+    )
+
+
+def _missing(group_id: str, version: int) -> DescribedGroup:
+    described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
+    if version >= FIRST_VERSION_WITH_NOT_FOUND:
+        described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        described.error_message = f"group {group_id} does not exist"
+    return described
+
+
+def _describe(group: Group) -> DescribedGroup:
+    stable = group.state is GroupState.STABLE
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol_data=group.protocol if stable else "",
+        members=[
+            DescribeGroupsResponse.DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=f"/{member.client_host}",
+                member_metadata=member.metadata(group.protocol) if stable else b"",
+                member_assignment=member.assignment if stable else b"",
+            )
+            for member in group.members.values()
+        ],
+    )
+
+
+HANDLER = Handler(DescribeGroupsRequest, 0, 6, handle)

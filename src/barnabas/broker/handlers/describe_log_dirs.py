@@ -1,0 +1,38 @@
+"""DescribeLogDirs, versions 1 to 5: the one data directory, its partitions' sizes and its disk's."""
+
+from __future__ import annotations
+
+import shutil
+
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+
+
+async def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    cluster = call.parts.cluster
+    asked = None if request.topics is None else {topic.topic: topic.partitions for topic in request.topics}
+    topics = [
+        DescribeLogDirsResponse.DescribeLogDirsTopic(
+            name=topic.name,
+            partitions=[
+                DescribeLogDirsResponse.DescribeLogDirsPartition(
+                    partition_index=partition.index, partition_size=partition.log.size()
+                )
+                for partition in topic.partitions
+                if asked is None or partition.index in asked[topic.name]
+            ],
+        )
+        for topic in cluster.topics.values()
+        if asked is None or topic.name in asked
+    ]
+    usage = shutil.disk_usage(cluster.log_directory)
+    return DescribeLogDirsResponse(
+        results=[
+            DescribeLogDirsResponse.DescribeLogDirsResult(
+                log_dir=cluster.log_directory, topics=topics, total_bytes=usage.total, usable_bytes=usage.free
+            )
+        ]
+    )
+
+
+HANDLER = Handler(DescribeLogDirsRequest, 1, 5, handle)

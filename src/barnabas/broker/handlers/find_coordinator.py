@@ -1,0 +1,49 @@
+"""FindCoordinator, versions 0 to 6: this node coordinates all groups.
+
+Transactional ids are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which clients give up on at once, as
+there are no transactions yet; share groups (version 6) with INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.cluster import NODE_ID
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import InvalidRequestError, TransactionalIdAuthorizationFailedError
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+
+Coordinator = FindCoordinatorResponse.Coordinator
+GROUP, TRANSACTION = 0, 1
+FIRST_VERSION_WITH_MANY_KEYS = 4
+
+
+async def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if call.version >= FIRST_VERSION_WITH_MANY_KEYS:
+        return FindCoordinatorResponse(
+            coordinators=[_find(call, request.key_type, key) for key in request.coordinator_keys]
+        )
+    found = _find(call, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _find(call: Call, key_type: int, key: str) -> Coordinator:
+    try:
+        if key_type == TRANSACTION:
+            raise TransactionalIdAuthorizationFailedError(
+                f"transactional id {key}: this embedded broker does not know transactions yet"
+            )
+        if key_type != GROUP:
+            raise InvalidRequestError(f"this broker coordinates nothing of type {key_type}")
+        call.parts.group_store.ensure_topic()
+    except BrokerError as error:
+        return Coordinator(key, -1, "", -1, error.code, error.context)
+    return Coordinator(key, NODE_ID, call.parts.host, call.parts.port, error_message=None)
+
+
+HANDLER = Handler(FindCoordinatorRequest, 0, 6, handle)

@@ -1,0 +1,76 @@
+"""OffsetCommit, versions 2 to 10 (topic ids from 10 on). Answered once the offsets are in __consumer_offsets."""
+
+from __future__ import annotations
+
+from barnabas.broker.cluster import Topic
+from barnabas.broker.group import CommittedOffset
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.log.manager import now_ms
+from barnabas.broker_errors import (
+    CoordinatorNotAvailableError,
+    KafkaStorageError,
+    OffsetMetadataTooLargeError,
+)
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from barnabas.types import TopicPartition
+
+PartitionResponse = OffsetCommitResponse.OffsetCommitResponsePartition
+
+
+async def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    response = OffsetCommitResponse()
+    accepted: dict[TopicPartition, CommittedOffset] = {}
+    to_answer: list[PartitionResponse] = []
+    longest = call.parts.cluster.settings.number("offset.metadata.max.bytes")
+    for asked in request.topics:
+        answer = OffsetCommitResponse.OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id)
+        response.topics.append(answer)
+        for partition in asked.partitions:
+            result = PartitionResponse(partition_index=partition.partition_index)
+            answer.partitions.append(result)
+            try:
+                topic = call.parts.cluster.resolve(asked.name, asked.topic_id)
+                name, committed = _accept(call, topic, partition, longest)
+            except BrokerError as error:
+                result.error_code = error.code
+                continue
+            accepted[name] = committed
+            to_answer.append(result)
+    code = _commit(call, request, accepted)
+    for result in to_answer:
+        result.error_code = code
+    return response
+
+
+def _accept(
+    call: Call, topic: Topic, partition: OffsetCommitRequest.OffsetCommitRequestPartition, longest: int
+) -> tuple[TopicPartition, CommittedOffset]:
+    call.parts.cluster.partition(topic, partition.partition_index)
+    metadata = partition.committed_metadata or ""
+    if len(metadata) > longest:
+        raise OffsetMetadataTooLargeError(f"{len(metadata)} characters, offset.metadata.max.bytes={longest}")
+    committed = CommittedOffset(
+        partition.committed_offset, partition.committed_leader_epoch, metadata, now_ms()
+    )
+    return TopicPartition(topic.name, partition.partition_index), committed
+
+
+def _commit(call: Call, request: OffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]) -> int:
+    try:
+        call.parts.groups.commit(
+            request.group_id,
+            request.generation_id_or_member_epoch,
+            request.member_id,
+            request.group_instance_id,
+            offsets,
+        )
+    except KafkaStorageError:
+        # As Kafka does: consumers know this code, and try again.
+        return CoordinatorNotAvailableError.code
+    except BrokerError as error:
+        return error.code
+    return 0
+
+
+HANDLER = Handler(OffsetCommitRequest, 2, 10, handle)

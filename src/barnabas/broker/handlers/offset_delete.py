@@ -1,0 +1,74 @@
+"""OffsetDelete, version 0 (KIP-496): forgets committed offsets of topics that no member is subscribed to."""
+
+from __future__ import annotations
+
+from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.group import Group, GroupState
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import (
+    ErrorCode,
+    GroupIdNotFoundError,
+    GroupSubscribedToTopicError,
+    NonEmptyGroupError,
+)
+from barnabas.errors import BrokenProtocolError, BrokerError
+from barnabas.protocol.codec import decode_prefix
+from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from barnabas.types import TopicPartition
+
+CONSUMER = "consumer"
+VERSION_BYTES = 2
+
+
+async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    groups = call.parts.groups
+    try:
+        group = groups.groups.get(request.group_id)
+        if group is None:
+            raise GroupIdNotFoundError(f"group {request.group_id} does not exist")
+        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+            raise NonEmptyGroupError(f"group {request.group_id} has members")
+        return OffsetDeleteResponse(
+            topics=[_delete(groups, group, topic) for topic in request.topics],
+        )
+    except BrokerError as error:
+        return OffsetDeleteResponse(error_code=error.code)
+
+
+def _delete(
+    groups: GroupCoordinator, group: Group, topic: OffsetDeleteRequest.OffsetDeleteRequestTopic
+) -> OffsetDeleteResponse.OffsetDeleteResponseTopic:
+    indexes = [partition.partition_index for partition in topic.partitions]
+    code: int = ErrorCode.NONE
+    if topic.name in _subscribed_topics(group):
+        code = GroupSubscribedToTopicError.code
+    else:
+        groups.delete_offsets(group, [TopicPartition(topic.name, index) for index in indexes])
+    return OffsetDeleteResponse.OffsetDeleteResponseTopic(
+        name=topic.name,
+        partitions=[OffsetDeleteResponse.OffsetDeleteResponsePartition(index, code) for index in indexes],
+    )
+
+
+def _subscribed_topics(group: Group) -> set[str]:
+    topics: set[str] = set()
+    for member in group.members.values():
+        for _, metadata in member.protocols:
+            topics.update(_topics_of(metadata))
+    return topics
+
+
+def _topics_of(subscription: bytes) -> list[str]:
+    version = int.from_bytes(subscription[:VERSION_BYTES], "big", signed=True)
+    newest = ConsumerProtocolSubscription.VERSIONS[1]
+    try:
+        decoded, _ = decode_prefix(
+            ConsumerProtocolSubscription, min(version, newest), subscription, VERSION_BYTES
+        )
+    except BrokenProtocolError:
+        return []
+    return decoded.topics
+
+
+HANDLER = Handler(OffsetDeleteRequest, 0, 0, handle)

@@ -1,0 +1,139 @@
+"""OffsetFetch, versions 1 to 10: one group, from version 8 on several (KIP-709); topic ids from 10 on.
+
+Null topics (version 2) ask for all offsets of a group. There are no transactions, so every offset is stable. A
+partition without a committed offset is answered with -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.group import CommittedOffset, Group
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from barnabas.protocol.schema import ZERO_UUID
+from barnabas.types import TopicPartition
+
+NOT_COMMITTED = CommittedOffset(-1, -1, "", -1)
+FIRST_VERSION_WITH_MANY_GROUPS = 8
+FIRST_VERSION_WITH_TOPIC_IDS = 10
+
+Topics = OffsetFetchResponse.OffsetFetchResponseTopics
+Partitions = OffsetFetchResponse.OffsetFetchResponsePartitions
+
+
+async def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    groups = call.parts.groups.groups
+    if call.version < FIRST_VERSION_WITH_MANY_GROUPS:
+        return _answer_one(groups.get(request.group_id), request)
+    return OffsetFetchResponse(
+        groups=[
+            OffsetFetchResponse.OffsetFetchResponseGroup(
+                group_id=asked.group_id,
+                topics=_answer_many(call, groups.get(asked.group_id), asked),
+                error_code=_member_error(call, asked),
+            )
+            for asked in request.groups
+        ]
+    )
+
+
+def _member_error(call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup) -> int:
+    """Version 9 names the member that asks, as KIP-848 groups need; others leave it out."""
+    group = call.parts.groups.groups.get(asked.group_id)
+    if asked.member_epoch < 0 or not asked.member_id or group is None:
+        return 0
+    try:
+        group.find(asked.member_id, None)
+        group.check_generation(asked.member_epoch)
+    except BrokerError as error:
+        return error.code
+    return 0
+
+
+def _answer_one(group: Group | None, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    if request.topics is None:
+        wanted = _all_partitions(group)
+    else:
+        wanted = [(topic.name, list(topic.partition_indexes)) for topic in request.topics]
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponse.OffsetFetchResponseTopic(
+                name=name,
+                partitions=[
+                    OffsetFetchResponse.OffsetFetchResponsePartition(
+                        partition_index=index,
+                        committed_offset=committed.offset,
+                        committed_leader_epoch=committed.leader_epoch,
+                        metadata=committed.metadata,
+                    )
+                    for index, committed in _committed(group, name, indexes)
+                ],
+            )
+            for name, indexes in wanted
+        ]
+    )
+
+
+def _answer_many(
+    call: Call, group: Group | None, asked: OffsetFetchRequest.OffsetFetchRequestGroup
+) -> list[Topics]:
+    cluster = call.parts.cluster
+    if asked.topics is None:
+        answers = [_answer(group, name, indexes) for name, indexes in _all_partitions(group)]
+    else:
+        answers = [_answer_topic(cluster, group, topic) for topic in asked.topics]
+    if call.version >= FIRST_VERSION_WITH_TOPIC_IDS:
+        for answer in answers:
+            topic = cluster.topics.get(answer.name)
+            answer.topic_id = topic.topic_id if topic else answer.topic_id
+    return answers
+
+
+def _answer_topic(
+    cluster: Cluster, group: Group | None, asked: OffsetFetchRequest.OffsetFetchRequestTopics
+) -> Topics:
+    if asked.topic_id == ZERO_UUID:
+        return _answer(group, asked.name, asked.partition_indexes)
+    try:
+        return _answer(group, cluster.topic_by_id(asked.topic_id).name, asked.partition_indexes)
+    except BrokerError as error:
+        return Topics(
+            topic_id=asked.topic_id,
+            partitions=[
+                Partitions(index, committed_offset=-1, metadata="", error_code=error.code)
+                for index in asked.partition_indexes
+            ],
+        )
+
+
+def _answer(group: Group | None, name: str, indexes: Iterable[int]) -> Topics:
+    return Topics(
+        name=name,
+        partitions=[
+            Partitions(
+                partition_index=index,
+                committed_offset=committed.offset,
+                committed_leader_epoch=committed.leader_epoch,
+                metadata=committed.metadata,
+            )
+            for index, committed in _committed(group, name, indexes)
+        ],
+    )
+
+
+def _committed(group: Group | None, name: str, indexes: Iterable[int]) -> list[tuple[int, CommittedOffset]]:
+    offsets = group.offsets if group else {}
+    return [(index, offsets.get(TopicPartition(name, index), NOT_COMMITTED)) for index in indexes]
+
+
+def _all_partitions(group: Group | None) -> list[tuple[str, list[int]]]:
+    found: dict[str, list[int]] = {}
+    for partition in group.offsets if group else ():
+        found.setdefault(partition.topic, []).append(partition.partition)
+    return list(found.items())
+
+
+HANDLER = Handler(OffsetFetchRequest, 1, 10, handle)

@@ -1,0 +1,154 @@
+"""The broker as a whole: its parts put together, started, kept up and stopped.
+
+Owns the order of starting and stopping and the background tasks. Must not know any single API.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.data_directory import DataDirectory
+from barnabas.broker.group_store import GroupStore
+from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers.api import BrokerParts, Call
+from barnabas.errors import ClosedError
+from barnabas.net.server import KafkaServer, RequestContext
+from barnabas.protocol.messages.request_header import RequestHeader
+from barnabas.protocol.schema import Request, Response
+
+logger = logging.getLogger(__name__)
+
+# Retention has its own, longer interval; this one bounds how late flush.ms is honoured.
+FLUSH_INTERVAL_MS = 1_000
+
+
+class Broker:
+    """An embedded Kafka broker, node 1 of a cluster of one, with its log in `data_dir`.
+
+    `port` 0 takes a free one. `config` holds Kafka's broker settings as strings (`broker.settings` has them all).
+
+        broker = Broker("data", port=9092)
+        await broker.start()
+        ...
+        await broker.stop()
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | str,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        self._data_dir = Path(data_dir)
+        self._host = host
+        self._port = port
+        self._config = dict(config or {})
+        self._directory: DataDirectory | None = None
+        self._parts: BrokerParts | None = None
+        self._server: KafkaServer | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def port(self) -> int:
+        """The port it listens on. Raises: ClosedError before `start`."""
+        if self._parts is None:
+            raise ClosedError("the broker does not run; await start() first")
+        return self._parts.port
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` for clients. Raises: ClosedError before `start`."""
+        return f"{self._host}:{self.port}"
+
+    async def start(self) -> None:
+        """Opens the log, repairs it if need be, and serves.
+
+        Raises: DataDirectoryError (in use, unreadable), ListenError (port in use), InvalidConfigError, OSError.
+        """
+        directory = DataDirectory(self._data_dir)
+        cluster: Cluster | None = None
+        try:
+            cluster = Cluster(directory, self._config)
+            store = GroupStore(cluster)
+            groups = GroupCoordinator(cluster, store)
+            groups.load()
+            parts = BrokerParts(cluster, groups, store, self._host, self._port)
+            versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
+            server = KafkaServer(
+                self._handle,
+                versions,
+                max_request_bytes=cluster.settings.number("socket.request.max.bytes"),
+            )
+            self._parts = parts
+            parts.port = await server.start(self._host, self._port)
+        except BaseException:
+            self._parts = None
+            if cluster is not None:
+                cluster.close()
+            directory.release()
+            raise
+        self._directory, self._server = directory, server
+        self._start_upkeep(parts)
+        logger.info("listening on %s, data in %s", self.bootstrap, self._data_dir)
+
+    async def stop(self) -> None:
+        """Hangs up, flushes and closes the log. Does nothing if the broker does not run."""
+        if self._server is None or self._parts is None or self._directory is None:
+            return
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        self._tasks.clear()
+        await self._server.stop()
+        self._parts.groups.close()
+        self._parts.cluster.close()
+        self._directory.release()
+        self._server = self._parts = self._directory = None
+
+    async def _handle(
+        self, context: RequestContext, header: RequestHeader, request: Request[Any]
+    ) -> Response | None:
+        assert self._parts is not None
+        call = Call(self._parts, header.request_api_version, header.client_id or "", context.client_host)
+        return await HANDLERS[header.request_api_key].handle(call, request)
+
+    def _start_upkeep(self, parts: BrokerParts) -> None:
+        cluster = parts.cluster
+        number = cluster.settings.number
+
+        async def write_checkpoints() -> None:
+            cluster.logs.write_checkpoints()
+
+        async def expire_offsets() -> None:
+            parts.groups.expire_offsets()
+
+        jobs: list[tuple[int, Callable[[], Awaitable[None]]]] = [
+            (FLUSH_INTERVAL_MS, cluster.logs.flush_due),
+            (number("log.retention.check.interval.ms"), cluster.logs.enforce_retention),
+            (number("log.cleaner.backoff.ms"), cluster.logs.compact_all),
+            (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
+            (number("offsets.retention.check.interval.ms"), expire_offsets),
+        ]
+        self._tasks = [asyncio.create_task(_repeat(interval_ms, job)) for interval_ms, job in jobs]
+
+
+async def _repeat(interval_ms: int, job: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(interval_ms / 1000)
+        try:
+            await job()
+        except OSError as error:
+            logger.error("upkeep failed, to be tried again: %s", error)
+        except Exception:
+            logger.exception("upkeep failed, to be tried again")
