@@ -95,9 +95,7 @@ def _prepared_flights(flights: pd.DataFrame) -> pd.DataFrame:
 
 def _prepared_weather(weather: pd.DataFrame) -> pd.DataFrame:
     local = pd.to_datetime(weather[["year", "month", "day", "hour"]])
-    prepared = weather.assign(
-        event_time=pd.to_datetime(weather["time_hour"]), hour=_iso(local)
-    )
+    prepared = weather.assign(event_time=pd.to_datetime(weather["time_hour"]), hour=_iso(local))
     return _in_event_time_order(prepared[["event_time", *WEATHER_COLUMNS]])
 
 

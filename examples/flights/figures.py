@@ -29,7 +29,9 @@ def expected(data: FlightData) -> pd.DataFrame:
     weather row counts as neither in nor out of precipitation.
     """
     precipitation = data.weather[["origin", "time_hour", "precip"]]
-    flights = data.flights.merge(precipitation, on=["origin", "time_hour"], how="left", validate="many_to_one")
+    flights = data.flights.merge(
+        precipitation, on=["origin", "time_hour"], how="left", validate="many_to_one"
+    )
     delay = flights["dep_delay"].astype("float64")
     table = pd.DataFrame(
         {

@@ -47,7 +47,7 @@ def start_session(folder: Path, cores: int = 2) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1500m",
+        "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.local.dir": str(folder / "spark"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -118,7 +118,9 @@ class Pipeline:
             F.percentile(delay, 0.95).alias("percentile_95_departure_delay_minutes"),
             F.avg((delay > DELAYED_OVER_MINUTES).cast("int")).alias("share_delayed_over_15_minutes"),
             F.avg(F.when(in_precipitation, delay)).alias("mean_departure_delay_in_precipitation_minutes"),
-            F.avg(F.when(~in_precipitation, delay)).alias("mean_departure_delay_out_of_precipitation_minutes"),
+            F.avg(F.when(~in_precipitation, delay)).alias(
+                "mean_departure_delay_out_of_precipitation_minutes"
+            ),
         )
         named = figures.withColumn("day", F.date_format("window.start", "yyyy-MM-dd")).drop("window")
         named = named.join(F.broadcast(self._airlines()), "carrier", "left_outer")
@@ -132,10 +134,14 @@ class Pipeline:
     def _flights(self) -> DataFrame:
         parsed = self._parsed(self._stream(self._topics.flights), _FLIGHT)
         hour = F.date_trunc("hour", "scheduled_departure")
-        return parsed.withColumn("hour", hour).drop("scheduled_departure").withWatermark("hour", self._watermark)
+        return (
+            parsed.withColumn("hour", hour).drop("scheduled_departure").withWatermark("hour", self._watermark)
+        )
 
     def _weather(self) -> DataFrame:
-        return self._parsed(self._stream(self._topics.weather), _WEATHER).withWatermark("hour", self._watermark)
+        return self._parsed(self._stream(self._topics.weather), _WEATHER).withWatermark(
+            "hour", self._watermark
+        )
 
     def _airlines(self) -> DataFrame:
         # a compacted topic may still hold older values of a key
