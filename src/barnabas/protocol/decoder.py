@@ -59,6 +59,29 @@ def read_long_varint(buffer: Any, position: int, first: int) -> tuple[int, int]:
     raise MalformedError("a varint does not fit into 32 bits")
 
 
+def read_tag(buffer: Any, position: int) -> tuple[int, int, int]:
+    """The number and the size of a tagged field, and where its content begins."""
+    tag = buffer[position]
+    position += 1
+    if tag > 127:
+        tag, position = read_long_varint(buffer, position, tag)
+    size = buffer[position]
+    position += 1
+    if size > 127:
+        size, position = read_long_varint(buffer, position, size)
+    return tag, size, position
+
+
+def read_unknown_tag(buffer: Any, position: int, unknown: dict[int, bytes]) -> int:
+    """Keep a tagged field that this version does not know; where it ends."""
+    tag, size, position = read_tag(buffer, position)
+    stop = position + size
+    if stop > len(buffer):
+        raise MalformedError(f"tagged field of {size} bytes")
+    unknown[tag] = bytes(buffer[position:stop])
+    return stop
+
+
 def read_uuid(data: bytes) -> uuid.UUID:
     return ZERO_UUID if data == bytes(16) else uuid.UUID(bytes=data)
 
@@ -103,6 +126,8 @@ class _DecoderSource:
             "ZERO_UUID": ZERO_UUID,
             "new": object.__new__,
             "read_long_varint": read_long_varint,
+            "read_tag": read_tag,
+            "read_unknown_tag": read_unknown_tag,
             "read_uuid": read_uuid,
             "repeat": repeat,
             "struct_error": struct.error,
@@ -315,44 +340,44 @@ class _DecoderSource:
 
     def read_tags(self, variable: str, tagged: list[SchemaField]) -> None:
         count = self.variable("tags")
-        self.line(f"{variable}.unknown_tagged_fields = NO_TAGGED_FIELDS")
+        unknown = f"{variable}.unknown_tagged_fields"
+        self.line(f"{unknown} = NO_TAGGED_FIELDS")
         self.add_fixed("B", count)
         self.flush()
         self.line(f"if {count}:")
         self.indent += 1
         self.line(f"if {count} > 127:")
         self.line(f"    {count}, position = read_long_varint(buffer, position, {count})")
+        if tagged:
+            self.read_known_tags(variable, tagged, count)
+        else:
+            self.line(f"{unknown} = {{}}")
+            self.line(f"for _ in range({count}):")
+            self.line(f"    position = read_unknown_tag(buffer, position, {unknown})")
+        self.indent -= 1
+
+    def read_known_tags(self, variable: str, tagged: list[SchemaField], count: str) -> None:
         unknown = self.variable("unknown")
+        start, tag, size, stop = (self.variable(name) for name in ("start", "tag", "size", "stop"))
         self.line(f"{unknown} = {{}}")
         self.line(f"for _ in range({count}):")
         self.indent += 1
-        tag = self.variable("tag")
-        self.line(f"{tag} = buffer[position]")
-        self.line("position += 1")
-        self.line(f"if {tag} > 127:")
-        self.line(f"    {tag}, position = read_long_varint(buffer, position, {tag})")
-        size = self.read_length("", True)
-        stop = self.variable("stop")
+        self.line(f"{start} = position")
+        self.line(f"{tag}, {size}, position = read_tag(buffer, position)")
         self.line(f"{stop} = position + {size}")
-        self.line(f"if {stop} > end:")
-        self.line(f"    raise MalformedError(f'tagged field of {{{size}}} bytes')")
         for field in tagged:
             self.line(f"{'if' if field is tagged[0] else 'elif'} {tag} == {field.wire.tag}:")
             self.indent += 1
             self.read_value(field.wire, f"{variable}.{field.name}", tagged=True)
             self.flush()
             self.indent -= 1
-        if tagged:
-            self.line("else:")
-        unknown_indent = "    " if tagged else ""
-        self.line(f"{unknown_indent}{unknown}[{tag}] = bytes(buffer[position:{stop}])")
-        self.line(f"{unknown_indent}position = {stop}")
+        self.line("else:")
+        self.line(f"    position = read_unknown_tag(buffer, {start}, {unknown})")
         self.line(f"if position != {stop}:")
         self.line("    raise MalformedError('a tagged field has another length than its content')")
         self.indent -= 1
         self.line(f"if {unknown}:")
         self.line(f"    {variable}.unknown_tagged_fields = {unknown}")
-        self.indent -= 1
 
     def smallest_size(self, element: str) -> int:
         """The fewest bytes that an element of this type takes."""

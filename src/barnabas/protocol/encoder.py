@@ -96,7 +96,7 @@ class _Packers(dict[tuple[int, ...], Callable[..., bytes]]):
         position = 0
         for item in self.items_in_order:
             if isinstance(item, str):
-                count = len(item.replace("16s", "s"))
+                count = len(item.replace("16s", "s").replace("x", ""))
                 parts.append(struct.pack(">" + item, *values[position : position + count]))
                 position += count
             else:
@@ -161,20 +161,20 @@ class _EncoderSource:
         self.names[name] = value
         return name
 
-    def add_fixed(self, format: str, value: str) -> None:
+    def add_fixed(self, format: str, value: str | None) -> None:
         if self.run_items and isinstance(self.run_items[-1], str):
             self.run_items[-1] += format
         else:
             self.run_items.append(format)
-        self.run_values.append(value)
+        if value is not None:
+            self.run_values.append(value)
 
     def flush(self) -> None:
         """Write the run of fields of fixed size and arrays of numbers."""
         values = ", ".join(self.run_values)
         if self.run_counts:
             packers = self.constant("packers", _Packers(tuple(self.run_items)))
-            counts = "".join(f"len({each}), " for each in self.run_counts)
-            self.line(f"{self.append}({packers}[({counts})]({values}))")
+            self.line(f"{self.append}({packers}[{', '.join(self.run_counts)},]({values}))")
         elif self.run_items:
             pack = self.constant("pack", struct.Struct(f">{self.run_items[0]}").pack)
             self.line(f"{self.append}({pack}({values}))")
@@ -194,12 +194,15 @@ class _EncoderSource:
                 tagged.append(field)
             else:
                 self.write_value(field.wire, value)
-        self.flush()
-        if self.flexible:
+        if self.flexible and tagged:
             self.write_tags(variable, tagged)
-        elif keeps_tags(cls):
-            self.line(f"if {variable}.unknown_tagged_fields:")
-            self.line("    raise absent('unknown_tagged_fields')")
+        elif self.flexible:
+            self.write_unknown_tags(variable)
+        else:
+            self.flush()
+            if keeps_tags(cls):
+                self.line(f"if {variable}.unknown_tagged_fields:")
+                self.line("    raise absent('unknown_tagged_fields')")
 
     def is_set(self, field: SchemaField, value: str) -> str:
         """The condition that a field differs from its default."""
@@ -265,9 +268,11 @@ class _EncoderSource:
         if nullable:
             self.write_null_or_else(items, b"\0" if self.flexible else b"\xff\xff\xff\xff")
         if element in FIXED_FORMATS and element != "uuid":
+            count = self.variable("count")
+            self.line(f"{count} = len({items})")
             self.run_items.append(("B" if self.flexible else "i", FIXED_FORMATS[element]))
-            self.run_values += [f"len({items}){' + 1' if self.flexible else ''}", f"*{items}"]
-            self.run_counts.append(items)
+            self.run_values += [f"{count} + 1" if self.flexible else count, f"*{items}"]
+            self.run_counts.append(count)
             if nullable:
                 self.flush()
         else:
@@ -296,11 +301,24 @@ class _EncoderSource:
                 self.line("pass")
         self.indent -= 1
 
+    def write_unknown_tags(self, variable: str) -> None:
+        """End a struct that has no tagged fields of its own: nearly always a zero, packed with the run."""
+        run = (list(self.run_items), list(self.run_values), list(self.run_counts))
+        self.line(f"if {variable}.unknown_tagged_fields:")
+        self.indent += 1
+        self.flush()
+        self.line(f"{self.append}(tag_section({{}}, {variable}.unknown_tagged_fields))")
+        self.indent -= 1
+        self.line("else:")
+        self.indent += 1
+        self.run_items, self.run_values, self.run_counts = run
+        self.add_fixed("x", None)
+        self.flush()
+        self.indent -= 1
+
     def write_tags(self, variable: str, tagged: list[SchemaField]) -> None:
+        self.flush()
         unknown = f"{variable}.unknown_tagged_fields"
-        if not tagged:
-            self.line(f"{self.append}(tag_section({{}}, {unknown}) if {unknown} else b'\\0')")
-            return
         known = self.variable("known")
         self.line(f"{known} = {{}}")
         outer_append = self.append
