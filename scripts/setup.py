@@ -42,8 +42,10 @@ def main() -> None:
     began = time.monotonic()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     requirements = [*project["build-system"]["requires"], *requirements_of(project, extras)]
-    packages_stamp = stamp_of(profile, sys.version, str(ROOT), *requirements)
-    kernel_stamp = stamp_of(sys.version, str(ROOT), *kernel_sources(project))
+    # Not its full version: an update of Debian's Python leaves .venv/ as good as it was.
+    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    packages_stamp = stamp_of(profile, python, str(ROOT), *requirements)
+    kernel_stamp = stamp_of(python, str(ROOT), *kernel_sources(project))
     need_packages = not is_stamped(f"packages-{profile}", packages_stamp)
     need_kernel = not is_stamped("kernel", kernel_stamp)
     if not need_packages and not need_kernel:
