@@ -1,0 +1,73 @@
+"""What the consumers take as arguments, made uniform: partitions as tuples, offsets as numbers.
+
+Pure functions, and the hand-out of single records. Knows nothing of brokers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+
+from barnabas._kernel import Record
+from barnabas.errors import MisuseError
+from barnabas.types import OffsetAndMetadata, TopicPartition
+
+PartitionLike = TopicPartition | tuple[str, int]
+
+
+def as_partition(partition: PartitionLike) -> TopicPartition:
+    """Raises: MisuseError."""
+    try:
+        topic, number = partition
+    except (TypeError, ValueError):
+        raise MisuseError(f"{partition!r} is not a partition: give (topic, number)") from None
+    if not isinstance(topic, str) or not isinstance(number, int) or not topic or number < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise MisuseError(f"{partition!r} is not a partition: give (topic, number), with a number from 0 on")
+    return TopicPartition(topic, number)
+
+
+def as_partitions(partitions: Iterable[PartitionLike]) -> list[TopicPartition]:
+    """Raises: MisuseError."""
+    return [as_partition(partition) for partition in partitions]
+
+
+def as_offset(offset: int | OffsetAndMetadata) -> OffsetAndMetadata:
+    """Raises: MisuseError for a negative one."""
+    result = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+    if result.offset < 0:
+        raise MisuseError(f"offset {result.offset} is negative")
+    return result
+
+
+def as_offsets(
+    offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None,
+) -> dict[TopicPartition, OffsetAndMetadata] | None:
+    """Raises: MisuseError."""
+    if offsets is None:
+        return None
+    return {as_partition(partition): as_offset(offset) for partition, offset in offsets.items()}
+
+
+def as_timeout_ms(timeout: float | None, default_ms: int) -> float:
+    """`timeout` in seconds; None is the setting's default."""
+    return default_ms if timeout is None else max(0.0, timeout * 1000)
+
+
+class TakenRecords:
+    """Records that were taken from the buffer to be handed out one by one."""
+
+    __slots__ = ("records",)
+
+    def __init__(self) -> None:
+        self.records: Iterator[Record] = iter(())
+
+    def put(self, records: list[Record]) -> None:
+        self.records = iter(records)
+
+    def count(self) -> int:
+        """How many are left; also what shows that a caller makes progress."""
+        return operator.length_hint(self.records)
+
+    def rest(self) -> list[Record]:
+        """Those that nobody has seen, which are then gone from here."""
+        return list(self.records)

@@ -1,0 +1,532 @@
+"""What the consumers for asyncio and for plain calls share: the parts of a consumer, put together.
+
+Owns the order of things: when positions are looked up, when partitions change hands and which callbacks are
+due, what is committed when. Everything here runs on the event loop unless it says otherwise. Must not know
+how a caller waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+
+from barnabas.client.client import KafkaClient
+from barnabas.client.fetch_buffer import FetchBuffer, StartingPoint
+from barnabas.client.fetcher import Fetcher
+from barnabas.client.group import GroupMembership
+from barnabas.client.metadata import ClusterMetadata
+from barnabas.client.offsets import (
+    GroupIdentity,
+    commit_offsets,
+    fetch_committed,
+    list_offsets,
+)
+from barnabas.client.positions import PositionFinder
+from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener, Subscription
+from barnabas.config import ConsumerConfig
+from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.types import (
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    PartitionInfo,
+    TopicPartition,
+)
+
+logger = logging.getLogger("barnabas.client")
+
+Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+CommitCallback = Callable[[Offsets, BarnabasError | None], None]
+
+CLOSE_TIMEOUT_MS = 30_000
+
+
+class ConsumerCore:
+    """A consumer without its front. The front calls `advance` whenever `needs_attention`, runs the callbacks
+    that it gives, and takes records from `buffer` unless `is_holding`."""
+
+    def __init__(
+        self, config: ConsumerConfig, *, notify: Callable[[], None], progress: Callable[[], int]
+    ) -> None:
+        """`notify` is called, on any thread, when a poll that waits should look again. `progress`: see
+        GroupMembership."""
+        self.config = config
+        self.subscription = Subscription()
+        self.needs_attention = False
+        self.is_holding = False
+        """While partitions are about to change hands nothing may be taken, so that what was committed stays
+        what was returned."""
+        self.is_closed = False
+        self._loop = asyncio.get_running_loop()
+        self._notify = notify
+        self.client = KafkaClient(config, allow_auto_topic_creation=config.allow_auto_create_topics)
+        self.buffer = FetchBuffer(
+            config.queued_max_bytes, on_data=notify, on_room=self._wake_fetcher, on_lookup=self._attend
+        )
+        self._fetcher = Fetcher(self.client, self.buffer, config)
+        self._positions = PositionFinder(self.client, self.buffer, config)
+        self._group: GroupMembership | None = None
+        if config.group_id is not None:
+            self._group = GroupMembership(
+                self.client,
+                config,
+                config.group_id,
+                on_change=self._attend,
+                on_error=self.buffer.raise_later,
+                progress=progress,
+            )
+        self._steps: AsyncGenerator[ListenerCall | None] | None = None
+        self._is_giving_up = False
+        self._lookup: asyncio.Task[None] | None = None
+        self._topic_watch: asyncio.Task[None] | None = None
+        self._knows_pattern = False
+        self._commit_lock = asyncio.Lock()
+        self._commits: set[asyncio.Task[None]] = set()
+        self._finished_commits: deque[tuple[CommitCallback, Offsets, BarnabasError | None]] = deque()
+        self._next_auto_commit = time.monotonic() + config.auto_commit_interval_ms / 1000
+        self.client.add_metadata_listener(self._on_metadata)
+
+    # What the caller wants to read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None,
+        pattern: str | re.Pattern[str] | None,
+        listener: RebalanceListener,
+    ) -> None:
+        """Raises: MisuseError."""
+        self.check_open()
+        self.subscription.subscribe(topics, pattern, listener)
+        self._knows_pattern = False
+        self._stop_watch()
+        if self.subscription.pattern is not None:
+            self.client.track_topics(None)
+            self.client.request_metadata_update()
+        elif self.subscription.topics:
+            self.client.track_topics(self.subscription.topics)
+            self._topic_watch = self._loop.create_task(self._watch_topics(sorted(self.subscription.topics)))
+        if self._group is None:
+            self._attend()
+        else:
+            self._group.request_join()
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Raises: MisuseError."""
+        self.check_open()
+        self.subscription.assign()
+        wanted = dict.fromkeys(partitions)
+        for topic, number in wanted:
+            if not topic or number < 0:
+                raise MisuseError(
+                    f"{(topic, number)!r} is not a partition: give (topic, partition number >= 0)"
+                )
+        self.client.add_topics({partition.topic for partition in wanted})
+        self.buffer.remove([p for p in self.buffer.assignment if p not in wanted])
+        self.buffer.add(wanted)
+
+    # What a poll has to do besides taking records
+
+    async def advance(self) -> ListenerCall | None:
+        """The next callback that is due; None when there is nothing to do at present but to take records."""
+        self.check_open()
+        self.needs_attention = False
+        call = await self._next_step(self._rebalance)
+        if call is None:
+            self._look_up_positions()
+        return call
+
+    async def next_giving_up_step(
+        self, reason: str, *, commit: bool, timeout_ms: float
+    ) -> ListenerCall | None:
+        """Like `advance`, on the way out of the group: None when nothing is assigned any more."""
+        if not self._is_giving_up:
+            self._is_giving_up = True
+            self._steps = None
+        call = await self._next_step(lambda: self._give_up_all(reason, commit=commit, timeout_ms=timeout_ms))
+        self._is_giving_up = call is not None
+        return call
+
+    async def _next_step(
+        self, begin: Callable[[], AsyncGenerator[ListenerCall | None]]
+    ) -> ListenerCall | None:
+        if self._steps is None:
+            self._steps = begin()
+        try:
+            call = await anext(self._steps)
+        except StopAsyncIteration:
+            self._steps = None
+            return None
+        except BaseException:
+            self._steps = None
+            self.is_holding = False
+            raise
+        if call is not None:
+            self.needs_attention = True
+        return call
+
+    async def _rebalance(self) -> AsyncGenerator[ListenerCall | None]:
+        """Callbacks that are due, in order; None where the caller has to come back later."""
+        if not self.subscription.is_automatic:
+            return
+        group = self._group
+        if group is None:
+            for call in self._take_all_partitions():
+                yield call
+            return
+        if group.is_lost:
+            group.is_lost = False
+            lost = self.buffer.assignment
+            listener = self.subscription.listener
+            for call in self._calls(listener.on_lost or listener.on_revoked, lost):
+                yield call
+            self.buffer.remove(lost)
+        if group.phase == "assigned":
+            assigned = group.take_assignment()
+            owned = self.buffer.assignment
+            revoked = sorted(set(owned) - set(assigned))
+            if revoked:
+                async for step in self._revoke(revoked):
+                    yield step
+                group.request_join()
+            added = sorted(set(assigned) - set(owned))
+            self.buffer.add(added)
+            if self.subscription.listener.on_assigned is not None:
+                yield ListenerCall(self.subscription.listener.on_assigned, added)
+        if group.needs_join and group.phase != "joining" and self._knows_topics:
+            owned = self.buffer.assignment
+            kept: list[TopicPartition] = []
+            if group.is_cooperative:
+                kept = [p for p in owned if p.topic in self.subscription.topics]
+            revoked = sorted(set(owned) - set(kept))
+            if revoked:
+                async for step in self._revoke(revoked):
+                    yield step
+            # Membership may have been lost while the callbacks ran.
+            if not group.is_lost:
+                group.start_join(self.subscription.topics, kept)
+
+    def _take_all_partitions(self) -> list[ListenerCall]:
+        """Without a group a subscription means every partition of its topics."""
+        metadata, listener = self.client.metadata, self.subscription.listener
+        wanted = [
+            TopicPartition(topic, info.partition)
+            for topic in sorted(self.subscription.topics)
+            for info in metadata.partitions_for(topic)
+        ]
+        owned = self.buffer.assignment
+        added = [p for p in wanted if p not in owned]
+        removed = [p for p in owned if p.topic not in self.subscription.topics]
+        calls = self._calls(listener.on_revoked, removed) + self._calls(listener.on_assigned, added)
+        self.buffer.remove(removed)
+        if added:
+            self.buffer.add(added)
+        return calls
+
+    async def _revoke(self, partitions: list[TopicPartition]) -> AsyncGenerator[ListenerCall | None]:
+        """Commits what was returned, tells the caller, and forgets the partitions."""
+        self.is_holding = True
+        try:
+            if self.commits_automatically:
+                commit = self._start_commit(self.buffer.positions(), self.config.default_api_timeout_ms)
+                commit.add_done_callback(lambda _: self._attend())
+                while not commit.done():
+                    yield None
+            for call in self._calls(self.subscription.listener.on_revoked, partitions):
+                yield call
+            self.buffer.remove(partitions)
+        finally:
+            self.is_holding = False
+
+    async def _give_up_all(
+        self, reason: str, *, commit: bool, timeout_ms: float
+    ) -> AsyncGenerator[ListenerCall | None]:
+        deadline = time.monotonic() + timeout_ms / 1000
+        group = self._group
+        self.is_holding = True
+        try:
+            if commit and self.commits_automatically:
+                await asyncio.wait([self._start_commit(self.buffer.positions(), timeout_ms)])
+            if self._commits:
+                await asyncio.wait(list(self._commits), timeout=max(0, deadline - time.monotonic()))
+            if self.subscription.is_automatic and group is not None:
+                listener = self.subscription.listener
+                on_gone = (listener.on_lost if group.is_lost else None) or listener.on_revoked
+                for call in self._calls(on_gone, self.buffer.assignment):
+                    yield call
+                await group.leave(reason, max(0, deadline - time.monotonic()) * 1000)
+            self.buffer.remove(self.buffer.assignment)
+            self._stop_watch()
+            self.subscription.clear()
+        finally:
+            self.is_holding = False
+
+    def _calls(
+        self, callback: PartitionsCallback | None, partitions: list[TopicPartition]
+    ) -> list[ListenerCall]:
+        return [ListenerCall(callback, partitions)] if callback is not None and partitions else []
+
+    @property
+    def _knows_topics(self) -> bool:
+        return self.subscription.pattern is None or self._knows_pattern
+
+    def _attend(self) -> None:
+        self.needs_attention = True
+        self._notify()
+
+    def _wake_fetcher(self) -> None:
+        # The caller's thread may outlive the loop.
+        if not self.is_closed:
+            self._loop.call_soon_threadsafe(self._fetcher.wake)
+
+    def _on_metadata(self, metadata: ClusterMetadata) -> None:
+        subscription = self.subscription
+        if self._group is None:
+            if subscription.is_automatic:
+                subscription.topics |= self._matches(metadata)
+                self._attend()
+        elif subscription.pattern is not None:
+            matches = self._matches(metadata)
+            if not self._knows_pattern or matches != subscription.topics:
+                self._knows_pattern = True
+                subscription.topics = matches
+                self._group.request_join()
+                self._attend()
+
+    def _matches(self, metadata: ClusterMetadata) -> frozenset[str]:
+        """The topics that the pattern takes; never Kafka's own."""
+        return self.subscription.matches(
+            [topic.name for topic in metadata.topic_metadata.values() if not topic.is_internal]
+        )
+
+    async def _watch_topics(self, topics: list[str]) -> None:
+        """Tells the caller, once, when a topic that is subscribed to does not turn up."""
+        deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
+        try:
+            await self.client.wait_for_topics(topics, deadline)
+        except BarnabasError as error:
+            self.buffer.raise_later(error)
+
+    def _stop_watch(self) -> None:
+        if self._topic_watch is not None:
+            self._topic_watch.cancel()
+            self._topic_watch = None
+
+    # Positions
+
+    def _look_up_positions(self) -> None:
+        if self._lookup is None and self.buffer.awaiting_position():
+            self._lookup = self._loop.create_task(self._find_positions())
+
+    async def _find_positions(self) -> None:
+        try:
+            while states := self.buffer.awaiting_position():
+                await self._positions.find(states, self.config.default_api_timeout_ms)
+        except BarnabasError as error:
+            self.buffer.raise_later(error)
+            self._attend()
+        finally:
+            self._lookup = None
+            self._notify()
+
+    def seek_to(self, partitions: Iterable[TopicPartition], starting_point: StartingPoint) -> None:
+        """Raises: MisuseError where a partition is not assigned."""
+        for partition in partitions or self.buffer.assignment:
+            self.buffer.seek_to(partition, starting_point)
+
+    async def position(self, partition: TopicPartition, timeout_ms: float) -> int:
+        """Raises: MisuseError, KafkaTimeoutError, and what the look-up raises."""
+        state = self.buffer.state(partition)
+        deadline = time.monotonic() + timeout_ms / 1000
+        while not state.has_position:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise KafkaTimeoutError(f"no position of {partition} within {timeout_ms:.0f} ms")
+            if state.is_stopped:
+                self.buffer.raise_error()
+                raise MisuseError(f"{partition} has stopped after an error and has no position: seek first")
+            if self._lookup is None:
+                self._lookup = self._loop.create_task(self._find_positions())
+            await asyncio.wait([self._lookup], timeout=remaining)
+        return state.position
+
+    # Commits
+
+    @property
+    def commits_automatically(self) -> bool:
+        return self._group is not None and self.config.enable_auto_commit
+
+    def poll_began(self) -> None:
+        """To be called in the caller's thread when a poll begins: what earlier ones returned is done with."""
+        if self._group is None:
+            return
+        self._group.poll_began()
+        if self.config.enable_auto_commit and time.monotonic() >= self._next_auto_commit:
+            self._next_auto_commit = time.monotonic() + self.config.auto_commit_interval_ms / 1000
+            positions = self.buffer.positions()
+            if positions:
+                self._loop.call_soon_threadsafe(
+                    self._start_commit, positions, self.config.default_api_timeout_ms
+                )
+
+    def poll_ended(self) -> None:
+        if self._group is not None:
+            self._group.poll_ended()
+
+    async def commit(self, offsets: Offsets | None, timeout_ms: float) -> None:
+        """Raises: MisuseError, and what `commit_offsets` raises."""
+        self._check_group("commit()")
+        self.check_open()
+        await self._commit(self.buffer.positions() if offsets is None else offsets, timeout_ms)
+
+    def commit_async(self, offsets: Offsets | None, on_commit: CommitCallback | None) -> None:
+        """`on_commit` waits in `take_finished_commits`. Raises: MisuseError."""
+        self._check_group("commit_async()")
+        self.check_open()
+        offsets = self.buffer.positions() if offsets is None else dict(offsets)
+        self._start_commit(offsets, self.config.default_api_timeout_ms, on_commit)
+
+    def take_finished_commits(self) -> list[tuple[CommitCallback, Offsets, BarnabasError | None]]:
+        """Callbacks of asynchronous commits to run now, with their arguments. Any thread."""
+        finished: list[tuple[CommitCallback, Offsets, BarnabasError | None]] = []
+        while self._finished_commits:
+            finished.append(self._finished_commits.popleft())
+        return finished
+
+    def _start_commit(
+        self, offsets: Offsets, timeout_ms: float, on_commit: CommitCallback | None = None
+    ) -> asyncio.Task[None]:
+        task = self._loop.create_task(self._commit_in_background(offsets, timeout_ms, on_commit))
+        self._commits.add(task)
+        task.add_done_callback(self._commits.discard)
+        return task
+
+    async def _commit_in_background(
+        self, offsets: Offsets, timeout_ms: float, on_commit: CommitCallback | None
+    ) -> None:
+        error: BarnabasError | None = None
+        try:
+            await self._commit(offsets, timeout_ms)
+        except BarnabasError as raised:
+            error = raised
+        if on_commit is not None:
+            self._finished_commits.append((on_commit, offsets, error))
+            self._attend()
+        elif error is not None:
+            logger.warning("committing offsets in the background failed: %s", error)
+
+    async def _commit(self, offsets: Offsets, timeout_ms: float) -> None:
+        """Commits in the order of calls."""
+        identity = self.group_metadata()
+        deadline = time.monotonic() + timeout_ms / 1000
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._commit_lock.acquire()
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"an earlier commit of group {identity.group_id!r} still runs after {timeout_ms:.0f} ms"
+            ) from None
+        try:
+            remaining_ms = max(0, deadline - time.monotonic()) * 1000
+            await commit_offsets(self.client, identity, offsets, timeout_ms=remaining_ms)
+        finally:
+            self._commit_lock.release()
+
+    def group_metadata(self) -> GroupIdentity:
+        """Who this member is at present. Raises: MisuseError without a group."""
+        group = self._check_group("group_metadata()")
+        if not self.subscription.is_automatic:
+            return GroupIdentity(group.group_id)
+        return group.identity
+
+    async def committed(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        group_id = self._check_group("committed()").group_id
+        return await fetch_committed(self.client, group_id, partitions, timeout_ms=timeout_ms)
+
+    # What brokers know
+
+    async def offsets_at(
+        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        """See `list_offsets`."""
+        self.check_open()
+        return await list_offsets(
+            self.client, timestamps, isolation_level=self.config.isolation_level, timeout_ms=timeout_ms
+        )
+
+    async def beginning_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float
+    ) -> dict[TopicPartition, int]:
+        found = await self.offsets_at(dict.fromkeys(partitions, EARLIEST_OFFSET), timeout_ms)
+        return {partition: end.offset for partition, end in found.items()}
+
+    async def end_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float
+    ) -> dict[TopicPartition, int]:
+        found = await self.offsets_at(dict.fromkeys(partitions, LATEST_OFFSET), timeout_ms)
+        return {partition: end.offset for partition, end in found.items()}
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        if any(timestamp < 0 for timestamp in timestamps.values()):
+            raise MisuseError("timestamps are milliseconds since 1970, not negative")
+        found = await self.offsets_at(timestamps, timeout_ms)
+        return {partition: None if at.offset < 0 else at for partition, at in found.items()}
+
+    async def lag(self, partition: TopicPartition, timeout_ms: float) -> int:
+        """Records between the position and the end that this isolation level shows."""
+        deadline = time.monotonic() + timeout_ms / 1000
+        position = await self.position(partition, timeout_ms)
+        state = self.buffer.state(partition)
+        committed_only = self.config.isolation_level == "read_committed"
+        end = state.last_stable_offset if committed_only else state.high_watermark
+        if end < position:
+            remaining_ms = max(0, deadline - time.monotonic()) * 1000
+            end = (await self.end_offsets([partition], remaining_ms))[partition]
+        return max(0, end - position)
+
+    async def partitions_for(self, topic: str, timeout_ms: float) -> list[PartitionInfo]:
+        """Raises: UnknownTopicOrPartitionError."""
+        self.check_open()
+        await self.client.wait_for_topics([topic], time.monotonic() + timeout_ms / 1000)
+        return self.client.metadata.partitions_for(topic)
+
+    async def topics(self, timeout_ms: float) -> list[str]:
+        """All topics of the cluster, in order, without Kafka's own."""
+        self.check_open()
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        response = await self.client.send_to_any(request, timeout_ms)
+        return sorted(t.name for t in response.topics if t.name is not None and not t.is_internal)
+
+    # The end
+
+    async def close(self) -> None:
+        """Stops fetching and closes the connections; for after the last closing step."""
+        self.is_closed = True
+        tasks = [task for task in (self._lookup, *self._commits) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._stop_watch()
+        if self._group is not None:
+            self._group.stop()
+        await self._fetcher.close()
+        await self.client.close()
+
+    def check_open(self) -> None:
+        """Raises: ClosedError."""
+        if self.is_closed:
+            raise ClosedError("the consumer is closed")
+
+    def _check_group(self, call: str) -> GroupMembership:
+        if self._group is None:
+            raise MisuseError(f"{call} needs a group: set group_id")
+        return self._group

@@ -1,0 +1,430 @@
+"""What was fetched and not yet returned to the caller, and where each partition stands.
+
+Owns positions, pauses and the queues of decoded readers of the assigned partitions. It is where two threads
+meet: the event loop's appends what it fetched, the caller's takes records, so a poll that finds data never
+crosses over to the loop. Knows nothing of brokers, requests or groups.
+
+Invariants: a position moves only when records are returned; what was fetched for an older epoch of a
+partition (before a seek, or before the partition was given away) is dropped.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from barnabas import _kernel
+from barnabas._kernel import ArrowRecords, Record, RecordReader
+from barnabas.errors import BarnabasError, CorruptBatchError, MisuseError
+from barnabas.types import OffsetAndMetadata, TopicPartition
+
+StartingPoint = Literal["committed", "reset", "earliest", "latest"]
+"""Where a position comes from: what the group committed, auto_offset_reset, or an end of the partition."""
+
+NO_END_OFFSET = 2**63 - 1
+
+
+class GivenBack:
+    """Records that were taken but not used, to be taken again: a reader like the kernel's."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = records
+        self._taken = 0
+
+    @property
+    def next_offset(self) -> int:
+        return self._records[self._taken - 1].offset + 1 if self._taken else self._records[0].offset
+
+    @property
+    def last_leader_epoch(self) -> int:
+        epoch = self._records[max(0, self._taken - 1)].leader_epoch
+        return -1 if epoch is None else epoch
+
+    @property
+    def remaining_bytes(self) -> int:
+        return sum(record.serialized_size + 1 for record in self._records[self._taken :])
+
+    def take(self, max_records: int) -> list[Record]:
+        taken = list(self._records[self._taken : self._taken + max_records])
+        self._taken += len(taken)
+        return taken
+
+
+Reader = RecordReader | GivenBack
+
+
+@dataclass(slots=True, eq=False)
+class PartitionState:
+    """One assigned partition. `epoch` changes whenever what is under way for it loses its meaning."""
+
+    partition: TopicPartition
+    epoch: int
+    starting_point: StartingPoint | None = "committed"
+    """What the position has yet to be looked up from; None when there is a position."""
+    position: int = -1
+    """Offset of the next record to return."""
+    leader_epoch: int = -1
+    """Leader epoch of the last record returned, -1 if it is not known (KIP-320)."""
+    fetch_offset: int = -1
+    """Offset of the next record to fetch."""
+    end_offset: int = NO_END_OFFSET
+    """Nothing from here on is wanted at present."""
+    is_paused: bool = False
+    is_stopped: bool = False
+    """After an error, until a seek."""
+    is_queued: bool = False
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    readers: deque[tuple[Reader, int]] = field(default_factory=deque[tuple[Reader, int]])
+    """With the bytes of each."""
+    queued_bytes: int = 0
+
+    @property
+    def has_position(self) -> bool:
+        return self.starting_point is None
+
+
+class FetchBuffer:
+    """The assigned partitions. Thread safe, but only one thread at a time may take records."""
+
+    def __init__(
+        self,
+        queued_max_bytes: int,
+        *,
+        on_data: Callable[[], None],
+        on_room: Callable[[], None],
+        on_lookup: Callable[[], None],
+    ) -> None:
+        """`on_data` is called when there is something new to take, `on_room` when there is something new to
+        fetch (room in the queue, or a position), `on_lookup` when a position has to be looked up."""
+        self._queued_max_bytes = queued_max_bytes
+        self._on_data = on_data
+        self._on_room = on_room
+        self._on_lookup = on_lookup
+        self._lock = threading.Lock()
+        self._states: dict[TopicPartition, PartitionState] = {}
+        self._queue: deque[PartitionState] = deque()
+        self._errors: deque[BarnabasError] = deque()
+        self._next_epoch = 0
+        self._partition_bytes = queued_max_bytes
+        self._has_end_offsets = False
+
+    # The assignment.
+
+    @property
+    def paused(self) -> list[TopicPartition]:
+        return [state.partition for state in self.states() if state.is_paused]
+
+    @property
+    def assignment(self) -> list[TopicPartition]:
+        return list(self._states)
+
+    def add(self, partitions: Iterable[TopicPartition]) -> None:
+        """Partitions to read from now on, from where was committed. Those that are there already stay."""
+        with self._lock:
+            for partition in partitions:
+                if partition not in self._states:
+                    self._states[partition] = PartitionState(partition, self._new_epoch())
+            self._divide()
+        self._on_lookup()
+
+    def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forgets partitions and what was fetched of them."""
+        with self._lock:
+            for partition in partitions:
+                state = self._states.pop(partition, None)
+                if state is not None:
+                    self._forget(state)
+            self._divide()
+
+    def state(self, partition: TopicPartition) -> PartitionState:
+        """Raises: MisuseError where the partition is not assigned."""
+        state = self._states.get(partition)
+        if state is None:
+            raise MisuseError(
+                f"{partition} is not assigned to this consumer: assign or subscribe to it first"
+            )
+        return state
+
+    def states(self) -> list[PartitionState]:
+        with self._lock:
+            return list(self._states.values())
+
+    # Positions.
+
+    def seek(self, partition: TopicPartition, offset: int, leader_epoch: int = -1) -> None:
+        """The next record to return. What was fetched from another position is dropped."""
+        state = self.state(partition)
+        with self._lock:
+            if state.has_position and state.position == offset and not state.is_stopped:
+                return
+            self._move(state, offset, leader_epoch)
+        self._on_room()
+
+    def seek_to(self, partition: TopicPartition, starting_point: StartingPoint) -> None:
+        """The position is to be looked up before anything is fetched."""
+        state = self.state(partition)
+        with self._lock:
+            self._forget(state)
+            state.starting_point = starting_point
+            state.is_stopped = False
+        self._on_lookup()
+
+    def out_of_range(self, state: PartitionState, epoch: int) -> None:
+        """The position is not in the partition (any more)."""
+        with self._lock:
+            if state.epoch != epoch:
+                return
+            self._forget(state)
+            state.starting_point = "reset"
+        self._on_lookup()
+
+    def found_position(self, state: PartitionState, epoch: int, offset: int, leader_epoch: int = -1) -> None:
+        """The outcome of a look-up that began at `epoch`; too late for a state that changed since."""
+        with self._lock:
+            if state.epoch != epoch or state.has_position:
+                return
+            self._move(state, offset, leader_epoch)
+        self._on_room()
+
+    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a commit stores: the next offset of each partition that has a position."""
+        with self._lock:
+            return {
+                state.partition: OffsetAndMetadata(
+                    state.position, "", None if state.leader_epoch < 0 else state.leader_epoch
+                )
+                for state in self._states.values()
+                if state.has_position
+            }
+
+    def awaiting_position(self) -> list[PartitionState]:
+        with self._lock:
+            return [s for s in self._states.values() if not s.has_position and not s.is_stopped]
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Takes nothing from these partitions, but keeps what was fetched of them."""
+        states = [self.state(partition) for partition in partitions]
+        with self._lock:
+            for state in states:
+                state.is_paused = True
+                self._unqueue(state)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        states = [self.state(partition) for partition in partitions]
+        with self._lock:
+            for state in states:
+                state.is_paused = False
+                self._enqueue(state)
+        self._on_data()
+        self._on_room()
+
+    # The fetcher's side.
+
+    def wants_more(self, state: PartitionState) -> bool:
+        """Whether there is a position to fetch from and room for what comes."""
+        return (
+            state.has_position
+            and not state.is_paused
+            and not state.is_stopped
+            and state.queued_bytes < self._partition_bytes
+            and state.fetch_offset < state.end_offset
+        )
+
+    def append(
+        self,
+        state: PartitionState,
+        epoch: int,
+        fetch_offset: int,
+        reader: RecordReader,
+        size: int,
+        next_fetch_offset: int,
+    ) -> None:
+        """`size` bytes were fetched from `fetch_offset` on; the fetch was made at `epoch`."""
+        with self._lock:
+            if state.epoch != epoch or state.fetch_offset != fetch_offset:
+                return
+            state.readers.append((reader, size))
+            state.queued_bytes += size
+            state.fetch_offset = next_fetch_offset
+            self._enqueue(state)
+        self._on_data()
+
+    def fail(self, state: PartitionState, epoch: int, error: BarnabasError) -> None:
+        """Nothing more is read of this partition until a seek, and the next take raises the error, once."""
+        with self._lock:
+            if state.epoch != epoch:
+                return
+            self._forget(state)
+            state.is_stopped = True
+            self._errors.append(error)
+        self._on_data()
+
+    def raise_later(self, error: BarnabasError) -> None:
+        """The next take raises an error that concerns no partition in particular."""
+        with self._lock:
+            self._errors.append(error)
+        self._on_data()
+
+    # The caller's side.
+
+    @property
+    def has_data(self) -> bool:
+        """Whether a take would give or raise something, apart from transactions that were aborted."""
+        return bool(self._errors) or any(state.position < state.end_offset for state in tuple(self._queue))
+
+    def take(self, max_records: int) -> list[Record]:
+        """Up to `max_records` records of partitions that are not paused; empty if there are none now.
+
+        Raises: what the fetcher failed with; CorruptBatchError, once, of a partition that then stops.
+        """
+        self.raise_error()
+        records: list[Record] = []
+        while (missing := max_records - len(records)) > 0 and self._queue:
+            state = self._queue[0]
+            reader = state.readers[0][0]
+            try:
+                taken = reader.take(missing)
+            except CorruptBatchError as error:
+                self._stop_at(state, reader, error)
+                if records:
+                    break
+                self.raise_error()
+                continue
+            self._returned(state, reader, is_exhausted=not taken or reader.remaining_bytes == 0)
+            if records:
+                records += taken
+            else:
+                records = taken
+        return records
+
+    def take_arrow(self, max_records: int, *, headers: bool) -> ArrowRecords:
+        """Like `take`, as columns, and not beyond what `set_end_offsets` says."""
+        self.raise_error()
+        chosen = self._choose_readers()
+        try:
+            records = _kernel.take_arrow(
+                [reader for _, reader in chosen],
+                max_records,
+                headers=headers,
+                end_offsets=[state.end_offset for state, _ in chosen],
+            )
+        except CorruptBatchError as error:
+            for state, reader in chosen:
+                if state.partition == (error.topic, error.partition) and reader.remaining_bytes:
+                    self._stop_at(state, reader, error)
+                    break
+            self.raise_error()
+            raise
+        # Readers are taken from in their order: behind one that is not exhausted none has moved.
+        for state, reader in chosen:
+            if state.readers and state.readers[0][0] is reader:
+                self._returned(state, reader, is_exhausted=reader.remaining_bytes == 0)
+        return records
+
+    def _choose_readers(self) -> list[tuple[PartitionState, RecordReader]]:
+        with self._lock:
+            queue = [state for state in self._queue if state.position < state.end_offset]
+            readers = [(state, reader) for state in queue for reader, _ in state.readers]
+        chosen: list[tuple[PartitionState, RecordReader]] = []
+        for state, reader in readers:
+            if isinstance(reader, RecordReader):
+                chosen.append((state, reader))
+            else:
+                # Records that were objects already do not become columns: they are fetched again.
+                self._rewind(state)
+                return self._choose_readers()
+        return chosen
+
+    def give_back(self, records: Sequence[Record]) -> None:
+        """Records that `take` returned but nobody has seen, in their order: their positions move back."""
+        by_partition: dict[TopicPartition, list[Record]] = {}
+        for record in records:
+            by_partition.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
+        with self._lock:
+            for partition, unused in by_partition.items():
+                state = self._states.get(partition)
+                if state is not None and not state.is_stopped:
+                    state.readers.appendleft((GivenBack(unused), 0))
+                    state.position = unused[0].offset
+                    self._enqueue(state)
+
+    def _rewind(self, state: PartitionState) -> None:
+        with self._lock:
+            self._move(state, state.position, state.leader_epoch)
+        self._on_room()
+
+    def _returned(self, state: PartitionState, reader: Reader, *, is_exhausted: bool) -> None:
+        state.position = max(state.position, reader.next_offset)
+        if reader.last_leader_epoch >= 0:
+            state.leader_epoch = reader.last_leader_epoch
+        if not is_exhausted:
+            return
+        with self._lock:
+            _, size = state.readers.popleft()
+            was_full = state.queued_bytes >= self._partition_bytes
+            state.queued_bytes -= size
+            has_room = was_full and state.queued_bytes < self._partition_bytes
+            # The other partitions have their turn before this one's next fetch.
+            self._unqueue(state)
+            self._enqueue(state)
+        if has_room:
+            self._on_room()
+
+    def _stop_at(self, state: PartitionState, reader: Reader, error: CorruptBatchError) -> None:
+        state.position = max(state.position, reader.next_offset)
+        self.fail(state, state.epoch, error)
+
+    def raise_error(self) -> None:
+        """Raises what the next take would raise, if anything."""
+        if self._errors:
+            raise self._errors.popleft()
+
+    def set_end_offsets(self, end_offsets: Mapping[TopicPartition, int]) -> None:
+        """Nothing is wanted from these offsets on, until other ones are set: partitions are not fetched
+        beyond, and `take_arrow` stops there."""
+        if not end_offsets and not self._has_end_offsets:
+            return
+        has_more = False
+        for partition, state in self._states.items():
+            end_offset = end_offsets.get(partition, NO_END_OFFSET)
+            has_more |= end_offset > state.end_offset
+            state.end_offset = end_offset
+        self._has_end_offsets = bool(end_offsets)
+        if has_more:
+            self._on_room()
+
+    # With the lock held.
+
+    def _new_epoch(self) -> int:
+        self._next_epoch += 1
+        return self._next_epoch
+
+    def _divide(self) -> None:
+        self._partition_bytes = max(1, self._queued_max_bytes // max(1, len(self._states)))
+
+    def _move(self, state: PartitionState, offset: int, leader_epoch: int) -> None:
+        self._forget(state)
+        state.starting_point = None
+        state.is_stopped = False
+        state.position = state.fetch_offset = offset
+        state.leader_epoch = leader_epoch
+
+    def _forget(self, state: PartitionState) -> None:
+        state.epoch = self._new_epoch()
+        state.readers.clear()
+        state.queued_bytes = 0
+        self._unqueue(state)
+
+    def _enqueue(self, state: PartitionState) -> None:
+        if state.readers and not state.is_queued and not state.is_paused:
+            state.is_queued = True
+            self._queue.append(state)
+
+    def _unqueue(self, state: PartitionState) -> None:
+        if state.is_queued:
+            state.is_queued = False
+            self._queue.remove(state)

@@ -1,0 +1,416 @@
+"""The Consumer for plain calls: how a thread waits for records, and runs the callbacks that are due.
+
+Owns the waiting. A poll that finds records takes and decodes them in the caller's thread; everything else is
+the core's, on the event loop's thread.
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# (pyarrow comes without types)
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from barnabas._kernel import ArrowRecords, Record
+from barnabas.client.consumer import ITERATION_POLL_SECONDS, to_arrow
+from barnabas.client.consumer_arguments import (
+    PartitionLike,
+    TakenRecords,
+    as_offset,
+    as_offsets,
+    as_partition,
+    as_partitions,
+    as_timeout_ms,
+)
+from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, CommitCallback, ConsumerCore
+from barnabas.client.offsets import GroupIdentity
+from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
+from barnabas.config import ConsumerConfig, load
+from barnabas.errors import MisuseError
+from barnabas.fork import forked_error, generation
+from barnabas.settings import ConsumerSettings
+from barnabas.sync.loop import close_at_exit, loop_thread
+from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition
+
+if TYPE_CHECKING:
+    import pyarrow
+
+T = TypeVar("T")
+
+
+class Consumer:
+    """Reads records of topics, as a member of a group or on its own. A context manager, and an iterable of
+    records. For one thread at a time, but for `wakeup`.
+
+    `topics` or `pattern` (matched against whole names): as `subscribe`. Without `group_id` a subscription
+    means all partitions of the topics, and nothing is committed. Settings: `barnabas.config.ConsumerConfig`.
+    `barnabas.aio.Consumer` is the same for asyncio.
+
+    Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows in `poll`, after
+    default_api_timeout_ms.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        *,
+        topics: Iterable[str] | None = None,
+        pattern: str | re.Pattern[str] | None = None,
+        group_id: str | None = None,
+        **settings: Unpack[ConsumerSettings],
+    ) -> None:
+        self.config = load(
+            ConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
+        )
+        self._generation = generation()
+        self._loop = loop_thread()
+        self._changed = threading.Event()
+        self._taken = TakenRecords()
+        self._is_woken = False
+
+        async def make_core() -> ConsumerCore:
+            return ConsumerCore(self.config, notify=self._changed.set, progress=self._taken.count)
+
+        self._core = self._loop.run(make_core(), what="consumer")
+        close_at_exit(self)
+        if topics is not None or pattern is not None:
+            self.subscribe(topics, pattern=pattern)
+
+    # What is read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        on_assigned: PartitionsCallback | None = None,
+        on_revoked: PartitionsCallback | None = None,
+        on_lost: PartitionsCallback | None = None,
+    ) -> None:
+        """Reads these topics, or those whose whole name matches `pattern`, as the group divides them.
+
+        The callbacks get a list of partitions; they run inside of `poll` and `close`, in the caller's thread.
+        Raises: MisuseError after `assign`, ClosedError.
+        """
+        self._give_back()
+        listener = RebalanceListener(on_assigned, on_revoked, on_lost)
+        self._on_loop(lambda: self._core.subscribe(topics, pattern, listener))
+
+    def unsubscribe(self) -> None:
+        """Reads nothing any more and leaves the group; commits first if enable_auto_commit is set."""
+        self._give_back()
+        self._give_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+
+    def assign(self, partitions: Iterable[PartitionLike]) -> None:
+        """Reads exactly these partitions, without the group having a say. Those assigned before keep their
+        position; others begin where the group committed, or as auto_offset_reset says.
+
+        Raises: MisuseError after `subscribe`, ClosedError.
+        """
+        self._give_back()
+        wanted = as_partitions(partitions)
+        self._on_loop(lambda: self._core.assign(wanted))
+
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions that are read at present."""
+        return self._core.buffer.assignment
+
+    # Records
+
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+        """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
+        first. An empty list when none came, or after `wakeup`.
+
+        Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
+        auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
+        ClosedError, and what callbacks raise.
+        """
+        return self._poll(timeout, max_records) or []
+
+    def poll_one(self, timeout: float = 1.0) -> Record | None:
+        """The next record, or None when none came within `timeout` seconds. Raises: see `poll`."""
+        if not self._core.needs_attention:
+            record = next(self._taken.records, None)
+            if record is not None:
+                return record
+        self._taken.put(self._poll(timeout) or [])
+        return next(self._taken.records, None)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Records without end; `wakeup` and `close` end it."""
+        core = self._core
+        while not core.is_closed:
+            for record in self._taken.records:
+                yield record
+                if core.needs_attention:
+                    break
+            if core.is_closed:
+                return
+            records = self._poll(ITERATION_POLL_SECONDS)
+            if records is None:
+                return
+            self._taken.put(records)
+
+    def poll_arrow(
+        self,
+        timeout: float = 1.0,
+        max_records: int = 1_000_000,
+        *,
+        headers: bool = True,
+        end_offsets: Mapping[TopicPartition, int] | None = None,
+    ) -> pyarrow.RecordBatch:
+        """The next records as columns key, value, topic, partition, offset, timestamp, timestampType and,
+        with `headers`, headers. With `end_offsets` each partition is read up to its end (exclusive) and not
+        fetched beyond. No rows when none came within `timeout` seconds.
+
+        Raises: MissingExtraError without pyarrow; else see `poll`.
+        """
+        buffer = self._core.buffer
+
+        def take() -> ArrowRecords | None:
+            records = buffer.take_arrow(max_records, headers=headers)
+            return records if records.num_rows else None
+
+        records = self._next(take, timeout, end_offsets)
+        return to_arrow(records or buffer.take_arrow(0, headers=headers))
+
+    def wakeup(self) -> None:
+        """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
+        self._is_woken = True
+        self._changed.set()
+
+    def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
+        """None after `wakeup`."""
+        limit = self.config.max_poll_records if max_records is None else max_records
+        buffer = self._core.buffer
+        records = self._next(lambda: buffer.take(limit), timeout)
+        if not records and self._is_woken:
+            self._is_woken = False
+            return None
+        return records or []
+
+    def _next(
+        self,
+        take: Callable[[], T | None],
+        timeout: float,
+        end_offsets: Mapping[TopicPartition, int] | None = None,
+    ) -> T | None:
+        """What `take` gives, as soon as that is something; None after `timeout` seconds, or when woken."""
+        if self._generation != generation():
+            raise forked_error("consumer")
+        core = self._core
+        self._give_back()
+        core.buffer.set_end_offsets(end_offsets or {})
+        deadline = time.monotonic() + timeout
+        core.poll_began()
+        try:
+            while True:
+                self._changed.clear()
+                if core.needs_attention:
+                    self._run_callbacks()
+                if core.buffer.has_data and not core.is_holding:
+                    taken = take()
+                    if taken:
+                        return taken
+                    continue
+                core.check_open()
+                remaining = deadline - time.monotonic()
+                if self._is_woken or remaining <= 0:
+                    return None
+                self._changed.wait(remaining)
+        finally:
+            core.poll_ended()
+
+    def _run_callbacks(self) -> None:
+        """Lets the core go on as far as it can at present."""
+        core = self._core
+        while core.needs_attention:
+            call = self._run(core.advance())
+            if call is not None:
+                _run_callback(call)
+            for on_commit, offsets, error in core.take_finished_commits():
+                on_commit(offsets, error)
+
+    def _give_back(self) -> None:
+        """What was taken but not handed out is to be read again: positions are exact from here on."""
+        unused = self._taken.rest()
+        if unused:
+            self._core.buffer.give_back(unused)
+
+    # Positions
+
+    def position(self, partition: PartitionLike, *, timeout: float | None = None) -> int:
+        """The offset of the next record that this partition gives.
+
+        Raises: MisuseError where it is not assigned, KafkaTimeoutError, UnknownTopicOrPartitionError.
+        """
+        self._give_back()
+        return self._run(self._core.position(as_partition(partition), self._timeout_ms(timeout)))
+
+    def seek(self, partition: PartitionLike, offset: int | OffsetAndMetadata) -> None:
+        """Continues at this offset. Raises: MisuseError where the partition is not assigned."""
+        self._give_back()
+        target = as_offset(offset)
+        epoch = -1 if target.leader_epoch is None else target.leader_epoch
+        self._core.buffer.seek(as_partition(partition), target.offset, epoch)
+
+    def seek_to_beginning(self, *partitions: PartitionLike) -> None:
+        """Continues at the first offset there is; without arguments in all assigned partitions."""
+        self._give_back()
+        self._core.seek_to(as_partitions(partitions), "earliest")
+
+    def seek_to_end(self, *partitions: PartitionLike) -> None:
+        """Continues after the last record there is then; without arguments in all assigned partitions."""
+        self._give_back()
+        self._core.seek_to(as_partitions(partitions), "latest")
+
+    def pause(self, *partitions: PartitionLike) -> None:
+        """Returns no records of these partitions until `resume`; still owns them, and keeps what was fetched.
+
+        Raises: MisuseError where one is not assigned.
+        """
+        self._give_back()
+        self._core.buffer.pause(as_partitions(partitions))
+
+    def resume(self, *partitions: PartitionLike) -> None:
+        """Ends `pause`. Raises: MisuseError where a partition is not assigned."""
+        self._core.buffer.resume(as_partitions(partitions))
+
+    def paused(self) -> list[TopicPartition]:
+        return self._core.buffer.paused
+
+    # Commits
+
+    def commit(
+        self,
+        offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Stores the positions of all assigned partitions, or `offsets` (of the next record to read), for
+        the group, and waits until that is done.
+
+        Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError where the partitions
+        may be another member's by now; FencedInstanceIdError, KafkaTimeoutError, MisuseError without
+        group_id.
+        """
+        self._give_back()
+        self._run(self._core.commit(as_offsets(offsets), self._timeout_ms(timeout)))
+
+    def commit_async(
+        self,
+        offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None = None,
+        on_commit: CommitCallback | None = None,
+    ) -> None:
+        """`commit` without waiting. `on_commit(offsets, error)` is called inside of a later `poll`; without
+        it a failure is logged. Commits are made in the order of calls. Raises: MisuseError without group_id.
+        """
+        self._give_back()
+        self._on_loop(lambda: self._core.commit_async(as_offsets(offsets), on_commit))
+
+    def committed(
+        self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group committed last, None where nothing. Raises: MisuseError, KafkaTimeoutError."""
+        return self._run(self._core.committed(as_partitions(partitions), self._timeout_ms(timeout)))
+
+    def group_metadata(self) -> GroupIdentity:
+        """The group, and this member's id and generation in it. Raises: MisuseError without group_id."""
+        return self._core.group_metadata()
+
+    # What brokers know
+
+    def beginning_offsets(
+        self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The first offset of each partition. Raises: UnknownTopicOrPartitionError, KafkaTimeoutError."""
+        return self._run(self._core.beginning_offsets(as_partitions(partitions), self._timeout_ms(timeout)))
+
+    def end_offsets(
+        self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset that the next record of each partition will get; with read_committed, the first of an
+        open transaction. Raises: UnknownTopicOrPartitionError, KafkaTimeoutError."""
+        return self._run(self._core.end_offsets(as_partitions(partitions), self._timeout_ms(timeout)))
+
+    def offsets_for_times(
+        self, timestamps: Mapping[PartitionLike, int], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after a time (milliseconds since 1970), None where there is none.
+
+        Raises: UnknownTopicOrPartitionError, KafkaTimeoutError, MisuseError.
+        """
+        wanted = {as_partition(partition): timestamp for partition, timestamp in timestamps.items()}
+        return self._run(self._core.offsets_for_times(wanted, self._timeout_ms(timeout)))
+
+    def lag(self, partition: PartitionLike, *, timeout: float | None = None) -> int:
+        """How many offsets this consumer is behind the end, as of the last fetch. Raises: MisuseError."""
+        self._give_back()
+        return self._run(self._core.lag(as_partition(partition), self._timeout_ms(timeout)))
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
+        """Raises: UnknownTopicOrPartitionError when the topic is not there by then, KafkaTimeoutError."""
+        return self._run(self._core.partitions_for(topic, self._timeout_ms(timeout)))
+
+    def topics(self, *, timeout: float | None = None) -> list[str]:
+        """All topics of the cluster but Kafka's own. Raises: KafkaTimeoutError, BootstrapError."""
+        return self._run(self._core.topics(self._timeout_ms(timeout)))
+
+    # The end
+
+    def close(self, timeout: float | None = None) -> None:
+        """Commits what was returned (with enable_auto_commit), runs `on_revoked`, leaves the group and closes
+        the connections, within `timeout` seconds (30). May be called twice."""
+        self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+
+    def _close(self, commit: bool, timeout_ms: float) -> None:
+        if self._core.is_closed or self._generation != generation():
+            return
+        self._give_back()
+        try:
+            self._give_up("the consumer was closed", commit, timeout_ms)
+        finally:
+            self._run(self._core.close())
+            self._changed.set()
+
+    def _give_up(self, reason: str, commit: bool, timeout_ms: float) -> None:
+        core = self._core
+        while call := self._run(core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms)):
+            _run_callback(call)
+        for on_commit, offsets, error in core.take_finished_commits():
+            on_commit(offsets, error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # What was being worked on when an error came up may not be done: it is not committed.
+        self._close(exc_type is None, CLOSE_TIMEOUT_MS)
+
+    def _timeout_ms(self, timeout: float | None) -> float:
+        return as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run(work, what="consumer")
+
+    def _on_loop(self, work: Callable[[], T]) -> T:
+        async def run() -> T:
+            return work()
+
+        return self._run(run())
+
+
+def _run_callback(call: ListenerCall) -> None:
+    if call.run() is not None:
+        raise MisuseError("a callback of a Consumer for plain calls must not be a coroutine function")
