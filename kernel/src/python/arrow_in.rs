@@ -19,7 +19,7 @@ fn to_value_error(error: ImportError) -> PyErr {
 /// The record batches of a table, a record batch or a stream.
 pub enum RowBatches {
     Stream { stream: ArrowArrayStream, schema: RowSchema },
-    Single(Option<RowBatch>),
+    Single(Box<Option<RowBatch>>),
 }
 
 impl RowBatches {
@@ -43,7 +43,8 @@ impl RowBatches {
                 (ArrowSchema::take(schema.as_ptr().cast()), ArrowArray::take(array.as_ptr().cast()))
             };
             let schema = RowSchema::new(&schema).map_err(to_value_error)?;
-            return Ok(Self::Single(Some(RowBatch::new(&schema, array).map_err(to_value_error)?)));
+            let batch = RowBatch::new(&schema, array).map_err(to_value_error)?;
+            return Ok(Self::Single(Box::new(Some(batch))));
         }
         let name = data.get_type().name()?;
         Err(PyTypeError::new_err(format!(

@@ -3,6 +3,7 @@
 mod accumulator;
 mod arrow_in;
 mod arrow_out;
+mod arrow_rows;
 mod batches;
 mod builder;
 mod codecs;
@@ -10,6 +11,7 @@ mod delivery;
 mod errors;
 mod input;
 mod producer_batch;
+mod queues;
 mod reader;
 mod record;
 

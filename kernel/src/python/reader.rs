@@ -101,7 +101,6 @@ impl RecordReader {
 impl RecordReader {
     #[new]
     #[pyo3(signature = (topic, partition, data, *, fetch_offset=0, aborted=None, check_crcs=true, max_decompressed_bytes=1 << 30))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of the constructor")]
     fn new(
         topic: Bound<'_, PyString>,
         partition: i32,
