@@ -10,8 +10,9 @@ import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from barnabas._kernel import BatchInfo, Buffer
+from barnabas._kernel import BatchInfo
 from barnabas.broker.data_directory import DataDirectory, TopicMetadata
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.partition_log import Appended, PartitionLog
@@ -26,6 +27,9 @@ from barnabas.broker_errors import (
 )
 from barnabas.protocol.schema import ZERO_UUID
 from barnabas.types import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas._kernel import Buffer
 
 NODE_ID = 1
 OFFSETS_TOPIC = "__consumer_offsets"

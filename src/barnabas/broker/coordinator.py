@@ -47,6 +47,10 @@ logger = logging.getLogger(__name__)
 MINUTE_MS = 60_000
 
 
+Joining = tuple[Member, asyncio.Future[JoinResult]]
+"""A member, and what it will learn once the others have joined."""
+
+
 class MemberIdGivenError(MemberIdRequiredError):
     """The client shall join again with this member id (KIP-394)."""
 
@@ -140,11 +144,7 @@ class GroupCoordinator:
 
     async def join(self, attempt: JoinAttempt) -> JoinResult:
         """Waits until all members have joined; what the new generation is."""
-        member, result = self._join(attempt)
-        if result is not None:
-            return result
-        future = member.joining
-        assert future is not None
+        member, future = self._join(attempt)
         try:
             return await future
         except asyncio.CancelledError:
@@ -155,7 +155,7 @@ class GroupCoordinator:
                 self._restart_session(group, member)
             raise
 
-    def _join(self, attempt: JoinAttempt) -> tuple[Member, JoinResult | None]:
+    def _join(self, attempt: JoinAttempt) -> Joining:
         self._check_group_id(attempt.group_id)
         lowest = self._settings.number("group.min.session.timeout.ms")
         highest = self._settings.number("group.max.session.timeout.ms")
@@ -183,39 +183,38 @@ class GroupCoordinator:
             return self._join_newly(group, attempt)
         if attempt.member_id in group.pending:
             group.pending.pop(attempt.member_id).cancel()
-            return self._add_member(group, attempt, attempt.member_id), None
+            return self._add_member(group, attempt, attempt.member_id)
         return self._join_again(group, attempt)
 
-    def _join_newly(self, group: Group, attempt: JoinAttempt) -> tuple[Member, JoinResult | None]:
+    def _join_newly(self, group: Group, attempt: JoinAttempt) -> Joining:
         instance = attempt.group_instance_id
         if instance is not None:
             member_id = f"{instance}-{uuid.uuid4()}"
             if instance in group.static_members:
                 return self._replace_static_member(group, attempt, member_id)
-            return self._add_member(group, attempt, member_id), None
+            return self._add_member(group, attempt, member_id)
         member_id = f"{attempt.client_id}-{uuid.uuid4()}"
         if attempt.requires_known_member_id:
             group.pending[member_id] = self._later(
                 attempt.session_timeout_ms, lambda: self._expire_pending(group, member_id)
             )
             raise MemberIdGivenError(member_id)
-        return self._add_member(group, attempt, member_id), None
+        return self._add_member(group, attempt, member_id)
 
-    def _join_again(self, group: Group, attempt: JoinAttempt) -> tuple[Member, JoinResult | None]:
+    def _join_again(self, group: Group, attempt: JoinAttempt) -> Joining:
         member = group.find(attempt.member_id, attempt.group_instance_id)
         same = list(member.protocols) == list(attempt.protocols)
         if group.state is GroupState.COMPLETING_REBALANCE and same:
             # The answer got lost; the generation has begun all the same.
             self._restart_session(group, member)
-            return member, group.join_result(member)
+            return member, self._done(group.join_result(member))
         if group.state is GroupState.STABLE and same and member.member_id != group.leader:
             self._restart_session(group, member)
-            return member, group.join_result(member)
+            return member, self._done(group.join_result(member))
         self._update_member(member, attempt)
-        self._await_join(group, member)
-        return member, None
+        return member, self._await_join(group, member)
 
-    def _add_member(self, group: Group, attempt: JoinAttempt, member_id: str) -> Member:
+    def _add_member(self, group: Group, attempt: JoinAttempt, member_id: str) -> Joining:
         if not group.members:
             group.protocol_type = attempt.protocol_type
         member = Member(
@@ -228,12 +227,9 @@ class GroupCoordinator:
             attempt.protocols,
         )
         group.add(member)
-        self._await_join(group, member)
-        return member
+        return member, self._await_join(group, member)
 
-    def _replace_static_member(
-        self, group: Group, attempt: JoinAttempt, member_id: str
-    ) -> tuple[Member, JoinResult | None]:
+    def _replace_static_member(self, group: Group, attempt: JoinAttempt, member_id: str) -> Joining:
         assert attempt.group_instance_id is not None
         member = group.members[group.static_members[attempt.group_instance_id]]
         old_id, old_leader = member.member_id, group.leader
@@ -245,8 +241,7 @@ class GroupCoordinator:
         self._update_member(member, attempt)
         logger.info("group %s: static member %s is now %s", group.group_id, old_id, member_id)
         if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol:
-            self._await_join(group, member)
-            return member, None
+            return member, self._await_join(group, member)
         self._write_group(group)
         self._restart_session(group, member)
         result = group.join_result(member)
@@ -262,7 +257,7 @@ class GroupCoordinator:
                 result.members if attempt.supports_skipping_assignment else (),
                 skip_assignment=attempt.supports_skipping_assignment,
             )
-        return member, result
+        return member, self._done(result)
 
     @staticmethod
     def _update_member(member: Member, attempt: JoinAttempt) -> None:
@@ -271,11 +266,17 @@ class GroupCoordinator:
         member.rebalance_timeout_ms = attempt.rebalance_timeout_ms
         member.protocols = attempt.protocols
 
-    def _await_join(self, group: Group, member: Member) -> None:
+    def _await_join(self, group: Group, member: Member) -> asyncio.Future[JoinResult]:
         _fail(member.joining, UnknownMemberIdError("the member has joined again on another connection"))
-        member.joining = self._loop.create_future()
+        future = member.joining = self._loop.create_future()
         self._stop_session(member)
         self._rebalance(group)
+        return future
+
+    def _done(self, result: JoinResult) -> asyncio.Future[JoinResult]:
+        future: asyncio.Future[JoinResult] = self._loop.create_future()
+        future.set_result(result)
+        return future
 
     # Rebalancing
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from barnabas.broker.cluster import NODE_ID, Cluster, Topic
 from barnabas.broker.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, Value, checked, lookup
@@ -20,7 +21,7 @@ BROKER = 4
 class TopicResource:
     cluster: Cluster
     topic: Topic
-    table: Mapping[str, Setting] = TOPIC_SETTINGS
+    table: ClassVar[Mapping[str, Setting]] = TOPIC_SETTINGS
 
     def own(self) -> dict[str, str]:
         return dict(self.topic.own_settings)
@@ -37,7 +38,7 @@ class BrokerResource:
     """This broker, or, by the empty name, all brokers: with one broker that is the same."""
 
     cluster: Cluster
-    table: Mapping[str, Setting] = BROKER_SETTINGS
+    table: ClassVar[Mapping[str, Setting]] = BROKER_SETTINGS
 
     def own(self) -> dict[str, str]:
         return dict(self.cluster.settings.dynamic)

@@ -12,10 +12,12 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from barnabas import _kernel
-from barnabas._kernel import BatchInfo, Buffer
+from barnabas._kernel import BatchInfo
 from barnabas.broker.log.files import read_checkpoint, replace_file, write_checkpoint
 from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.producers import ProducerStates
@@ -23,6 +25,9 @@ from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.broker.log.settings import LogSettings
 from barnabas.broker_errors import KafkaStorageError, OffsetOutOfRangeError
 from barnabas.types import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas._kernel import Buffer
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +94,7 @@ class PartitionLog:
                 path.unlink()
         bases = sorted(int(path.stem) for path in self.directory.glob("*.log"))
         replay_from = self._load_producers(bases[0] if bases else 0)
-        for base, next_base in zip(bases, [*bases[1:], None], strict=True):
+        for base, next_base in zip_longest(bases, bases[1:]):
             segment = self._new_segment(base)
             if self.segments and self.log_end_offset > base:
                 # A compaction that was cut short had merged this one into the one before.
@@ -273,7 +278,7 @@ class PartitionLog:
         self.recovery_point = max(self.recovery_point, offset)
 
     def _unflushed_segments(self) -> Iterator[Segment]:
-        for segment, following in zip(self.segments, [*self.segments[1:], None], strict=True):
+        for segment, following in zip_longest(self.segments, self.segments[1:]):
             end = self.log_end_offset if following is None else following.base_offset
             if end > self.recovery_point:
                 yield segment

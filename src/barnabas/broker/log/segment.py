@@ -9,11 +9,15 @@ import os
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from barnabas import _kernel
-from barnabas._kernel import BatchInfo, Buffer
+from barnabas._kernel import BatchInfo
 from barnabas.broker.log.index import OffsetIndex, TimeIndex
 from barnabas.errors import CorruptBatchError
+
+if TYPE_CHECKING:
+    from barnabas._kernel import Buffer
 
 BATCH_PREFIX = struct.Struct(">qi")  # base offset, bytes after this prefix
 BATCH_HEADER_BYTES = 61
