@@ -15,7 +15,6 @@ from typing import Any
 
 Versions = frozenset[int]
 NO_VERSIONS: Versions = frozenset()
-HIGHEST_VERSION = 32767
 
 PRIMITIVE_TYPES = frozenset(
     "bool int8 int16 uint16 int32 int64 float64 uuid string bytes records".split()  # noqa: SIM905
@@ -57,14 +56,14 @@ class Message:
     """The nested structs by name, each before those that contain it."""
 
 
-def parse_versions(text: str) -> Versions:
-    """`"0+"`, `"3"`, `"2-5"` or `"none"` as a set."""
-    if text in {"none", ""}:
+def parse_versions(text: str, highest: int) -> Versions:
+    """`"0+"`, `"3"`, `"2-5"` or `"none"` as a set; an open range ends at `highest`."""
+    if text == "none":
         return NO_VERSIONS
     if text.endswith("+"):
-        return frozenset(range(int(text[:-1]), HIGHEST_VERSION + 1))
-    lowest, _, highest = text.partition("-")
-    return frozenset(range(int(lowest), int(highest or lowest) + 1))
+        return frozenset(range(int(text[:-1]), highest + 1))
+    first, _, last = text.partition("-")
+    return frozenset(range(int(first), int(last or first) + 1))
 
 
 def _without_comments(text: str) -> str:
@@ -74,12 +73,16 @@ def _without_comments(text: str) -> str:
 
 def _read_field(data: dict[str, Any], valid: Versions) -> Field:
     tagged = data.get("taggedVersions", "none")
+
+    def versions(text: str) -> Versions:
+        return parse_versions(text, max(valid, default=-1)) & valid
+
     return Field(
         name=data["name"],
         type=data["type"],
-        versions=parse_versions(data.get("versions", tagged)) & valid,
-        nullable_versions=parse_versions(data.get("nullableVersions", "none")) & valid,
-        tagged_versions=parse_versions(tagged) & valid,
+        versions=versions(data.get("versions", tagged)),
+        nullable_versions=versions(data.get("nullableVersions", "none")),
+        tagged_versions=versions(tagged),
         tag=int(data["tag"]) if "tag" in data else None,
         # A null of JSON's own is no default for Kafka's generator, only the text "null" is.
         default=data.get("default"),
@@ -89,7 +92,7 @@ def _read_field(data: dict[str, Any], valid: Versions) -> Field:
 
 
 def _read_message(data: dict[str, Any]) -> Message:
-    valid = parse_versions(data["validVersions"])
+    valid = parse_versions(data["validVersions"], highest=-1)
     if data.get("latestVersionUnstable"):
         valid -= {max(valid)}
     structs: dict[str, list[Field]] = {}
@@ -110,7 +113,8 @@ def _read_message(data: dict[str, Any]) -> Message:
         kind=data["type"],
         api_key=data.get("apiKey"),
         versions=valid,
-        flexible_versions=parse_versions(data.get("flexibleVersions", "none")) & valid,
+        flexible_versions=parse_versions(data.get("flexibleVersions", "none"), max(valid, default=-1))
+        & valid,
         fields=read_fields(data.get("fields", [])),
         structs=structs,
     )

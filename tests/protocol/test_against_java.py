@@ -1,4 +1,4 @@
-"""Kafka's own Java classes read what Barnabas writes, and write the same bytes. `make oracle` goes further."""
+"""Kafka's own Java classes read what Barnabas writes, and write the same bytes. `make oracle` does more."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.messages.join_group import JoinGroupRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.protocol.messages.produce import ProduceRequest
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.schema import Message
 from oracle.instances import message_classes, random_message
 
@@ -123,6 +124,11 @@ def test_a_wrong_value_is_refused_by_the_path_to_it(request_: MetadataRequest, c
 def test_a_number_out_of_range_is_refused_by_name() -> None:
     with pytest.raises(BrokenProtocolError, match="max_wait_ms is 2147483648, not an int32"):
         encode(FetchRequest(max_wait_ms=2**31), 4)
+
+
+def test_text_where_bytes_belong_is_refused_by_name() -> None:
+    with pytest.raises(BrokenProtocolError, match="auth_bytes is 'secret', not a bytes"):
+        encode(SaslAuthenticateRequest(auth_bytes="secret"), 2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("version", [-1, 99])

@@ -249,8 +249,7 @@ class _EncoderSource:
         if nullable:
             self.write_null_or_else(value, b"\0" if compact else struct.pack(">" + length_format, -1))
         data = self.variable(type)
-        conversion = {"string": f"{value}.encode()", "bytes": value, "records": f"raw_bytes({value})"}[type]
-        self.line(f"{data} = {conversion}")
+        self.line(f"{data} = {value}.encode()" if type == "string" else f"{data} = raw_bytes({value})")
         if compact:
             self.flush()
             self.line(f"{self.append}(VARINTS[len({data}) + 1])")
