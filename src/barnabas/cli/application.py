@@ -5,7 +5,6 @@ An error is one line on stderr and exit status 1; `--debug` shows where it came 
 
 from __future__ import annotations
 
-import sys
 import traceback
 from dataclasses import dataclass
 from typing import Annotated
@@ -59,14 +58,10 @@ def options(
 def run() -> int:
     """Runs one command line. Usage errors end the process with status 2, as everywhere."""
     try:
-        app()
+        app(prog_name="barnabas")
     except (BarnabasError, OSError) as error:
         if _mode.debug:
             traceback.print_exc()
         note(f"error: {error}")
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(run())

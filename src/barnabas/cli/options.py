@@ -14,6 +14,8 @@ from barnabas.config import from_properties
 from barnabas.errors import InvalidSettingError, MisuseError
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
+# A person at a terminal hears of a wrong address sooner than a service does.
+API_TIMEOUT_MS = 15_000
 
 Bootstrap = Annotated[
     str,
@@ -30,7 +32,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")
 
 def client_settings(given: Sequence[str] | None) -> dict[str, Any]:
     """Keyword arguments for a client from `-X name=value`. Raises: InvalidSettingError."""
-    return dict(from_properties(pairs(given, "-X")))
+    settings: dict[str, Any] = {"default_api_timeout_ms": API_TIMEOUT_MS}
+    return settings | from_properties(pairs(given, "-X"))
 
 
 def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:

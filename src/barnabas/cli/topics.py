@@ -18,7 +18,7 @@ from barnabas.cli.options import (
     pairs,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.client.admin_types import ConfigResource, ResourceType, TopicDescription
+from barnabas.client.admin_types import BROKER_DEFAULT, ConfigResource, ResourceType, TopicDescription
 
 app = typer.Typer(help="List, describe, create, alter and delete topics.", no_args_is_help=True)
 
@@ -50,11 +50,13 @@ def list_topics(
 def create(
     topic: Topic,
     partitions: Annotated[
-        int, typer.Option("--partitions", "-p", min=1, help="How many; the broker's default if left out.")
-    ] = -1,
+        int | None,
+        typer.Option("--partitions", "-p", min=1, help="How many; the broker's default if left out."),
+    ] = None,
     replication_factor: Annotated[
-        int, typer.Option("--replication-factor", "-r", min=1, help="The broker's default if left out.")
-    ] = -1,
+        int | None,
+        typer.Option("--replication-factor", "-r", min=1, help="The broker's default if left out."),
+    ] = None,
     config: Config = None,
     if_not_exists: Annotated[
         bool, typer.Option("--if-not-exists", help="Do nothing if the topic is there.")
@@ -63,7 +65,9 @@ def create(
     setting: Settings = None,
 ) -> None:
     """Create a topic."""
-    wanted = NewTopic(topic, partitions, replication_factor, pairs(config, "--config"))
+    wanted = NewTopic(
+        topic, partitions or BROKER_DEFAULT, replication_factor or BROKER_DEFAULT, pairs(config, "--config")
+    )
     with Admin(bootstrap, **client_settings(setting)) as admin:
         try:
             admin.create_topics([wanted])

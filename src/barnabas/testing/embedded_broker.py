@@ -73,25 +73,18 @@ class EmbeddedBroker:
         """Starts the broker, on the data it had if it ran before, and waits until it is ready."""
         if self._process is not None and self._process.is_alive():
             return self
-        if self._directory is None:
-            self._directory = self._data_dir or Path(tempfile.mkdtemp(prefix="barnabas-broker-"))
-            self._directory.mkdir(parents=True, exist_ok=True)
-        if self._port is None:
-            self._port = self._chosen_port or free_ports(1)[0]
-            check_port_is_free(self._port)
-        command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1", "--port", str(self._port)]
-        command += ["--data-dir", str(self._directory / "data")]
-        for name, value in self._config.items():
-            command += ["--config", f"{name}={value}"]
-        process = ServerProcess(
-            command,
-            self._directory / "broker.log",
-            environment={"PYTHONUNBUFFERED": "1"},
-            remove_at_exit=None if self._data_dir else self._directory,
-        )
-        self._process = process
-        name = f"the embedded broker on {self.bootstrap}"
-        wait_until_ready(process, name, lambda: is_broker_ready(self.port), START_TIMEOUT_SECONDS)
+        if self._process is not None:
+            self._launch()
+            return self
+        self._port = self._chosen_port or free_ports(1)[0]
+        check_port_is_free(self._port)
+        self._directory = self._data_dir or Path(tempfile.mkdtemp(prefix="barnabas-broker-"))
+        self._directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self._launch()
+        except ServerStartError:
+            self.close()
+            raise
         return self
 
     def stop(self) -> None:
@@ -122,6 +115,7 @@ class EmbeddedBroker:
         if self._data_dir is None and self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
             self._directory = None
+        self._process = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -136,3 +130,18 @@ class EmbeddedBroker:
         if self._process is None:
             raise ServerStartError("the broker was never started")
         return self._process
+
+    def _launch(self) -> None:
+        assert self._directory is not None
+        command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1", "--port", str(self.port)]
+        command += ["--data-dir", str(self._directory / "data")]
+        for name, value in self._config.items():
+            command += ["--config", f"{name}={value}"]
+        self._process = ServerProcess(
+            command,
+            self._directory / "broker.log",
+            environment={"PYTHONUNBUFFERED": "1"},
+            remove_at_exit=None if self._data_dir else self._directory,
+        )
+        name = f"the embedded broker on {self.bootstrap}"
+        wait_until_ready(self._process, name, lambda: is_broker_ready(self.port), START_TIMEOUT_SECONDS)

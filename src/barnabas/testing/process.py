@@ -111,7 +111,7 @@ class ServerProcess:
         self._dismiss_guard()
 
     def kill(self) -> None:
-        """Ends the server at once, as `kill -9` does."""
+        """Ends the server at once, as `kill -9` does. A server that has ended already needs this as well."""
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._dismiss_guard()
@@ -151,6 +151,7 @@ def wait_until_ready(server: ServerProcess, name: str, is_ready: Callable[[], bo
     deadline = time.monotonic() + timeout
     while not is_ready():
         if not server.is_alive():
+            server.kill()
             raise server.start_error(name, "ended while starting")
         if time.monotonic() > deadline:
             server.kill()
