@@ -56,19 +56,22 @@ log4j.appender.console.layout.ConversionPattern=[%d] %p %m (%c{{1}})%n
 """
 
 
-def java_command() -> str:
-    """The `java` of JAVA_HOME or of PATH. Raises: MissingProgramError if there is none, or one too old."""
+def java_command(program: str = "Apache Kafka") -> str:
+    """The `java` of JAVA_HOME or of PATH, for `program`.
+
+    Raises: MissingProgramError if there is none, or one too old.
+    """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:
         raise MissingProgramError(
-            f"Java {LOWEST_JAVA} or later is needed to run Apache Kafka and was not found; "
+            f"Java {LOWEST_JAVA} or later is needed to run {program} and was not found; "
             "install it: apt-get install openjdk-17-jdk-headless"
         )
     version = _java_version(java)
     if version < LOWEST_JAVA:
         raise MissingProgramError(
-            f"Java {LOWEST_JAVA} or later is needed to run Apache Kafka, {java} is version {version}; "
+            f"Java {LOWEST_JAVA} or later is needed to run {program}, {java} is version {version}; "
             "install it: apt-get install openjdk-17-jdk-headless"
         )
     return java
