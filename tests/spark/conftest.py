@@ -12,6 +12,7 @@ from typing import Any
 import confluent_kafka
 import confluent_kafka.admin
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
@@ -35,8 +36,14 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
+    gateway = session.sparkContext._gateway
     yield session
     session.stop()
+    # PySpark leaves its JVM to the end of the process, where an open pipe is a warning.
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(TIMEOUT_SECONDS)
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 @dataclass(frozen=True)

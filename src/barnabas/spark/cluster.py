@@ -60,7 +60,7 @@ class Cluster:
 
     def close(self) -> None:
         self._consumer.close(timeout=CLOSE_TIMEOUT_SECONDS)
-        self._admin.close(timeout=CLOSE_TIMEOUT_SECONDS)
+        self._admin.close()
 
     def __enter__(self) -> Self:
         return self
