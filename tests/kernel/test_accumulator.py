@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from barnabas._kernel import Accumulator, RecordReader, crc32, fnv1a, murmur2, scan_batches
+from barnabas.errors import RecordTooLargeError
+
+Make = Callable[..., Accumulator]
+
+
+@pytest.fixture
+def wakes() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def make(wakes: list[str]) -> Make:
+    def make_accumulator(partitions: int = 1, **settings: Any) -> Accumulator:
+        accumulator = Accumulator(
+            **{
+                "batch_size": 1000,
+                "buffer_memory": 1 << 25,
+                "max_record_bytes": 1 << 20,
+                "compression": "none",
+                "compression_level": None,
+                "partitioner": "murmur2",
+                "wake": lambda: wakes.append("wake"),
+            }
+            | settings
+        )
+        accumulator.set_partition_count("t", partitions)
+        return accumulator
+
+    return make_accumulator
+
+
+def append(accumulator: Accumulator, value: bytes | None, key: bytes | None = None, **rest: Any) -> Any:
+    arguments = {"partition": None, "headers": None, "timestamp": None} | rest
+    return accumulator.append(
+        "t", arguments["partition"], key, value, arguments["headers"], arguments["timestamp"]
+    )
+
+
+def values(data: bytes) -> list[bytes | None]:
+    return [record.value for record in RecordReader("t", 0, data)]
+
+
+def test_a_topic_is_not_taken_before_its_partitions_are_known(make: Make) -> None:
+    accumulator = make()
+    assert accumulator.needs_metadata("other")
+    assert accumulator.append("other", None, None, b"v", None, None) is None
+    accumulator.set_partition_count("other", 2)
+    assert not accumulator.needs_metadata("other")
+    assert accumulator.append("other", None, None, b"v", None, None) is not None
+
+
+def test_records_reach_their_batch_in_order_with_all_their_parts(make: Make, codec: str) -> None:
+    accumulator = make(compression=codec)
+    for i in range(5):
+        append(accumulator, b"%d" % i, b"key", headers=[("h", b"%d" % i), ("n", None)], timestamp=100 + i)
+    assert accumulator.partitions() == [("t", 0)]
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    assert (batch.topic, batch.partition, batch.record_count) == ("t", 0, 5)
+    assert accumulator.partitions() == []
+    data = batch.encode()
+    assert batch.encode() == data
+    records = RecordReader("t", 0, data).take(10)
+    assert [(r.offset, r.timestamp, r.key, r.value) for r in records] == [
+        (i, 100 + i, b"key", b"%d" % i) for i in range(5)
+    ]
+    assert records[3].headers == (("h", b"3"), ("n", None))
+
+
+def test_encoding_again_changes_the_header_only(make: Make, codec: str) -> None:
+    accumulator = make(compression=codec)
+    append(accumulator, b"v" * 100)
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    plain = batch.encode()
+    data = batch.encode(producer_id=9, producer_epoch=2, base_sequence=30, is_transactional=True)
+    assert data[61:] == plain[61:]
+    (info,) = scan_batches(data, check_crcs=True, check_records=True)
+    assert (info.producer_id, info.producer_epoch, info.base_sequence) == (9, 2, 30)
+    assert info.is_transactional
+
+
+def test_a_record_without_a_timestamp_gets_the_present(make: Make) -> None:
+    accumulator = make()
+    before = time.time_ns() // 1_000_000
+    append(accumulator, b"v")
+    after = time.time_ns() // 1_000_000
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    (record,) = RecordReader("t", 0, batch.encode())
+    assert before <= record.timestamp <= after
+    with pytest.raises(ValueError, match="timestamp -1 ms is before 1970"):
+        append(accumulator, b"v", timestamp=-1)
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "partition_of"),
+    [
+        ("murmur2", lambda key: (murmur2(key) & 0x7FFFFFFF) % 7),
+        ("murmur2_random", lambda key: (murmur2(key) & 0x7FFFFFFF) % 7),
+        ("consistent", lambda key: crc32(key) % 7),
+        ("consistent_random", lambda key: crc32(key) % 7),
+        ("fnv1a", lambda key: min(fnv1a(key), (1 << 32) - fnv1a(key)) % 7),
+        ("fnv1a_random", lambda key: min(fnv1a(key), (1 << 32) - fnv1a(key)) % 7),
+    ],
+)
+def test_a_key_decides_the_partition(
+    make: Make, partitioner: str, partition_of: Callable[[bytes], int]
+) -> None:
+    for i in range(50):
+        accumulator = make(7, partitioner=partitioner)
+        append(accumulator, None, b"key %d" % i)
+        assert accumulator.partitions() == [("t", partition_of(b"key %d" % i))]
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "key", "partition"),
+    [
+        ("murmur2", b"", (murmur2(b"") & 0x7FFFFFFF) % 7),
+        ("murmur2_random", b"", (murmur2(b"") & 0x7FFFFFFF) % 7),
+        ("consistent", b"", 0),
+        ("consistent", None, 0),
+        ("fnv1a", None, min(fnv1a(b""), (1 << 32) - fnv1a(b"")) % 7),
+        ("murmur2", None, None),
+        ("murmur2_random", None, None),
+        ("consistent_random", b"", None),
+        ("consistent_random", None, None),
+        ("fnv1a_random", None, None),
+    ],
+)
+def test_empty_and_missing_keys_go_to_one_partition_or_to_any(
+    make: Make, partitioner: str, key: bytes | None, partition: int | None
+) -> None:
+    accumulator = make(7, partitioner=partitioner)
+    for _ in range(500):
+        append(accumulator, bytes(500), key)
+    expected = set(range(7)) if partition is None else {partition}
+    assert {partition for _, partition in accumulator.partitions()} == expected
+
+
+def test_records_without_a_key_stay_together_until_a_batch_is_full(make: Make) -> None:
+    accumulator = make(50, batch_size=10_000)
+    for _ in range(40):
+        append(accumulator, bytes(100))
+    assert len(accumulator.partitions()) == 1
+
+
+def test_a_partition_that_does_not_exist_is_refused(make: Make) -> None:
+    accumulator = make(3)
+    for partition in (3, -1):
+        with pytest.raises(
+            ValueError, match=f"topic t has no partition {partition}; its partitions are 0 to 2"
+        ):
+            append(accumulator, b"v", partition=partition)
+    accumulator.set_partition_count("t", 4)
+    append(accumulator, b"v", partition=3)
+    assert accumulator.partitions() == [("t", 3)]
+
+
+def test_settings_that_do_not_exist_are_refused(make: Make) -> None:
+    with pytest.raises(ValueError, match=r'unknown partitioner "sticky"; there are murmur2, .*fnv1a_random'):
+        make(partitioner="sticky")
+    with pytest.raises(ValueError, match='unknown compression "brotli"'):
+        make(compression="brotli")
+
+
+def test_a_record_over_the_limits_is_refused(make: Make) -> None:
+    with pytest.raises(RecordTooLargeError, match=r"topic t is larger than max_request_size \(1000\) allows"):
+        append(make(max_record_bytes=1000), bytes(1000))
+    with pytest.raises(RecordTooLargeError, match=r"topic t is larger than buffer_memory \(1000\) allows"):
+        append(make(buffer_memory=1000), bytes(1000))
+
+
+def test_a_record_larger_than_a_batch_gets_one_of_its_own(make: Make) -> None:
+    accumulator = make()
+    append(accumulator, b"small")
+    append(accumulator, bytes(5000))
+    append(accumulator, b"small")
+    sizes: list[int] = []
+    while batch := accumulator.drain("t", 0):
+        sizes.append(batch.record_count)
+    assert sizes == [1, 1, 1]
+
+
+def test_a_full_buffer_takes_nothing_until_a_batch_is_released(make: Make) -> None:
+    accumulator = make(buffer_memory=3000)
+    taken = 0
+    while append(accumulator, bytes(200)):
+        taken += 1
+    assert accumulator.buffered_records == taken > 5
+    assert accumulator.buffered_bytes <= 3000
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    assert append(accumulator, bytes(200)) is None
+    accumulator.release(batch)
+    accumulator.release(batch)
+    assert accumulator.buffered_records == taken - batch.record_count
+    assert append(accumulator, bytes(200)) is not None
+    while batch := accumulator.drain("t", 0):
+        accumulator.release(batch)
+    assert (accumulator.buffered_bytes, accumulator.buffered_records) == (0, 0)
+
+
+def test_the_sender_is_woken_by_first_records_and_full_batches_only(make: Make, wakes: list[str]) -> None:
+    accumulator = make(batch_size=1000)
+    append(accumulator, bytes(100))
+    assert len(wakes) == 1
+    for _ in range(7):
+        append(accumulator, bytes(100))
+    assert len(wakes) == 1
+    append(accumulator, bytes(100))
+    assert len(wakes) == 2
+
+
+def test_an_error_in_waking_loses_no_record(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", seen.append)
+
+    def fail() -> None:
+        raise OSError("the loop is closed")
+
+    assert append(make(wake=fail), b"v") is not None
+    assert [type(hook.exc_value) for hook in seen] == [OSError]
+
+
+def test_a_batch_is_ready_when_it_is_full_or_has_lingered(make: Make) -> None:
+    accumulator = make(batch_size=1000)
+    assert accumulator.ready_in_ms("t", 0, 0, 5) == float("inf")
+    assert accumulator.ready_in_ms("unknown", 0, 0, 5) == float("inf")
+    now = time.monotonic() * 1000
+    append(accumulator, bytes(100))
+    later = time.monotonic() * 1000
+    assert 50 - 1 <= accumulator.ready_in_ms("t", 0, later, 50 + later - now) <= 50 + 2 * (later - now) + 1
+    assert accumulator.ready_in_ms("t", 0, later + 51, 50) == 0
+    while accumulator.ready_in_ms("t", 0, now, 1e9) > 0:
+        append(accumulator, bytes(100))
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    assert batch.record_count >= 8
+    assert now - 1 <= batch.created_ms <= later + 1
+
+
+def test_batches_put_back_come_out_again_first_and_in_their_old_order(make: Make) -> None:
+    accumulator = make(batch_size=200)
+    for i in range(10):
+        append(accumulator, b"%d" % i + bytes(99))
+    first, second, third = (accumulator.drain("t", 0) for _ in range(3))
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    for batch in (second, third, first):
+        accumulator.put_back(batch)
+    assert accumulator.ready_in_ms("t", 0, 0, 1e9) == 0
+    assert [accumulator.drain("t", 0) for _ in range(3)] == [first, second, third]
+    rest: list[bytes] = []
+    while batch := accumulator.drain("t", 0):
+        rest += [value[:1] for value in values(batch.encode()) if value]
+    assert rest == [b"%d" % i for i in range(3, 10)]
+
+
+def test_a_split_batch_gives_all_its_records_to_smaller_ones(make: Make, codec: str) -> None:
+    accumulator = make(batch_size=100_000, compression=codec)
+    deliveries = [append(accumulator, b"%d" % i + bytes(100), headers=[("h", b"x")]) for i in range(50)]
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    before = accumulator.buffered_bytes
+    batch.encode(producer_id=1, producer_epoch=0, base_sequence=0)
+    parts = batch.split(1000)
+    assert len(parts) > 4
+    assert all(part.size <= 1000 for part in parts)
+    with pytest.raises(ValueError, match="used up"):
+        batch.encode()
+    accumulator.release(batch)
+    assert (accumulator.buffered_bytes, accumulator.buffered_records) == (before, 50)
+    for part in reversed(parts):
+        accumulator.put_back(part)
+    offset = 0
+    while part := accumulator.drain("t", 0):
+        records = RecordReader("t", 0, part.encode()).take(100)
+        assert [record.value for record in records] == [
+            b"%d" % (offset + i) + bytes(100) for i in range(len(records))
+        ]
+        assert records[0].headers == (("h", b"x"),)
+        part.complete(offset)
+        offset += part.record_count
+        accumulator.release(part)
+    assert [delivery.result(0).offset for delivery in deliveries] == list(range(50))
+    assert (accumulator.buffered_bytes, accumulator.buffered_records) == (0, 0)
+
+
+def test_many_threads_may_append_while_one_drains(make: Make) -> None:
+    accumulator = make(4, batch_size=500, buffer_memory=1 << 20)
+    failures: list[object] = []
+
+    def produce(thread: int) -> None:
+        for i in range(2000):
+            delivery = append(accumulator, b"%d:%d" % (thread, i), partition=thread % 4)
+            failures.extend([] if delivery else [(thread, i)])
+
+    threads = [threading.Thread(target=produce, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    seen: dict[int, list[int]] = {number: [] for number in range(8)}
+    while any(thread.is_alive() for thread in threads) or accumulator.partitions():
+        for topic, partition in accumulator.partitions():
+            while batch := accumulator.drain(topic, partition):
+                for value in values(batch.encode()):
+                    assert value is not None
+                    thread_number, number = value.split(b":")
+                    seen[int(thread_number)].append(int(number))
+                batch.complete(0)
+                accumulator.release(batch)
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert all(numbers == list(range(2000)) for numbers in seen.values())
+    assert accumulator.buffered_records == 0
