@@ -104,9 +104,10 @@ class KafkaClient:
         self._listeners.append(listener)
 
     def request_metadata_update(self) -> None:
-        """The metadata is out of date: it will be asked for soon. Does not wait."""
+        """The metadata is out of date: it will be asked for soon. Does not wait; never raises."""
         self._is_stale = True
-        self._start()
+        if not self._is_closed:
+            self._start()
 
     async def refresh_metadata(
         self, topics: Iterable[str] | None = None, *, timeout_ms: float | None = None

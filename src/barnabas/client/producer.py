@@ -183,9 +183,7 @@ class Producer:
         except TimeoutError:
             pass
         finally:
-            error = ClosedError(
-                f"the producer was closed before the record was delivered (within {timeout} s)"
-            )
+            error = ClosedError(f"the producer was closed, the record not delivered within {timeout} s")
             await self._sender.close(error)
             await self._client.close()
 

@@ -217,6 +217,7 @@ class Sender:
             if leader_id < 0:
                 self._client.add_topics([queue.partition.topic])
                 self._client.request_metadata_update()
+                self._hold(queue)
                 continue
             self._leaders.setdefault(leader_id, _Leader()).sendable.append(queue)
         for leader_id, leader in self._leaders.items():
@@ -280,12 +281,22 @@ class Sender:
             self._compress_ahead(queue, now)
         return self._head(queue) if queue.not_before <= now else None
 
+    def _hold(self, queue: PartitionQueue) -> None:
+        """Closes the oldest batch of a queue that cannot be sent, so that its time-out is watched."""
+        if not queue.waiting:
+            batch = self.accumulator.drain(*queue.partition)
+            if batch is not None:
+                self._add(queue, batch)
+                self.wake()
+
     def _send_to(self, leader_id: int, leader: _Leader) -> None:
         connection = self._client.ready_connection(leader_id)
         if connection is None:
             if not leader.is_connecting:
                 leader.is_connecting = True
                 self._spawn(self._connect(leader_id, leader))
+            for queue in leader.sendable:
+                self._hold(queue)
             return
         if not connection.can_write:
             self._spawn(self._wait_until_writable(connection))
@@ -364,6 +375,8 @@ class Sender:
         future: asyncio.Future[ProduceResponse],
     ) -> None:
         leader.in_flight -= 1
+        if self._is_closed:
+            return
         error = future.exception()
         if isinstance(error, BarnabasError):
             self._not_answered(sent, error)
@@ -474,7 +487,9 @@ class Sender:
         self._outstanding.discard(pending)
         pending.is_done = True
         parts = pending.batch.split(max(pending.size // 2, 1))
-        self._outstanding.update(queue.replace(pending, parts))
+        for part in queue.replace(pending, parts):
+            part.is_encoded = not self._is_compressing
+            self._outstanding.add(part)
 
     def _expire(self, queue: PartitionQueue, now: float) -> float | None:
         """Fails what has waited for delivery_timeout_ms; gives the moment when the next one will have."""
