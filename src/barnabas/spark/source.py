@@ -48,7 +48,8 @@ def report_loss(options: SourceOptions, message: str) -> None:
 
 
 class KafkaReader(DataSourceReader):
-    """A batch query: offsets are resolved once, on the driver, when the query is planned."""
+    """A batch query. Offsets are resolved on the driver, once for each `load()`: Spark keeps the plan of a
+    Python source with its DataFrame, so records written after the first action need another `load()`."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
