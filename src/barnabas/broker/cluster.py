@@ -16,7 +16,14 @@ from barnabas._kernel import BatchInfo
 from barnabas.broker.data_directory import DataDirectory, TopicMetadata
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.partition_log import Appended, PartitionLog
-from barnabas.broker.settings import BROKER_SETTINGS, TOPIC_SETTINGS, BrokerSettings, TopicSettings, checked
+from barnabas.broker.settings import (
+    BROKER_SETTINGS,
+    TOPIC_SETTINGS,
+    BrokerSettings,
+    ProduceRules,
+    TopicSettings,
+    checked,
+)
 from barnabas.broker_errors import (
     InvalidPartitionsError,
     InvalidTopicError,
@@ -56,7 +63,7 @@ class Partition:
 
     def append(self, data: Buffer, batches: Sequence[BatchInfo]) -> Appended:
         """Writes batches that were checked. Raises: as PartitionLog.append."""
-        set_append_time = self.topic.settings.text("message.timestamp.type") == "LogAppendTime"
+        set_append_time = self.topic.rules.set_append_time
         appended = self.log.append(data, batches, now_ms=now_ms(), set_append_time=set_append_time)
         self.wake()
         return appended
@@ -75,6 +82,16 @@ class Topic:
     own_settings: dict[str, str]
     settings: TopicSettings
     partitions: list[Partition] = field(default_factory=list[Partition])
+    rules: ProduceRules = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.apply_settings()
+
+    def apply_settings(self) -> None:
+        """To be called when the topic's or the broker's settings have changed."""
+        self.rules = self.settings.produce_rules()
+        for partition in self.partitions:
+            partition.log.settings = self.settings.log_settings()
 
     @property
     def is_internal(self) -> bool:
@@ -230,14 +247,14 @@ class Cluster:
         """Puts checked settings in the place of the topic's own. Raises: KafkaStorageError."""
         before = dict(topic.own_settings)
         self._change(topic.own_settings, own_settings, before, f"topic {topic.name}")
-        self._apply_log_settings(topic)
+        topic.apply_settings()
 
     def change_broker_settings(self, settings: dict[str, str]) -> None:
         """Puts checked settings in the place of the dynamic ones. Raises: KafkaStorageError."""
         before = dict(self.settings.dynamic)
         self._change(self.settings.dynamic, settings, before, "the broker")
         for topic in self.topics.values():
-            self._apply_log_settings(topic)
+            topic.apply_settings()
 
     def _change(self, kept: dict[str, str], new: dict[str, str], before: dict[str, str], whose: str) -> None:
         kept.clear()
@@ -282,10 +299,6 @@ class Cluster:
     def _unregister(self, topic: Topic) -> None:
         self.topics.pop(topic.name, None)
         self._topics_by_id.pop(topic.topic_id, None)
-
-    def _apply_log_settings(self, topic: Topic) -> None:
-        for partition in topic.partitions:
-            partition.log.settings = topic.settings.log_settings()
 
     def _save(self) -> None:
         self._metadata.topics = [

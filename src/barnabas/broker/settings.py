@@ -468,6 +468,20 @@ _OTHER_UNITS: Mapping[str, tuple[tuple[str, int], ...]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ProduceRules:
+    """What is asked of every batch that goes into a topic, at hand without a look-up. Times in milliseconds."""
+
+    max_message_bytes: int
+    min_in_sync_replicas: int
+    compression_type: str
+    set_append_time: bool
+    timestamp_after_max_ms: int
+    timestamp_before_max_ms: int
+    needs_keys: bool
+    """The topic is compacted, where a record without a key has no meaning."""
+
+
 class TopicSettings:
     """A topic's settings: its own, else the broker's, else defaults."""
 
@@ -488,8 +502,22 @@ class TopicSettings:
     def text(self, name: str) -> str:
         return self.get(name).value
 
+    def produce_rules(self) -> ProduceRules:
+        return ProduceRules(
+            max_message_bytes=self.number("max.message.bytes"),
+            min_in_sync_replicas=self.number("min.insync.replicas"),
+            compression_type=self.text("compression.type"),
+            set_append_time=self.text("message.timestamp.type") == "LogAppendTime",
+            timestamp_after_max_ms=self.number("message.timestamp.after.max.ms"),
+            timestamp_before_max_ms=self.number("message.timestamp.before.max.ms"),
+            needs_keys="compact" in self._policies(),
+        )
+
+    def _policies(self) -> set[str]:
+        return {word.strip() for word in self.text("cleanup.policy").split(",")}
+
     def log_settings(self) -> LogSettings:
-        policies = {word.strip() for word in self.text("cleanup.policy").split(",")}
+        policies = self._policies()
         return LogSettings(
             segment_bytes=self.number("segment.bytes"),
             segment_ms=self.number("segment.ms"),

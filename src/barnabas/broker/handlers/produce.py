@@ -7,6 +7,8 @@ Batches of transactions are refused. With acks=0, what went wrong is told by han
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
 from barnabas.broker.cluster import Partition, Topic
@@ -15,7 +17,6 @@ from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import recompress
 from barnabas.broker_errors import (
     CorruptMessageError,
-    ErrorCode,
     InvalidRecordError,
     InvalidRequiredAcksError,
     InvalidTimestampError,
@@ -30,6 +31,7 @@ from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.protocol.schema import Records
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
+KEEP_ALL_TOMBSTONES = -(1 << 62)
 
 
 async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -63,7 +65,7 @@ def _check_request(request: ProduceRequest) -> None:
 
 def _append(partition: Partition, records: Records | None, acks: int) -> PartitionResponse:
     topic = partition.topic
-    in_sync_needed = topic.settings.number("min.insync.replicas")
+    in_sync_needed = topic.rules.min_in_sync_replicas
     if acks == -1 and in_sync_needed > 1:
         raise NotEnoughReplicasError(
             f"topic {topic.name} has min.insync.replicas={in_sync_needed}, but this is a single broker"
@@ -71,7 +73,9 @@ def _append(partition: Partition, records: Records | None, acks: int) -> Partiti
     records = b"" if records is None else records
     batch = _checked(partition, records)
     _check_settings(topic, batch)
-    records, batches = recompress(records, batch, topic.settings.text("compression.type"))
+    if topic.rules.needs_keys:
+        _check_keys(topic, records, batch)
+    records, batches = recompress(records, batch, topic.rules.compression_type)
     appended = partition.append(records, batches)
     return PartitionResponse(
         index=partition.index,
@@ -103,15 +107,15 @@ def _checked(partition: Partition, records: Records) -> BatchInfo:
 
 
 def _check_settings(topic: Topic, batch: BatchInfo) -> None:
-    limit = topic.settings.number("max.message.bytes")
+    rules = topic.rules
+    limit = rules.max_message_bytes
     if batch.size > limit:
         raise MessageTooLargeError(
             f"record batch of {batch.size} bytes is larger than max.message.bytes={limit} of topic {topic.name}"
         )
-    if topic.settings.text("message.timestamp.type") == "CreateTime" and batch.max_timestamp >= 0:
+    if not rules.set_append_time and batch.max_timestamp >= 0:
         now = now_ms()
-        after = topic.settings.number("message.timestamp.after.max.ms")
-        before = topic.settings.number("message.timestamp.before.max.ms")
+        after, before = rules.timestamp_after_max_ms, rules.timestamp_before_max_ms
         if batch.max_timestamp - now > after or now - batch.base_timestamp > before:
             raise InvalidTimestampError(
                 f"timestamps from {batch.base_timestamp} to {batch.max_timestamp} are not within "
@@ -120,16 +124,33 @@ def _check_settings(topic: Topic, batch: BatchInfo) -> None:
             )
 
 
+class KeylessRecordsError(InvalidRecordError):
+    """Records without a key for a compacted topic; `indexes` are their places in the batch."""
+
+    def __init__(self, context: str, indexes: Sequence[int]) -> None:
+        super().__init__(context)
+        self.indexes = indexes
+
+
+def _check_keys(topic: Topic, records: Records, batch: BatchInfo) -> None:
+    """Raises: KeylessRecordsError."""
+    keyed = _kernel.compact_batches(records, _kernel.KeyOffsets(), keep_tombstones_from=KEEP_ALL_TOMBSTONES)
+    if sum(kept.record_count for kept in _kernel.scan_batches(keyed)) == batch.record_count:
+        return
+    reader = _kernel.RecordReader(topic.name, -1, records)
+    indexes = [index for index, record in enumerate(reader) if record.key is None]
+    raise KeylessRecordsError(f"topic {topic.name} is compacted, so every record needs a key", indexes)
+
+
 def _refusal(index: int, error: BrokerError) -> PartitionResponse:
-    return PartitionResponse(
-        index=index,
-        error_code=error.code,
-        base_offset=-1,
-        error_message=error.context or None,
-        record_errors=[ProduceResponse.BatchIndexAndErrorMessage(0, error.context)]
-        if error.code in (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
-        else [],
+    refused = PartitionResponse(
+        index=index, error_code=error.code, base_offset=-1, error_message=error.context or None
     )
+    if isinstance(error, KeylessRecordsError):
+        refused.record_errors = [
+            ProduceResponse.BatchIndexAndErrorMessage(place, error.context) for place in error.indexes
+        ]
+    return refused
 
 
 HANDLER = Handler(ProduceRequest, 3, 13, handle)
