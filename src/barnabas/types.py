@@ -36,8 +36,7 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordMetadata:
+class RecordMetadata(NamedTuple):
     """Where a record was stored. `timestamp` is in milliseconds since 1970; offset is -1 with acks=0."""
 
     topic: str

@@ -30,6 +30,7 @@ from barnabas.settings import ProducerSettings
 from barnabas.types import Buffer, Headers, PartitionInfo, RecordMetadata
 
 OnDelivery = Callable[[BarnabasError | None, RecordMetadata | None], object]
+DeliveryCallback = Callable[[Delivery], object]
 
 
 class Producer:
@@ -49,6 +50,7 @@ class Producer:
         self._sender = Sender(self.config, self._client)
         self._accumulator = self._sender.accumulator
         self._is_closed = False
+        self._last_callback: tuple[OnDelivery | None, DeliveryCallback | None] = (None, None)
 
     async def send(
         self,
@@ -71,7 +73,7 @@ class Producer:
         created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
         partition).
         """
-        callback = None if on_delivery is None else delivery_callback(on_delivery)
+        callback = None if on_delivery is None else self.delivery_callback(on_delivery)
         delivery = self.append_now(topic, value, key, headers, partition, timestamp, callback)
         if delivery is None:
             return await self.append_later(topic, value, key, headers, partition, timestamp, callback)
@@ -88,7 +90,7 @@ class Producer:
         headers: Headers | None,
         partition: int | None,
         timestamp: int | None,
-        callback: Callable[[Delivery], object] | None,
+        callback: DeliveryCallback | None,
     ) -> Delivery | None:
         """None if it cannot be done without waiting. May be called from any thread."""
         if self._is_closed or self._generation != generation():
@@ -107,7 +109,7 @@ class Producer:
         headers: Headers | None,
         partition: int | None,
         timestamp: int | None,
-        callback: Callable[[Delivery], object] | None,
+        callback: DeliveryCallback | None,
     ) -> Delivery:
         """Waits until the record can be appended, at most max_block_ms, and appends it."""
         deadline = time.monotonic() + self.config.max_block_ms / 1000
@@ -217,6 +219,23 @@ class Producer:
             "buffered_bytes": self._accumulator.buffered_bytes,
         }
 
+    def delivery_callback(self, on_delivery: OnDelivery) -> DeliveryCallback:
+        """What the kernel calls, out of what a user gives. May be called from any thread."""
+        known, callback = self._last_callback
+        if known is on_delivery and callback is not None:
+            # Mostly it is the same for each record, and a function more for each of them costs dearly.
+            return callback
+
+        def tell(delivery: Delivery) -> object:
+            try:
+                metadata = delivery.result()
+            except BarnabasError as error:
+                return on_delivery(error, None)
+            return on_delivery(None, metadata)
+
+        self._last_callback = (on_delivery, tell)
+        return tell
+
     @property
     def is_closed(self) -> bool:
         return self._is_closed
@@ -259,16 +278,3 @@ class Producer:
         if self._generation != generation():
             return forked_error("producer")
         return ClosedError("the producer is closed")
-
-
-def delivery_callback(on_delivery: OnDelivery) -> Callable[[Delivery], object]:
-    """What the kernel calls, out of what a user gives."""
-
-    def callback(delivery: Delivery) -> object:
-        error = delivery.exception()
-        if error is None:
-            return on_delivery(None, delivery.result())
-        assert isinstance(error, BarnabasError)
-        return on_delivery(error, None)
-
-    return callback

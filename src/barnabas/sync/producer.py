@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, Unpack
 from barnabas._kernel import Delivery
 from barnabas.client import producer as core
 from barnabas.client.arrow_delivery import ArrowDelivery
-from barnabas.client.producer import OnDelivery, delivery_callback
+from barnabas.client.producer import OnDelivery
 from barnabas.settings import ProducerSettings
 from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.types import Buffer, Headers, PartitionInfo
@@ -64,7 +64,7 @@ class Producer:
         created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
         partition).
         """
-        callback = None if on_delivery is None else delivery_callback(on_delivery)
+        callback = None if on_delivery is None else self._core.delivery_callback(on_delivery)
         delivery = self._append_now(topic, value, key, headers, partition, timestamp, callback)
         if delivery is None:
             delivery = self._run(
