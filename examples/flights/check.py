@@ -10,9 +10,9 @@ from io import BytesIO
 import pandas as pd
 import pyarrow as pa
 import pyarrow.json
+from examples.flights.figures import COUNTS, KEY, MEASURES
 
 from barnabas import Consumer, TopicPartition
-from examples.flights.figures import COUNTS, KEY, MEASURES
 
 TOLERANCE = 1e-9
 READ_TIMEOUT_SECONDS = 30.0
@@ -61,8 +61,8 @@ def results(lines: bytes) -> pd.DataFrame:
 
 
 def until_last_day(expected: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """What of `expected` must be there when the replay was stopped: the days before the last one found, and of
-    that day, which may have been half written, what was found."""
+    """What of `expected` must be there when the replay was stopped: the days before the last one found, and
+    of that day, which may have been half written, what was found."""
     if found.empty:
         return expected.iloc[:0]
     last_day = found["day"].max()

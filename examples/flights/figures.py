@@ -6,17 +6,22 @@ Owns the definition of each figure in one place, in plain pandas, without Spark 
 from __future__ import annotations
 
 import pandas as pd
-
 from examples.flights.data import FlightData
 
 KEY = ["carrier", "origin", "day"]
-COUNTS = ["flights", "cancelled", "flights_without_weather"]
+COUNTS = [
+    "flights",
+    "cancelled",
+    "departed_in_precipitation",
+    "departed_out_of_precipitation",
+    "flights_without_weather",
+]
 MEASURES = [
-    "mean_departure_delay_minutes",
-    "percentile_95_departure_delay_minutes",
+    "mean_delay_minutes",
+    "percentile_95_delay_minutes",
     "share_delayed_over_15_minutes",
-    "mean_departure_delay_in_precipitation_minutes",
-    "mean_departure_delay_out_of_precipitation_minutes",
+    "mean_delay_in_precipitation_minutes",
+    "mean_delay_out_of_precipitation_minutes",
 ]
 DELAYED_OVER_MINUTES = 15
 
@@ -24,9 +29,9 @@ DELAYED_OVER_MINUTES = 15
 def expected(data: FlightData) -> pd.DataFrame:
     """For each carrier, origin and day: the airline's name, COUNTS and MEASURES.
 
-    Delays are of the flights that left; where none left, or none in (or out of) precipitation, a measure is
-    missing. The percentile interpolates linearly between the two nearest delays. A flight whose hour has no
-    weather row counts as neither in nor out of precipitation.
+    Delays are departure delays, of the flights that left; where none left, or none in (or out of)
+    precipitation, a measure is missing. The percentile interpolates linearly between the two nearest delays.
+    A flight whose hour has no weather row counts as neither in nor out of precipitation.
     """
     precipitation = data.weather[["origin", "time_hour", "precip"]]
     flights = data.flights.merge(
@@ -51,12 +56,14 @@ def expected(data: FlightData) -> pd.DataFrame:
         {
             "flights": groups.size(),
             "cancelled": groups["cancelled"].sum(),
+            "departed_in_precipitation": groups["delay_wet"].count(),
+            "departed_out_of_precipitation": groups["delay_dry"].count(),
             "flights_without_weather": groups["no_weather"].sum(),
-            "mean_departure_delay_minutes": groups["delay"].mean(),
-            "percentile_95_departure_delay_minutes": groups["delay"].quantile(0.95),
+            "mean_delay_minutes": groups["delay"].mean(),
+            "percentile_95_delay_minutes": groups["delay"].quantile(0.95),
             "share_delayed_over_15_minutes": groups["is_delayed"].mean(),
-            "mean_departure_delay_in_precipitation_minutes": groups["delay_wet"].mean(),
-            "mean_departure_delay_out_of_precipitation_minutes": groups["delay_dry"].mean(),
+            "mean_delay_in_precipitation_minutes": groups["delay_wet"].mean(),
+            "mean_delay_out_of_precipitation_minutes": groups["delay_dry"].mean(),
         }
     ).reset_index()
     figures = figures.merge(data.airlines.rename(columns={"name": "airline"}), on="carrier", how="left")

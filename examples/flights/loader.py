@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pyarrow as pa
-
-from barnabas import Producer
 from examples.flights.data import FLIGHT_COLUMNS, WEATHER_COLUMNS, FlightData
 from examples.flights.topics import OWNER_HEADER, Topics
+
+from barnabas import Producer
 
 TICK_SECONDS = 0.5
 DELIVERY_TIMEOUT_SECONDS = 60.0
@@ -49,7 +49,7 @@ def by_day(data: FlightData) -> Iterator[pd.Timestamp]:
 
 
 def by_clock(data: FlightData, speed: float, stopped: threading.Event) -> Iterator[pd.Timestamp]:
-    """Where event time has come to, every TICK_SECONDS: a replay at `speed` times real time, until `stopped`."""
+    """Where event time is, every TICK_SECONDS, at `speed` times real time, until `stopped`."""
     first, last = _span(data)
     started = time.monotonic()
     now = first
@@ -67,7 +67,7 @@ def replay(
 ) -> bool:
     """Sends what happened before each of `ends`, then the markers that end the replay.
 
-    `on_delivered(topic, rows)` is called as Kafka acknowledges. Returns whether it came to the end of the data.
+    `on_delivered(topic, rows)` is called as Kafka acknowledges. Returns whether the data came to their end.
     Raises: the first error of a delivery.
     """
     deliveries: list[tuple[str, pa.Table, object]] = []

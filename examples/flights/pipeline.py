@@ -1,10 +1,10 @@
-"""The streaming job: flights joined with the weather of their hour, summed up for each carrier, origin and day.
+"""The streaming job: flights joined with the weather of their hour, summed up by carrier, origin and day.
 
-Owns the Spark session and the queries. Knows the topics' names and their JSON, and nothing of who writes them.
+Owns the queries. Knows the topics' names and their JSON; not who writes them.
 
 Event time here is the hour that the clocks in New York show, so that a day's window is a day on its calendar;
-the session's time zone is UTC to keep Spark from shifting it. Clocks go back once a year, by less than the
-watermark's delay. Flights and weather meet on the instant as well (`time_hour`), which does not repeat.
+the session's time zone must be UTC, to keep Spark from shifting it. Clocks go back once a year, by less than
+the watermark's delay. Flights and weather meet on the instant as well (`time_hour`), which does not repeat.
 
 The last windows close only when event time passes them: the replay ends with a marker in `flights` and one in
 `weather`, a year ahead. A marker moves the watermark and then stays in the window of its own day, which never
@@ -16,52 +16,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from examples.flights.figures import DELAYED_OVER_MINUTES
+from examples.flights.topics import OWNER_HEADER, Topics
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from examples.flights.figures import DELAYED_OVER_MINUTES
-from examples.flights.topics import OWNER_HEADER, Topics
-
 FORMAT = "barnabas"
 
 MINIMUM_WATERMARK_SECONDS = 2 * 3600
 
-_FLIGHT = "scheduled_departure TIMESTAMP, time_hour TIMESTAMP, carrier STRING, origin STRING, dep_time INT, dep_delay INT"
+_FLIGHT = """
+    scheduled_departure TIMESTAMP, time_hour TIMESTAMP, carrier STRING, origin STRING,
+    dep_time INT, dep_delay INT
+"""
 _WEATHER = "hour TIMESTAMP, time_hour TIMESTAMP, origin STRING, precip DOUBLE"
 _AIRLINE = "carrier STRING, name STRING"
 DELAY_SCHEMA = """
     carrier STRING, origin STRING, day DATE, airline STRING,
-    flights BIGINT, cancelled BIGINT, flights_without_weather BIGINT,
-    mean_departure_delay_minutes DOUBLE, percentile_95_departure_delay_minutes DOUBLE,
-    share_delayed_over_15_minutes DOUBLE,
-    mean_departure_delay_in_precipitation_minutes DOUBLE, mean_departure_delay_out_of_precipitation_minutes DOUBLE
+    flights BIGINT, cancelled BIGINT,
+    departed_in_precipitation BIGINT, departed_out_of_precipitation BIGINT, flights_without_weather BIGINT,
+    mean_delay_minutes DOUBLE, percentile_95_delay_minutes DOUBLE, share_delayed_over_15_minutes DOUBLE,
+    mean_delay_in_precipitation_minutes DOUBLE, mean_delay_out_of_precipitation_minutes DOUBLE
 """
-
-
-def start_session(folder: Path, cores: int = 2) -> SparkSession:
-    """Starts Spark in this process's own JVM, quietly; what it must write goes under `folder`."""
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.local.dir": str(folder / "spark"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.sql.streaming.metricsEnabled": "false",
-        # groups of one batch before Spark falls back to sorting: a year has 11,864
-        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
-        "spark.log.level": "ERROR",
-    }
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("flights")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
 
 
 class Pipeline:
@@ -109,18 +87,19 @@ class Pipeline:
     def _delays(self) -> DataFrame:
         joined = self._flights().join(self._weather(), ["origin", "time_hour", "hour"], "left_outer")
         delay = F.col("dep_delay")
-        in_precipitation = F.col("precip") > 0
+        delay_wet = F.when(F.col("precip") > 0, delay)
+        delay_dry = F.when(F.col("precip") == 0, delay)
         figures = joined.groupBy(F.window("hour", "1 day"), "carrier", "origin").agg(
             F.count("*").alias("flights"),
             F.count_if(F.col("dep_time").isNull()).alias("cancelled"),
+            F.count(delay_wet).alias("departed_in_precipitation"),
+            F.count(delay_dry).alias("departed_out_of_precipitation"),
             F.count_if(F.col("precip").isNull()).alias("flights_without_weather"),
-            F.avg(delay).alias("mean_departure_delay_minutes"),
-            F.percentile(delay, 0.95).alias("percentile_95_departure_delay_minutes"),
+            F.avg(delay).alias("mean_delay_minutes"),
+            F.percentile(delay, 0.95).alias("percentile_95_delay_minutes"),
             F.avg((delay > DELAYED_OVER_MINUTES).cast("int")).alias("share_delayed_over_15_minutes"),
-            F.avg(F.when(in_precipitation, delay)).alias("mean_departure_delay_in_precipitation_minutes"),
-            F.avg(F.when(~in_precipitation, delay)).alias(
-                "mean_departure_delay_out_of_precipitation_minutes"
-            ),
+            F.avg(delay_wet).alias("mean_delay_in_precipitation_minutes"),
+            F.avg(delay_dry).alias("mean_delay_out_of_precipitation_minutes"),
         )
         named = figures.withColumn("day", F.date_format("window.start", "yyyy-MM-dd")).drop("window")
         named = named.join(F.broadcast(self._airlines()), "carrier", "left_outer")

@@ -87,6 +87,6 @@ def _check_owner(consumer: Consumer, bootstrap: str, partition: TopicPartition) 
     record = consumer.poll_one(timeout=FIRST_RECORD_TIMEOUT_SECONDS)
     if record is None or OWNER_HEADER not in [tuple(header) for header in record.headers]:
         raise ForeignTopicError(
-            f"topic {partition.topic!r} on {bootstrap} holds records that this demo did not write, and is left "
-            "as it is; give the demo topics of its own with --prefix (in make: PREFIX=demo-)"
+            f"topic {partition.topic!r} on {bootstrap} holds records that this demo did not write, and is "
+            "left as it is; give the demo topics of its own with --prefix (in make: PREFIX=demo-)"
         )
