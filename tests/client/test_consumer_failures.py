@@ -1,0 +1,265 @@
+"""What a consumer does when brokers stop, data is corrupt, transactions abort, or the process forks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from barnabas import Consumer, TopicPartition
+from barnabas.broker_errors import FencedInstanceIdError
+from barnabas.errors import ClosedError, CorruptBatchError, KafkaTimeoutError
+from barnabas.testing import ApacheKafka, EmbeddedBroker
+
+MakeTopic = Callable[..., str]
+FillTopic = Callable[..., None]
+
+
+def numbers(start: int, end: int) -> list[bytes]:
+    return [b"%d" % number for number in range(start, end)]
+
+
+def read(consumer: Consumer, count: int, timeout: float = 40.0) -> list[Any]:
+    deadline = time.monotonic() + timeout
+    records: list[Any] = []
+    while len(records) < count:
+        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
+        records += consumer.poll(0.2, count - len(records))
+    return records
+
+
+@pytest.mark.parametrize("end", ["restart", "kill"])
+def test_a_broker_that_goes_and_comes_back_costs_no_record_and_repeats_none(
+    end: str, own_broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(own_broker, 2)
+    for partition in range(2):
+        fill_topic(own_broker, topic, numbers(0, 500), partition)
+    with Consumer(
+        own_broker.bootstrap,
+        topics=[topic],
+        group_id="restarted",
+        auto_offset_reset="earliest",
+        max_poll_records=50,
+        queued_max_bytes=1000,
+        heartbeat_interval_ms=200,
+        session_timeout_ms=30_000,
+        auto_commit_interval_ms=100,
+    ) as consumer:
+        records = read(consumer, 300)
+        if end == "kill":
+            own_broker.kill()
+            records += consumer.poll(0.3)
+            own_broker.start()
+        else:
+            own_broker.restart()
+        records += read(consumer, 1000 - len(records))
+        for partition in range(2):
+            fill_topic(own_broker, topic, numbers(500, 600), partition)
+        records += read(consumer, 200)
+        consumer.commit()
+        committed = consumer.committed([(topic, 0), (topic, 1)])
+        assert [offset and offset.offset for offset in committed.values()] == [600, 600]
+    for partition in range(2):
+        read_there = [record for record in records if record.partition == partition]
+        assert [record.offset for record in read_there] == list(range(600))
+        assert [record.value for record in read_there] == numbers(0, 600)
+
+
+def test_no_call_outlives_its_deadline_while_a_broker_is_silent(
+    own_broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(own_broker)
+    fill_topic(own_broker, topic, numbers(0, 10))
+    consumer = Consumer(own_broker.bootstrap, topics=[topic], group_id="silent", auto_offset_reset="earliest")
+    read(consumer, 10)
+    own_broker.pause()
+    try:
+        started = time.monotonic()
+        assert consumer.poll(0.5) == []
+        with pytest.raises(KafkaTimeoutError):
+            consumer.commit(timeout=0.5)
+        with pytest.raises(KafkaTimeoutError):
+            consumer.end_offsets([(topic, 0)], timeout=0.5)
+        with pytest.raises(KafkaTimeoutError):
+            consumer.committed([(topic, 0)], timeout=0.5)
+        assert time.monotonic() - started < 8
+        started = time.monotonic()
+        consumer.close(timeout=1)
+        assert time.monotonic() - started < 8
+    finally:
+        own_broker.resume()
+
+
+@pytest.mark.parametrize("kind", [ApacheKafka, EmbeddedBroker])
+@pytest.mark.parametrize("arrow", [False, True])
+def test_a_corrupt_batch_is_named_once_and_stops_only_its_partition(
+    kind: Any, arrow: bool, tmp_path: Path, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    with kind(data_dir=tmp_path) as broker:
+        topic = make_topic(broker, 2)
+        for value in (b"first-value", b"second-value", b"third-value"):
+            fill_topic(broker, topic, [value])
+        corrupt(tmp_path, f"{topic}-0", b"second-value")
+        with Consumer(broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50) as consumer:
+            consumer.assign([(topic, 0), (topic, 1)])
+
+            def offsets(timeout: float) -> list[int]:
+                if arrow:
+                    return consumer.poll_arrow(timeout)["offset"].to_pylist()
+                return [record.offset for record in consumer.poll(timeout)]
+
+            assert offsets(20) == [0]
+            with pytest.raises(CorruptBatchError, match=f"{topic}-0 at offset 1") as caught:
+                offsets(20)
+            assert (caught.value.topic, caught.value.partition, caught.value.offset) == (topic, 0, 1)
+            assert consumer.position((topic, 0)) == 1
+            assert offsets(0.2) == []
+            fill_topic(broker, topic, [b"other partition"], 1)
+            assert offsets(20) == [0]
+            consumer.seek((topic, 0), 2)
+            assert offsets(20) == [2]
+
+
+def corrupt(data_dir: Path, partition: str, value: bytes) -> None:
+    """Changes one byte of a value in the partition's log."""
+    for path in data_dir.rglob(f"{partition}/*.log"):
+        place = path.read_bytes().find(value)
+        if place >= 0:
+            with path.open("r+b") as log:
+                log.seek(place)
+                log.write(bytes([value[0] ^ 1]))
+            return
+    pytest.fail(f"{value!r} is in no log of {partition} under {data_dir}")
+
+
+def test_without_checksums_a_changed_byte_goes_unnoticed(
+    tmp_path: Path, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    with EmbeddedBroker(data_dir=tmp_path) as broker:
+        topic = make_topic(broker)
+        fill_topic(broker, topic, [b"the-value"])
+        corrupt(tmp_path, f"{topic}-0", b"the-value")
+        with Consumer(broker.bootstrap, auto_offset_reset="earliest", check_crcs=False) as consumer:
+            consumer.assign([(topic, 0)])
+            assert [record.value for record in read(consumer, 1)] == [b"uhe-value"]
+
+
+def test_read_committed_shows_neither_aborted_nor_open_transactions(
+    apache_kafka: ApacheKafka, make_topic: MakeTopic
+) -> None:
+    topic = make_topic(apache_kafka)
+    producer = transactional_producer(apache_kafka, f"{topic}-a")
+    open_producer = transactional_producer(apache_kafka, f"{topic}-b")
+
+    def send(values: list[bytes], *, commit: bool) -> None:
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(topic, value, partition=0)
+        producer.flush()
+        (producer.commit_transaction if commit else producer.abort_transaction)(30)
+
+    send([b"c1", b"c2"], commit=True)
+    send([b"a1", b"a2"], commit=False)
+    send([b"c3"], commit=True)
+    send([b"a3"], commit=False)
+    settings: Any = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50}
+    with (
+        Consumer(apache_kafka.bootstrap, isolation_level="read_committed", **settings) as committed,
+        Consumer(apache_kafka.bootstrap, **settings) as everything,
+    ):
+        committed.assign([(topic, 0)])
+        everything.assign([(topic, 0)])
+        assert [record.value for record in read(committed, 3)] == [b"c1", b"c2", b"c3"]
+        assert len(read(everything, 6)) == 6
+        assert committed.poll(0.3) == []
+        # Records of aborted transactions and markers count for the position.
+        end = committed.end_offsets([(topic, 0)])[TopicPartition(topic, 0)]
+        assert committed.position((topic, 0)) == end == 10
+        open_producer.begin_transaction()
+        open_producer.produce(topic, b"open", partition=0)
+        open_producer.flush()
+        send([b"c4"], commit=True)
+        assert [record.value for record in read(everything, 2)] == [b"open", b"c4"]
+        assert committed.poll(0.3) == []
+        assert committed.end_offsets([(topic, 0)]) == {TopicPartition(topic, 0): end}
+        assert committed.lag((topic, 0)) == 0
+        open_producer.commit_transaction(30)
+        assert [record.value for record in read(committed, 2)] == [b"open", b"c4"]
+        committed.seek_to_beginning()
+        rows: list[bytes] = []
+        while len(rows) < 5:
+            rows += committed.poll_arrow(20)["value"].to_pylist()
+        assert rows == [b"c1", b"c2", b"c3", b"open", b"c4"]
+
+
+def transactional_producer(broker: Any, name: str) -> Any:
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
+    producer.init_transactions(30)
+    return producer
+
+
+def test_the_second_consumer_with_one_instance_id_fences_the_first(
+    broker: Any, make_topic: MakeTopic
+) -> None:
+    topic = make_topic(broker)
+    settings: Any = {"group_instance_id": "same", "heartbeat_interval_ms": 100}
+    group_id = f"fenced-{topic}"
+
+    def poll_until_assigned(consumer: Consumer) -> None:
+        deadline = time.monotonic() + 30
+        while not consumer.assignment():
+            assert time.monotonic() < deadline
+            consumer.poll(0.1)
+
+    with Consumer(broker.bootstrap, topics=[topic], group_id=group_id, **settings) as first:
+        poll_until_assigned(first)
+        with Consumer(broker.bootstrap, topics=[topic], group_id=group_id, **settings) as second:
+            poll_until_assigned(second)
+            with pytest.raises(FencedInstanceIdError):
+                first.poll(30)
+            first.unsubscribe()
+
+
+# Python 3.12 and later warn of any fork with threads around; that is the case under test.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_consumer_made_before_a_fork_is_refused_in_the_child(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 5))
+    with Consumer(broker.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(topic, 0)])
+        read(consumer, 1)
+        child = os.fork()
+        if child == 0:
+            try:
+                consumer.poll(1)
+            except ClosedError as error:
+                os._exit(0 if "fork" in str(error) else 1)
+            except BaseException:
+                os._exit(2)
+            os._exit(3)
+        assert os.waitpid(child, 0)[1] == 0
+        assert len(read(consumer, 4)) == 4
+
+
+def test_control_c_interrupts_a_poll_that_waits(broker: Any, make_topic: MakeTopic) -> None:
+    topic = make_topic(broker)
+    with Consumer(broker.bootstrap) as consumer:
+        consumer.assign([(topic, 0)])
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(60)
+        assert time.monotonic() - started < 20
+        timer.join()
+        assert consumer.poll(0.1) == []
