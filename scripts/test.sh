@@ -2,6 +2,8 @@
 # Rust's tests, then Python's. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The processes that tests start would otherwise compile every module again, each of them.
+unset PYTHONDONTWRITEBYTECODE
 
 if [ $# -eq 0 ]; then
     echo "test: cargo test"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas.broker.server import Broker
 from barnabas.cli.options import pairs
 from barnabas.cli.output import note
+
+if TYPE_CHECKING:
+    from barnabas.broker.server import Broker
 
 DEFAULT_PORT = 9092
 DEFAULT_DATA_DIR = Path("barnabas-data")
@@ -33,6 +35,9 @@ def up(
     ] = None,
 ) -> None:
     """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready."""
+    # Here and not above, since no other command should wait for the broker's import.
+    from barnabas.broker.server import Broker
+
     asyncio.run(_serve(Broker(data_dir, host, port, config=pairs(config, "--config"))))
 
 
