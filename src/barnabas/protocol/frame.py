@@ -65,7 +65,9 @@ def decode_request(frame: Frame) -> tuple[RequestHeader, Request[Any]]:
     if not request_type.VERSIONS[0] <= version <= request_type.VERSIONS[1]:
         raise UnsupportedRequestError(api_key, version, correlation_id)
     header, position = decode_prefix(RequestHeader, request_header_version(request_type, version), frame)
-    return header, decode(request_type, version, frame, position)
+    # As in Kafka, left-over bytes are not looked at: librdkafka 2.16 sends three when it asks for all topics.
+    request, _ = decode_prefix(request_type, version, frame, position)
+    return header, request
 
 
 class UnsupportedRequestError(BrokenProtocolError):
