@@ -14,14 +14,15 @@ from barnabas import Admin, NewTopic
 
 
 @pytest.fixture
-def make_topic() -> Callable[..., str]:
-    """`make_topic(broker, partitions=1, **configs)` creates a topic and gives its name."""
+def make_topic(eventually: Any) -> Callable[..., str]:
+    """`make_topic(broker, partitions=1, **configs)` gives the name of a new topic."""
 
     def make(broker: Any, partitions: int = 1, **configs: str) -> str:
         name = f"test-{uuid.uuid4().hex[:12]}"
         dotted = {key.replace("_", "."): value for key, value in configs.items()}
         with Admin(broker.bootstrap) as admin:
             admin.create_topics([NewTopic(name, partitions, 1, dotted)])
+            eventually(lambda: name in admin.list_topics())
         return name
 
     return make
