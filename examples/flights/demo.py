@@ -124,18 +124,18 @@ class _Steps:
     def stream(self, starting: Future[SparkContext]) -> None:
         with self.timings.step("Spark start"):
             pipeline = self._pipeline(starting, 0)
-        _say(self.console, "Spark", "joins and sums up, by carrier, origin and day; then archives")
+        archive = f"then archives the results in {_shown(pipeline.parquet_folder)}"
+        _say(self.console, "Spark", f"joins and sums up by carrier, origin and day, {archive}")
         with bars(self.console) as progress:
             with self.timings.step("stream"):
                 total = self.totals[self.topics.flights] + self.totals[self.topics.weather]
-                task = progress.add_task("stream", total=total, note="records")
+                task = progress.add_task("stream", total=total)
                 query = pipeline.start_delays()
                 rows = RowsRead(query)
                 for _ in _until_end(query):
                     progress.update(task, completed=rows.count())
             with self.timings.step("archive"):
-                note = f"results in {_shown(pipeline.parquet_folder)}"
-                task = progress.add_task("archive", total=None, note=note)
+                task = progress.add_task("archive", total=None)
                 query = pipeline.start_archive()
                 rows = RowsRead(query)
                 for _ in _until_end(query):
@@ -148,7 +148,7 @@ class _Steps:
             pipeline = self._pipeline(starting, int(follow.DISORDER_SECONDS * speed))
         _say(self.console, "Follow", f"at {speed:g} times real time, until Ctrl-C")
         with self.timings.step("follow"), bars(self.console) as progress:
-            task = progress.add_task("stream", total=None, note="records")
+            task = progress.add_task("stream", total=None)
             counters: dict[StreamingQuery, RowsRead] = {}
 
             def replay(stopped: threading.Event) -> None:
@@ -196,9 +196,7 @@ class _Steps:
         _say(self.console, "Chart", _shown(chart))
 
     def _load(self, progress: Progress, ends: Iterator[pd.Timestamp]) -> None:
-        tasks = {
-            topic: progress.add_task(topic, total=total, note="") for topic, total in self.totals.items()
-        }
+        tasks = {topic: progress.add_task(topic, total=total) for topic, total in self.totals.items()}
         with Producer(self.bootstrap, compression="zstd") as producer:
             loader.replay(
                 producer,

@@ -33,13 +33,11 @@ class Timings:
 
 
 def bars(console: Console) -> Progress:
-    """Progress bars; each task needs the field `note`, which may be empty."""
     return Progress(
-        TextColumn("        {task.description:<10}"),
+        TextColumn("       {task.description:<8}"),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", style="dim"),
         console=console,
     )
 

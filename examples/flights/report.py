@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 # With fewer departures than this in precipitation, or out of it, an airline's mean says little.
@@ -53,14 +54,14 @@ def by_airline(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(airlines: pd.DataFrame) -> Table:
-    """The airlines, for the terminal."""
-    shown = Table(title="Departures from New York, 2013", title_justify="left")
-    shown.add_column("Airline")
-    for heading in ["Flights", "Cancelled", "Mean delay", "95 % of a day", "Over 15 min", "Dry", "Wet"]:
-        shown.add_column(heading, justify="right")
+    """The airlines, for a terminal of 80 columns."""
+    shown = Table(title="Departures from New York, 2013", title_justify="left", box=SIMPLE_HEAD, padding=0)
+    shown.add_column("Airline", no_wrap=True)
+    for heading in ["Flights", "Cancelled", "Mean", "Daily 95%", ">15 min", "Dry", "Wet"]:
+        shown.add_column(heading, justify="right", no_wrap=True)
     for row in airlines.itertuples():
         shown.add_row(
-            row.airline,
+            _short(row.airline),
             f"{row.flights:,}",
             f"{row.cancelled / row.flights:.1%}",
             _minutes(row.mean_delay),
@@ -70,9 +71,10 @@ def table(airlines: pd.DataFrame) -> Table:
             _minutes(row.delay_wet),
         )
     shown.caption = (
-        "Delays in minutes. “95 % of a day”: within which 19 of 20 flights left on the median day at an "
-        "airport. Dry, wet: mean delay without and with precipitation in the hour of departure."
+        "Mean delay in minutes: of all, in hours without and with precipitation.\n"
+        "Daily 95%: minutes within which 95% left, on the median day at an airport."
     )
+    shown.caption_justify = "left"
     return shown
 
 
@@ -97,7 +99,7 @@ def save_chart(airlines: pd.DataFrame, path: Path) -> None:
             difference = f"{row.delay_wet - row.delay_dry:+.0f}"
             axes.annotate(difference, (right, place), (9, -1), textcoords="offset points", va="center")
     axes.legend(loc="lower right", frameon=False)
-    axes.set_yticks(list(places), [f"{row.airline} ({row.flights:,})" for row in rows.itertuples()])
+    axes.set_yticks(list(places), [f"{_short(row.airline)} ({row.flights:,})" for row in rows.itertuples()])
     axes.set_ylabel("Airline (flights)", color=_INK)
     axes.set_xlabel("Mean departure delay (minutes)", color=_INK)
     axes.margins(x=0.06)
@@ -122,6 +124,12 @@ def _finding(airlines: pd.DataFrame) -> str:
     wet = (airlines["delay_wet"] * airlines["departed_wet"]).sum() / sums["departed_wet"]
     dry = (airlines["delay_dry"] * airlines["departed_dry"]).sum() / sums["departed_dry"]
     return f"In rain or snow, New York’s flights left {wet:.0f} minutes late on average; otherwise {dry:.0f}"
+
+
+def _short(airline: str) -> str:
+    for form in [" Inc.", " Co.", " Corporation"]:
+        airline = airline.removesuffix(form)
+    return airline
 
 
 def _minutes(value: float) -> str:
