@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import barnabas
+from barnabas import aio
+
+
+def run_python(code: str) -> str:
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.mark.parametrize("name", barnabas.__all__)
+def test_every_exported_name_is_there(name: str) -> None:
+    assert getattr(barnabas, name) is not None
+
+
+@pytest.mark.parametrize("name", aio.__all__)
+def test_the_asyncio_clients_have_the_names_of_the_others(name: str) -> None:
+    assert hasattr(barnabas, name)
+    assert getattr(aio, name) is not getattr(barnabas, name)
+
+
+@pytest.mark.parametrize("module", [barnabas, aio])
+def test_a_name_that_is_not_exported_is_an_attribute_error(module: object) -> None:
+    with pytest.raises(AttributeError, match="NoSuchThing"):
+        _ = module.NoSuchThing  # type: ignore[attr-defined]
+
+
+def test_importing_the_package_loads_hardly_anything() -> None:
+    code = "import sys; before = set(sys.modules); import barnabas; print(sorted(set(sys.modules) - before))"
+    loaded = run_python(code)
+    assert "barnabas.client" not in loaded
+    assert "asyncio" not in loaded
+
+
+def test_the_clients_need_no_other_package() -> None:
+    site_packages = str(Path(pytest.__file__).parent.parent)
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "from barnabas import Producer, Consumer, Admin, aio\n"
+        "aio.Producer, aio.Consumer, aio.Admin\n"
+        "new = set(sys.modules) - before\n"
+        "files = {name: getattr(sys.modules[name], '__file__', None) or '' for name in new}\n"
+        f"print([name for name, file in files.items() if file.startswith({site_packages!r})])"
+    )
+    assert run_python(code).strip() == "[]"
