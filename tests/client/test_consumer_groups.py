@@ -471,3 +471,50 @@ def test_members_that_come_and_go_lose_nothing(
     group.poll_until(lambda: len({(r.partition, r.offset) for _, r in group.records}) == 1200)
     # All members left in order, so nothing was read twice either.
     assert len(group.records) == 1200
+
+
+def test_a_member_that_waits_for_the_others_can_still_commit_and_leave(
+    broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker, 2)
+    fill_topic(broker, topic, numbers(0, 10))
+    settings: Any = {"partition_assignment_strategy": "cooperative-sticky", "enable_auto_commit": False}
+    waiting = group.member([topic], **settings)
+    silent = group.member([topic], **settings)
+    group.poll_until(lambda: group.sizes() == [1, 1] and len(group.records) == 10)
+    generation = silent.group_metadata().generation
+    newcomer = group.member([topic], **settings)
+    group.members.remove(silent)
+    # The silent member does not join again, so the rebalance cannot finish.
+    for _ in range(10):
+        group.poll()
+    assert newcomer.assignment() == []
+    started = time.monotonic()
+    waiting.commit(timeout=10)
+    group.close(newcomer)
+    group.close(waiting)
+    assert time.monotonic() - started < 10
+    group.members.append(silent)
+    group.poll_until(lambda: group.sizes() == [2])
+    assert silent.group_metadata().generation > generation
+
+
+def test_a_stranger_to_the_group_may_not_commit(broker: Any, group: Group, make_topic: MakeTopic) -> None:
+    topic = make_topic(broker)
+    consumer = group.member([topic])
+    with pytest.raises(UnknownMemberIdError, match="poll to join"):
+        consumer.commit({(topic, 0): 1})
+
+
+def test_subscribing_to_the_same_again_changes_nothing(
+    broker: Any, group: Group, make_topic: MakeTopic
+) -> None:
+    topic = make_topic(broker)
+    consumer = group.member([topic])
+    group.poll_until(lambda: group.sizes() == [1])
+    generation = consumer.group_metadata().generation
+    consumer.subscribe([topic])
+    for _ in range(10):
+        group.poll()
+    assert consumer.group_metadata().generation == generation
+    assert group.sizes() == [1]

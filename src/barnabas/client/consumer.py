@@ -21,6 +21,7 @@ from barnabas._kernel import ArrowRecords, Record
 from barnabas.client.consumer_arguments import (
     PartitionLike,
     TakenRecords,
+    as_limit,
     as_offset,
     as_offsets,
     as_partition,
@@ -160,9 +161,10 @@ class Consumer:
         Raises: MissingExtraError without pyarrow; else see `poll`.
         """
         buffer = self._core.buffer
+        limit = as_limit(max_records)
 
         def take() -> ArrowRecords | None:
-            records = buffer.take_arrow(max_records, headers=headers)
+            records = buffer.take_arrow(limit, headers=headers)
             return records if records.num_rows else None
 
         records = await self._next(take, timeout, end_offsets)
@@ -175,7 +177,7 @@ class Consumer:
 
     async def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
         """None after `wakeup`."""
-        limit = self.config.max_poll_records if max_records is None else max_records
+        limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
         buffer = self._core.buffer
         records = await self._next(lambda: buffer.take(limit), timeout)
         if not records and self._is_woken:

@@ -48,6 +48,13 @@ def as_offsets(
     return {as_partition(partition): as_offset(offset) for partition, offset in offsets.items()}
 
 
+def as_limit(max_records: int) -> int:
+    """Raises: MisuseError."""
+    if max_records < 1:
+        raise MisuseError(f"max_records must be at least 1, not {max_records}")
+    return max_records
+
+
 def as_timeout_ms(timeout: float | None, default_ms: int) -> float:
     """`timeout` in seconds; None is the setting's default."""
     return default_ms if timeout is None else max(0.0, timeout * 1000)

@@ -24,6 +24,7 @@ from barnabas.client.offsets import (
     commit_offsets,
     fetch_committed,
     list_offsets,
+    membership_error,
 )
 from barnabas.client.positions import PositionFinder
 from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener, Subscription
@@ -102,7 +103,10 @@ class ConsumerCore:
     ) -> None:
         """Raises: MisuseError."""
         self.check_open()
+        before = (self.subscription.topics, self.subscription.pattern)
         self.subscription.subscribe(topics, pattern, listener)
+        if (self.subscription.topics, self.subscription.pattern) == before:
+            return
         self._knows_pattern = False
         self._stop_watch()
         if self.subscription.pattern is not None:
@@ -422,7 +426,12 @@ class ConsumerCore:
 
     async def _commit(self, offsets: Offsets, timeout_ms: float) -> None:
         """Commits in the order of calls."""
+        if not offsets:
+            return
         identity = self.group_metadata()
+        if self.subscription.is_automatic and identity.generation < 0:
+            # A broker takes a stranger's commit when the group is empty: it could undo a later one.
+            raise membership_error(identity.group_id)
         deadline = time.monotonic() + timeout_ms / 1000
         try:
             async with asyncio.timeout(timeout_ms / 1000):
@@ -517,7 +526,7 @@ class ConsumerCore:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._stop_watch()
         if self._group is not None:
-            self._group.stop()
+            await self._group.close()
         await self._fetcher.close()
         await self.client.close()
 

@@ -176,7 +176,8 @@ class FetchBuffer:
     def out_of_range(self, state: PartitionState, epoch: int) -> None:
         """The position is not in the partition (any more)."""
         with self._lock:
-            if state.epoch != epoch:
+            # What was fetched before is taken first; then another fetch tells whether this is still so.
+            if not self._is_current(state, epoch) or state.readers:
                 return
             self._forget(state)
             state.starting_point = "reset"
@@ -185,7 +186,7 @@ class FetchBuffer:
     def found_position(self, state: PartitionState, epoch: int, offset: int, leader_epoch: int = -1) -> None:
         """The outcome of a look-up that began at `epoch`; too late for a state that changed since."""
         with self._lock:
-            if state.epoch != epoch or state.has_position:
+            if not self._is_current(state, epoch) or state.has_position:
                 return
             self._move(state, offset, leader_epoch)
         self._on_room()
@@ -245,7 +246,7 @@ class FetchBuffer:
     ) -> None:
         """`size` bytes were fetched from `fetch_offset` on; the fetch was made at `epoch`."""
         with self._lock:
-            if state.epoch != epoch or state.fetch_offset != fetch_offset:
+            if not self._is_current(state, epoch) or state.fetch_offset != fetch_offset:
                 return
             state.readers.append((reader, size))
             state.queued_bytes += size
@@ -254,11 +255,11 @@ class FetchBuffer:
         self._on_data()
 
     def fail(self, state: PartitionState, epoch: int, error: BarnabasError) -> None:
-        """Nothing more is read of this partition until a seek, and the next take raises the error, once."""
+        """Nothing more is fetched of this partition until a seek, and the next take raises the error, once.
+        What was fetched before can still be taken."""
         with self._lock:
-            if state.epoch != epoch:
+            if not self._is_current(state, epoch):
                 return
-            self._forget(state)
             state.is_stopped = True
             self._errors.append(error)
         self._on_data()
@@ -375,8 +376,11 @@ class FetchBuffer:
             self._on_room()
 
     def _stop_at(self, state: PartitionState, reader: Reader, error: CorruptBatchError) -> None:
-        state.position = max(state.position, reader.next_offset)
-        self.fail(state, state.epoch, error)
+        with self._lock:
+            state.position = max(state.position, reader.next_offset)
+            state.is_stopped = True
+            self._forget(state)
+            self._errors.append(error)
 
     def raise_error(self) -> None:
         """Raises what the next take would raise, if anything."""
@@ -398,6 +402,9 @@ class FetchBuffer:
             self._on_room()
 
     # With the lock held.
+
+    def _is_current(self, state: PartitionState, epoch: int) -> bool:
+        return state.epoch == epoch and self._states.get(state.partition) is state
 
     def _new_epoch(self) -> int:
         self._next_epoch += 1

@@ -149,6 +149,8 @@ class Fetcher:
         try:
             connection = await self._pool.get(node.node_id, node)
             wanted, request, max_version = self._request(states)
+            if not wanted:
+                return
             response = await connection.send(
                 request,
                 timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
@@ -185,6 +187,9 @@ class Fetcher:
         wanted: dict[tuple[str | UUID, int], _Wanted] = {}
         max_version: int | None = None
         for state in states:
+            # It may have been given away while the connection was opened.
+            if not self._buffer.wants_more(state):
+                continue
             name, index = state.partition
             topic = topics.get(name)
             if topic is None:
@@ -261,11 +266,8 @@ class Fetcher:
             if had_replica:
                 # A follower may lag behind, so the leader decides (KIP-392).
                 return
-            if state.position == entry.fetch_offset:
-                self._buffer.out_of_range(state, entry.epoch)
-            else:
-                # The caller has yet to take what comes before. The answer may be another one then.
-                self._back_off(partition)
+            self._back_off(partition)
+            self._buffer.out_of_range(state, entry.epoch)
         elif code in _TRANSIENT:
             logger.info("%s: %s", where, error_for(code).name)
             if code != ErrorCode.OFFSET_NOT_AVAILABLE:

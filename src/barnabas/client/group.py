@@ -17,11 +17,19 @@ from typing import Literal
 
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.assignors import ASSIGNORS, NO_GENERATION, Assignor, GroupMember
-from barnabas.client.client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, KafkaClient
+from barnabas.client.connections import ConnectionPool
 from barnabas.client.metadata import ClusterMetadata
 from barnabas.client.offsets import GroupIdentity, note_coordinator_error, send_to_group_coordinator
 from barnabas.config import ConsumerConfig
-from barnabas.errors import BarnabasError, BrokenProtocolError, BrokerError
+from barnabas.errors import (
+    BarnabasError,
+    BrokenProtocolError,
+    BrokerError,
+    KafkaConnectionError,
+    KafkaTimeoutError,
+)
+from barnabas.net.connection import Connection
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -73,6 +81,7 @@ class GroupMembership:
         self._on_error = on_error
         self._progress = progress
         self._assignors: list[Assignor] = [ASSIGNORS[name]() for name in config.partition_assignment_strategy]
+        self._pool = ConnectionPool(config)
         self._generation = NO_GENERATION
         self._member_id = ""
         self._assignment: list[TopicPartition] = []
@@ -147,6 +156,7 @@ class GroupMembership:
                     self._give_up(error)
                     return
                 logger.info("joining group %r failed, will try again: %s", self.group_id, error)
+                self._client.forget_coordinator(GROUP_COORDINATOR, self.group_id)
                 if isinstance(error, TimeoutError):
                     self._on_error(error)
             except Exception as error:
@@ -187,9 +197,9 @@ class GroupMembership:
                 for assignor in self._assignors
             ],
         )
-        response = await send_to_group_coordinator(
-            self._client, self.group_id, request, timeout_ms=config.max_poll_interval_ms + JOIN_MARGIN_MS
-        )
+        connection = await self._join_connection()
+        timeout_ms = config.max_poll_interval_ms + JOIN_MARGIN_MS
+        response = await connection.send(request, timeout_ms=timeout_ms)
         if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self._member_id = response.member_id
         self._raise(response.error_code, "joining")
@@ -204,9 +214,7 @@ class GroupMembership:
         self._led_counts = None
         if response.leader == response.member_id and not response.skip_assignment:
             assignments = await self._lead(assignor, response)
-        sync = await send_to_group_coordinator(
-            self._client,
-            self.group_id,
+        sync = await connection.send(
             SyncGroupRequest(
                 group_id=self.group_id,
                 generation_id=response.generation_id,
@@ -219,12 +227,25 @@ class GroupMembership:
                     for member_id, assignment in assignments.items()
                 ],
             ),
-            timeout_ms=config.max_poll_interval_ms + JOIN_MARGIN_MS,
+            timeout_ms=timeout_ms,
         )
         self._raise(sync.error_code, "synchronizing")
         if self._heartbeat_task is None or self._heartbeat_task.done():
             self._heartbeat_task = asyncio.create_task(self._send_heartbeats())
         return decode_assignment(sync.assignment)
+
+    async def _join_connection(self) -> Connection:
+        """A connection to the coordinator for JoinGroup and SyncGroup alone: it answers nothing else on it
+        until all members have joined, and neither commits nor a LeaveGroup may wait for that."""
+        connection_id = await self._client.coordinator(GROUP_COORDINATOR, self.group_id)
+        try:
+            node = self._client.metadata.nodes.get(HIGHEST_CONNECTION_ID - connection_id)
+            if node is None:
+                return await self._client.connect(connection_id)
+            return await self._pool.get(node.node_id, node)
+        except (KafkaConnectionError, KafkaTimeoutError):
+            self._client.forget_coordinator(GROUP_COORDINATOR, self.group_id)
+            raise
 
     async def _lead(self, assignor: Assignor, response: JoinGroupResponse) -> dict[str, bytes]:
         """The encoded assignment of each member."""
@@ -342,25 +363,27 @@ class GroupMembership:
         if not keep_member_id:
             self._member_id = ""
 
-    def stop(self) -> None:
+    async def close(self) -> None:
         """Ends the background work without telling the group."""
-        for task in (self._join_task, self._heartbeat_task):
-            if task is not None:
-                task.cancel()
+        await self._stop_tasks()
+        await self._pool.close()
 
     async def leave(self, reason: str, timeout_ms: float) -> None:
         """Ends the membership. A static member stays in the group, to find its partitions when it is back
         within session_timeout_ms (KIP-345)."""
-        tasks = [task for task in (self._join_task, self._heartbeat_task) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._join_task = self._heartbeat_task = None
+        await self._stop_tasks()
         await self._send_leave(reason, timeout_ms)
         self._forget_membership()
         self.phase = "outside"
         self.needs_join = False
         self.is_lost = False
+
+    async def _stop_tasks(self) -> None:
+        tasks = [task for task in (self._join_task, self._heartbeat_task) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._join_task = self._heartbeat_task = None
 
     async def _send_leave(self, reason: str, timeout_ms: float | None = None) -> None:
         if not self._member_id or self._config.group_instance_id is not None:

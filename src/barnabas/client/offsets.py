@@ -13,7 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from barnabas.broker_errors import ErrorCode, LeaderNotAvailableError, UnknownTopicOrPartitionError, error_for
+from barnabas.broker_errors import (
+    ErrorCode,
+    LeaderNotAvailableError,
+    UnknownMemberIdError,
+    UnknownTopicOrPartitionError,
+    error_for,
+)
 from barnabas.client.client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.metadata import NO_TOPIC_ID
 from barnabas.config import IsolationLevel
@@ -183,6 +189,11 @@ def note_coordinator_error(client: KafkaClient, group_id: str, code: int) -> Non
         ErrorCode.REQUEST_TIMED_OUT,
     ):
         client.forget_coordinator(GROUP_COORDINATOR, group_id)
+
+
+def membership_error(group_id: str) -> BrokerError:
+    """The error of a commit by a consumer that is not a member of its group at present."""
+    return UnknownMemberIdError(f"commit in group {group_id!r} ({_ADVICE[ErrorCode.UNKNOWN_MEMBER_ID]})")
 
 
 async def commit_offsets(

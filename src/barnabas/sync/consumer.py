@@ -22,6 +22,7 @@ from barnabas.client.consumer import ITERATION_POLL_SECONDS, to_arrow
 from barnabas.client.consumer_arguments import (
     PartitionLike,
     TakenRecords,
+    as_limit,
     as_offset,
     as_offsets,
     as_partition,
@@ -172,9 +173,10 @@ class Consumer:
         Raises: MissingExtraError without pyarrow; else see `poll`.
         """
         buffer = self._core.buffer
+        limit = as_limit(max_records)
 
         def take() -> ArrowRecords | None:
-            records = buffer.take_arrow(max_records, headers=headers)
+            records = buffer.take_arrow(limit, headers=headers)
             return records if records.num_rows else None
 
         records = self._next(take, timeout, end_offsets)
@@ -187,7 +189,7 @@ class Consumer:
 
     def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
         """None after `wakeup`."""
-        limit = self.config.max_poll_records if max_records is None else max_records
+        limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
         buffer = self._core.buffer
         records = self._next(lambda: buffer.take(limit), timeout)
         if not records and self._is_woken:
