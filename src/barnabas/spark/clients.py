@@ -8,7 +8,7 @@ closed by `barnabas.sync`. Must not know Spark.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Generic, Protocol, TypeVar, cast
 
@@ -38,7 +38,7 @@ class ClientPool(Generic[ClientT]):
         os.register_at_fork(after_in_child=self._idle.clear)
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str]) -> Iterator[ClientT]:
+    def lend(self, settings: Mapping[str, str]) -> Generator[ClientT]:
         """A client with these settings, for one task."""
         idle = self._idle.setdefault(tuple(sorted(settings.items())), [])
         client = idle.pop() if idle else self._make(settings)
