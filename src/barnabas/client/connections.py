@@ -119,10 +119,9 @@ class ConnectionPool:
             delay = self._backoff.delay_ms(failures + 1) / 1000
             self._failures[connection_id] = (failures + 1, time.monotonic() + delay)
             raise
-        self._failures.pop(connection_id, None)
-        self._connections[connection_id] = (node, connection)
-        self._watch_idle()
-        return connection
+        # Another one may have been adopted meanwhile; then that one is kept.
+        self.adopt(connection_id, node, connection)
+        return self.ready(connection_id, node) or connection
 
     def _watch_idle(self) -> None:
         if self._idle_timer is None and self._config.connections_max_idle_ms >= 0:
