@@ -1,0 +1,139 @@
+"""The broker as a program: starting, stopping, and refusing to start."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.data_directory import DataDirectoryError
+from barnabas.broker.server import Broker
+from barnabas.broker_errors import InvalidConfigError
+from barnabas.errors import ClosedError
+from barnabas.net.server import ListenError
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.testing import EmbeddedBroker
+
+from .conftest import batch_of, values
+from .in_process import Client, run
+
+
+def start_program(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "barnabas.broker", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_prints_its_address_and_ends_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+    with start_program("--data-dir", str(tmp_path), "--port", "0") as process:
+        assert process.stdout is not None
+        host, _, port = process.stdout.readline().strip().partition(":")
+        socket.create_connection((host, int(port)), timeout=5).close()
+        process.send_signal(number)
+        assert process.wait(20) == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("log.retention=5", "unknown setting log.retention; did you mean log.retention.ms?"),
+        ("num.partitions=many", "invalid value 'many' for setting num.partitions: it must be a number"),
+        ("nonsense", "'nonsense' is not of the form name=value"),
+    ],
+)
+def test_a_bad_setting_is_one_clear_line(tmp_path: Path, setting: str, complaint: str) -> None:
+    with start_program("--data-dir", str(tmp_path), "--port", "0", "--config", setting) as process:
+        _, errors = process.communicate(timeout=20)
+        assert process.returncode == 1
+        assert errors.splitlines()[-1].startswith("barnabas: ")
+        assert complaint in errors
+        assert "Traceback" not in errors
+
+
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        first = Broker(tmp_path / "first")
+        await first.start()
+        second = Broker(tmp_path / "second", port=first.port)
+        with pytest.raises(ListenError, match=f"127.0.0.1:{first.port}: the port is in use"):
+            await second.start()
+        await first.stop()
+        await second.start()
+        await second.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_data_directory_has_one_broker_at_a_time(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        first = Broker(tmp_path)
+        await first.start()
+        second = Broker(tmp_path)
+        with pytest.raises(DataDirectoryError, match=f"{tmp_path} is in use by another broker"):
+            await second.start()
+        await first.stop()
+        await second.start()
+        await second.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_does_not_run_has_no_address(tmp_path: Path) -> None:
+    with pytest.raises(ClosedError, match="does not run"):
+        _ = Broker(tmp_path).bootstrap
+
+
+def test_unknown_settings_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    broker = Broker(tmp_path, config={"log.segment.byte": "1"})
+    with pytest.raises(InvalidConfigError, match=r"did you mean log.segment.bytes\?"):
+        asyncio.run(broker.start())
+
+
+def test_damaged_metadata_is_named_and_nothing_is_deleted(tmp_path: Path) -> None:
+    async def create(client: Client) -> None:
+        await client.create_topic("t")
+
+    run(tmp_path, create)
+    metadata = tmp_path / "metadata.json"
+    content = metadata.read_bytes()
+    metadata.write_bytes(content[:-10])
+    with pytest.raises(DataDirectoryError, match=r"metadata\.json cannot be read"):
+        asyncio.run(Broker(tmp_path).start())
+    metadata.unlink()
+    with pytest.raises(DataDirectoryError, match=r"holds logs but no metadata\.json"):
+        asyncio.run(Broker(tmp_path).start())
+    assert (tmp_path / "t-0").is_dir()
+    metadata.write_bytes(content)
+    run(tmp_path, create_again_fails)
+
+
+async def create_again_fails(client: Client) -> None:
+    with pytest.raises(AssertionError, match="topic t exists already"):
+        await client.create_topic("t")
+
+
+def test_a_topic_that_is_deleted_and_made_anew_begins_empty(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        first = await client.create_topic("t")
+        await client.produce("t", batch_of(values("a")))
+        gone = DeleteTopicsRequest.DeleteTopicState(name="t")
+        await client.send(DeleteTopicsRequest(topics=[gone], timeout_ms=1_000))
+        second = await client.create_topic("t")
+        assert first.topic_id != second.topic_id
+        assert (await client.fetch("t", 0)).high_watermark == 0
+
+    run(tmp_path, scenario)
+
+
+def test_a_restart_in_good_order_keeps_everything(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        address = broker.bootstrap
+        broker.restart()
+        assert broker.bootstrap == address
+        assert "cut off" not in broker.log
