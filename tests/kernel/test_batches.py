@@ -251,3 +251,18 @@ def test_the_builder_closes_at_its_limit_but_takes_one_record_of_any_size() -> N
 def test_a_batch_without_records_cannot_be_built() -> None:
     with pytest.raises(ValueError, match="at least one record"):
         BatchBuilder().build()
+
+
+def test_a_reader_knows_where_the_bytes_end_before_it_reads_them() -> None:
+    first, second = (_plain_batch(base_offset) for base_offset in (10, 20))
+    assert RecordReader("t", 0, first + second).end_offset == 22
+    assert RecordReader("t", 0, first + second[:-1]).end_offset == 12
+    assert RecordReader("t", 0, first[:-1]).end_offset is None
+    assert RecordReader("t", 0, first + second[:16] + b"\x07" + second[17:]).end_offset is None
+
+
+def _plain_batch(base_offset: int) -> bytes:
+    builder = BatchBuilder()
+    for value in (b"a", b"b"):
+        builder.append(0, None, value)
+    return builder.build(base_offset=base_offset)

@@ -132,6 +132,11 @@ impl RecordReader {
     }
 
     #[getter]
+    fn end_offset(&self) -> Option<i64> {
+        self.cursor.end_offset()
+    }
+
+    #[getter]
     fn last_leader_epoch(&self) -> i32 {
         self.cursor.last_leader_epoch()
     }

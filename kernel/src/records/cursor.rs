@@ -49,6 +49,7 @@ pub struct RecordCursor {
     position: usize,
     /// Where the last whole batch ends, or, if an impossible one comes before, the end of the bytes.
     end: usize,
+    end_offset: Option<i64>,
     next_offset: i64,
     last_leader_epoch: i32,
     limits: Limits,
@@ -61,19 +62,28 @@ impl RecordCursor {
     pub fn new(data: SharedBytes, options: &CursorOptions<'_>) -> Self {
         let bytes = data.as_ref();
         let mut end = 0;
+        let mut last = None;
         loop {
             match frame_at(bytes, end) {
-                Ok(Some(frame)) => end = frame.end,
+                Ok(Some(frame)) => {
+                    end = frame.end;
+                    last = Some(frame);
+                }
                 Ok(None) => break,
                 Err(_) => {
                     end = bytes.len();
+                    last = None;
                     break;
                 }
             }
         }
+        let end_offset = last
+            .and_then(|frame| Batch::read(&bytes[frame.start..frame.end]).ok())
+            .map(|batch| batch.last_offset().saturating_add(1));
         Self {
             position: 0,
             end,
+            end_offset,
             data,
             next_offset: options.fetch_offset,
             last_leader_epoch: -1,
@@ -86,6 +96,12 @@ impl RecordCursor {
 
     pub fn next_offset(&self) -> i64 {
         self.next_offset
+    }
+
+    /// The offset after the last whole batch; None where there is none, or where one that makes no sense (which
+    /// is an error once the cursor gets there) hides what follows.
+    pub fn end_offset(&self) -> Option<i64> {
+        self.end_offset
     }
 
     pub fn last_leader_epoch(&self) -> i32 {

@@ -14,7 +14,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from uuid import UUID
 
-from barnabas._kernel import RecordReader, scan_batches
+from barnabas._kernel import RecordReader
 from barnabas.broker_errors import (
     CorruptMessageError,
     ErrorCode,
@@ -29,7 +29,6 @@ from barnabas.client.offsets import ISOLATION_LEVELS
 from barnabas.config import ConsumerConfig
 from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
-from barnabas.protocol.schema import Records
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -253,9 +252,14 @@ class Fetcher:
             aborted=aborted,
             check_crcs=self._config.check_crcs,
         )
-        next_fetch_offset = _end_offset(data, entry.fetch_offset)
-        if next_fetch_offset is not None:
-            self._buffer.append(state, entry.epoch, entry.fetch_offset, reader, len(data), next_fetch_offset)
+        if not reader.remaining_bytes:
+            # Cut short: it comes whole when this partition's turn is to be first.
+            return
+        # Behind a batch that makes no sense there is nothing to fetch: the reader raises when it gets there.
+        end_offset = (
+            NO_END_OFFSET if reader.end_offset is None else max(reader.end_offset, entry.fetch_offset)
+        )
+        self._buffer.append(state, entry.epoch, entry.fetch_offset, reader, len(data), end_offset)
 
     def _on_error(self, entry: _Wanted, answer: FetchResponse.PartitionData, response: FetchResponse) -> None:
         state, code = entry.state, answer.error_code
@@ -288,13 +292,3 @@ class Fetcher:
         self._partition_failures[partition] += 1
         delay = self._client.backoff.delay_ms(self._partition_failures[partition]) / 1000
         self._not_before[partition] = time.monotonic() + delay
-
-
-def _end_offset(data: Records, fetch_offset: int) -> int | None:
-    """Where the next fetch continues; None where not one whole batch came. Nowhere, if a batch makes no
-    sense: the reader raises when it gets there."""
-    try:
-        batches = scan_batches(data)
-    except CorruptBatchError:
-        return NO_END_OFFSET
-    return max(fetch_offset, batches[-1].last_offset + 1) if batches else None
