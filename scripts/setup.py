@@ -26,7 +26,7 @@ PYTHON = VENV / "bin" / "python"
 PROFILES: dict[str, tuple[list[str], list[Program]]] = {
     "demo": (["demo"], [programs.JAVA]),
     "test": (["dev"], [programs.JDK, programs.MAVEN, programs.CLIPPY, programs.RUSTFMT]),
-    "bench": (["dev", "bench"], [programs.JDK, programs.MAVEN]),
+    "bench": (["bench"], [programs.JAVA, programs.MAVEN]),
 }
 
 
