@@ -198,9 +198,7 @@ class Cluster:
             raise TopicAlreadyExistsError(f"topic {name} exists already")
         for other in self.topics:
             if other.replace(".", "_") == name.replace(".", "_"):
-                raise InvalidTopicError(
-                    f"topic name {name} collides with {other}: '.' and '_' count as the same"
-                )
+                raise InvalidTopicError(f"topic {name} collides with {other}: '.' and '_' count as the same")
         if not 1 <= partition_count <= MAX_PARTITIONS:
             raise InvalidPartitionsError(
                 f"topic {name}: number of partitions {partition_count} is not from 1 to {MAX_PARTITIONS}"

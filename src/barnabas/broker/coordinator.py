@@ -1,7 +1,7 @@
 """The group coordinator: joining, syncing, heartbeats, leaving, committed offsets (KIP-62, KIP-345, KIP-394).
 
-Owns time-outs and the moves between a group's states. Must not know requests and responses, nor how groups are
-written down.
+Owns time-outs and the moves between a group's states. Must not know requests and responses, nor how groups
+are written down.
 """
 
 from __future__ import annotations
@@ -246,8 +246,8 @@ class GroupCoordinator:
         self._restart_session(group, member)
         result = group.join_result(member)
         if group.leader == member_id:
-            # A leader that assigned anew now would not be heard, as nobody else joins. Where it cannot be told so,
-            # it is not told that it leads.
+            # A leader that assigned anew now would not be heard, as nobody else joins. Where it cannot be
+            # told so, it is not told that it leads.
             result = JoinResult(
                 result.generation,
                 result.protocol_type,
@@ -302,8 +302,7 @@ class GroupCoordinator:
         self._complete_join(group)
 
     def _complete_join(self, group: Group) -> None:
-        """Begins a generation with those who have joined; static members that have not stay until their session
-        ends."""
+        """Begins a generation with those who have joined; other static members stay for their session."""
         self._set_rebalance_timer(group, None)
         for member in [other for other in group.members.values() if other.joining is None]:
             if not member.is_static:
@@ -356,7 +355,8 @@ class GroupCoordinator:
         group.check_generation(generation)
         if protocol_type not in (None, group.protocol_type) or protocol not in (None, group.protocol):
             raise InconsistentGroupProtocolError(
-                f"group {group_id} uses {group.protocol_type} {group.protocol}, not {protocol_type} {protocol}"
+                f"group {group_id} uses {group.protocol_type} {group.protocol}, "
+                f"not {protocol_type} {protocol}"
             )
         if group.state is GroupState.PREPARING_REBALANCE:
             raise RebalanceInProgressError(f"group {group_id} rebalances")
@@ -449,7 +449,7 @@ class GroupCoordinator:
         group_instance_id: str | None,
         offsets: Mapping[TopicPartition, CommittedOffset],
     ) -> None:
-        """Keeps offsets, on disk when this returns. A generation below 0 is a commit from outside the group."""
+        """Keeps offsets, on disk when this returns. A generation below 0 commits from outside the group."""
         self._check_group_id(group_id)
         group = self.groups.get(group_id)
         if group is None:

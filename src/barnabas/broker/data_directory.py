@@ -71,7 +71,8 @@ class DataDirectory:
         if not path.exists():
             if log_directories(self.path):
                 raise DataDirectoryError(
-                    f"{self.path} holds logs but no {METADATA_FILE}; restore that file or choose an empty directory"
+                    f"{self.path} holds logs but no {METADATA_FILE}; "
+                    "restore that file or choose an empty directory"
                 )
             return BrokerMetadata(
                 cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

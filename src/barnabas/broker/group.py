@@ -41,7 +41,10 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """What a member learns when a generation begins. Only the leader gets `members`: (id, instance id, metadata)."""
+    """What a member learns when a generation begins.
+
+    Only the leader gets `members`: (member id, instance id, metadata).
+    """
 
     generation: int
     protocol_type: str
@@ -94,7 +97,7 @@ class Group:
     )
     rebalance_timer: asyncio.TimerHandle | None = None
     gathers_first_members: bool = False
-    """A new group waits group.initial.rebalance.delay.ms for more members, even once all it knows have joined."""
+    """A new group waits group.initial.rebalance.delay.ms for more members, even once all have joined."""
     changed_ms: int = -1
     """When the state last changed; an empty group's offsets age from here."""
 
@@ -125,7 +128,7 @@ class Group:
             self.leader = new_id
 
     def find(self, member_id: str, group_instance_id: str | None) -> Member:
-        """Raises: UnknownMemberIdError, FencedInstanceIdError if another client has taken the instance's place."""
+        """Raises: UnknownMemberIdError, FencedInstanceIdError if another client has the instance's place."""
         if group_instance_id is not None:
             current = self.static_members.get(group_instance_id)
             if current is None:

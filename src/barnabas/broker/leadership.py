@@ -1,5 +1,6 @@
-"""Leader epochs as clients state them (KIP-320): whoever has an older view must refresh it, a newer one is ours to
-learn. Knows only the numbers."""
+"""Leader epochs as clients state them (KIP-320): whoever has an older view must refresh it, a newer one is
+ours to learn. Knows only the numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from barnabas.broker_errors import FencedLeaderEpochError, UnknownLeaderEpochErr
 
 
 def check_leader_epoch(stated: int, current: int) -> None:
-    """Raises: FencedLeaderEpochError, UnknownLeaderEpochError. A client that states none (-1) is not checked."""
+    """Raises: FencedLeaderEpochError, UnknownLeaderEpochError. A client that states none (-1) may pass."""
     if 0 <= stated < current:
         raise FencedLeaderEpochError(f"leader epoch {stated} is over, {current} is the current one")
     if stated > current:

@@ -32,7 +32,7 @@ FLUSH_INTERVAL_MS = 1_000
 class Broker:
     """An embedded Kafka broker, node 1 of a cluster of one, with its log in `data_dir`.
 
-    `port` 0 takes a free one. `config` holds Kafka's broker settings as strings (`broker.settings` has them all).
+    `port` 0 takes a free one. `config` holds Kafka's broker settings as strings (see `broker.settings`).
 
         broker = Broker("data", port=9092)
         await broker.start()
@@ -72,7 +72,8 @@ class Broker:
     async def start(self) -> None:
         """Opens the log, repairs it if need be, and serves.
 
-        Raises: DataDirectoryError (in use, unreadable), ListenError (port in use), InvalidConfigError, OSError.
+        Raises: DataDirectoryError (in use, unreadable), ListenError (port in use), InvalidConfigError,
+        OSError.
         """
         directory = DataDirectory(self._data_dir)
         cluster: Cluster | None = None

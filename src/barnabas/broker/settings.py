@@ -42,7 +42,7 @@ class SettingSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting. `low` and `high` bound numbers; `choices` are the words that strings and lists may have."""
+    """One setting. `low` and `high` bound numbers; `choices` are the words that strings and lists take."""
 
     name: str
     type: SettingType
@@ -470,7 +470,7 @@ _OTHER_UNITS: Mapping[str, tuple[tuple[str, int], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProduceRules:
-    """What is asked of every batch that goes into a topic, at hand without a look-up. Times in milliseconds."""
+    """What is asked of every batch for a topic, at hand without a look-up. Times in milliseconds."""
 
     max_message_bytes: int
     min_in_sync_replicas: int

@@ -1,7 +1,7 @@
 """The listening side: accepts connections, cuts out and decodes requests, writes the answers in their order.
 
-Owns sockets and the order on each connection. Knows nothing of what a request means, but for the fallback that
-lets a client find out which versions are spoken.
+Owns sockets and the order on each connection. Knows nothing of what a request means, but for the fallback
+that lets a client find out which versions are spoken.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ListenError(BarnabasError):
 
 
 class DisconnectError(Exception):
-    """Raised by a handler that can answer only by hanging up, such as a produce request with acks=0 that failed."""
+    """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +162,9 @@ class ServerConnection:
                     await self.protocol.wait_until_writable()
         except (BrokenProtocolError, DisconnectError) as error:
             self._log_hang_up(error)
+            self._transport.abort()
+        except Exception:
+            logger.exception("cannot answer %s:%d", self.context.client_host, self.context.client_port)
             self._transport.abort()
 
     def _next_frame(self) -> bytes | memoryview:

@@ -25,12 +25,14 @@ def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, va
         present = len(topic.partitions)
         if not present < asked.count <= MAX_PARTITIONS:
             raise InvalidPartitionsError(
-                f"topic {asked.name} has {present} partitions; {asked.count} is not from {present + 1} to {MAX_PARTITIONS}"
+                f"topic {asked.name} has {present} partitions; "
+                f"{asked.count} is not from {present + 1} to {MAX_PARTITIONS}"
             )
         if asked.assignments is not None:
             if len(asked.assignments) != asked.count - present:
                 raise InvalidReplicaAssignmentError(
-                    f"topic {asked.name}: {len(asked.assignments)} assignments for {asked.count - present} partitions"
+                    f"topic {asked.name}: {len(asked.assignments)} assignments "
+                    f"for {asked.count - present} partitions"
                 )
             for assignment in asked.assignments:
                 check_replicas(f"topic {asked.name}", assignment.broker_ids)

@@ -1,7 +1,7 @@
 """CreateTopics, versions 2 to 7.
 
--1 partitions is num.partitions. The only replication factor is 1 (or -1 for the default), the only replica of an
-assignment by hand this node. Creating topics with the names of internal ones is refused.
+-1 partitions is num.partitions. The only replication factor is 1 (or -1 for the default), the only replica
+of an assignment by hand this node. Creating topics with the names of internal ones is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DeleteRecords, versions 0 to 2: moves a partition's start up to an offset, -1 for the end. It stays there."""
+"""DeleteRecords, versions 0 to 2: moves a partition's start up to an offset, -1 for the end, for good."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPart
         topic = cluster.topic(name)
         log = cluster.partition(topic, asked.partition_index).log
         if not log.settings.deletes:
-            raise PolicyViolationError(
-                f"topic {name} has cleanup.policy={topic.settings.text('cleanup.policy')}, which deletes nothing"
-            )
+            policy = topic.settings.text("cleanup.policy")
+            raise PolicyViolationError(f"topic {name} has cleanup.policy={policy}, which deletes nothing")
         log.delete_records_before(log.log_end_offset if asked.offset == END else asked.offset)
         cluster.logs.write_start_offsets()
         return Result(partition_index=asked.partition_index, low_watermark=log.log_start_offset)

@@ -1,4 +1,6 @@
-"""DescribeConfigs, versions 1 to 4: settings of topics and of the broker, with synonyms and documentation if asked."""
+"""DescribeConfigs, versions 1 to 4: settings of topics and of the broker, with synonyms and documentation if
+asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""DescribeGroups, versions 0 to 6. From version 6 on a group that does not exist is an error, before it is "Dead"."""
+"""DescribeGroups, versions 0 to 6. From version 6 on a group that does not exist is an error, before it is
+"Dead".
+"""
 
 from __future__ import annotations
 

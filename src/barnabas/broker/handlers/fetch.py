@@ -1,9 +1,10 @@
 """Fetch, versions 4 to 18 (KIP-516 topic ids from 13 on).
 
 Waits until min_bytes are there or max_wait_ms have passed, woken by appends. The first batch of the first
-partition that has one comes whole, however large; max_bytes and partition_max_bytes bound the rest.
-Fetch sessions (KIP-227) are never begun: every answer has session id 0, upon which clients ask in full each time.
-Leader epochs are checked (KIP-320). There are no transactions yet, so both isolation levels read the same.
+partition that has one comes whole, however large; max_bytes and partition_max_bytes bound the rest. Fetch
+sessions (KIP-227) are never begun: every answer has session id 0, upon which clients ask in full each
+time. Leader epochs are checked (KIP-320). There are no transactions yet, so both isolation levels read the
+same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs, versions 0 and 1 (KIP-339): sets, deletes, appends to and subtracts from settings."""
+"""IncrementalAlterConfigs, versions 0 and 1 (KIP-339): sets, removes, appends to, subtracts from settings."""
 
 from __future__ import annotations
 

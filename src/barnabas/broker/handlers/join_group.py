@@ -1,4 +1,6 @@
-"""JoinGroup, versions 0 to 9 (KIP-345 static members, KIP-394 a member id first, KIP-814 no assignment twice)."""
+"""JoinGroup, versions 0 to 9 (KIP-345 static members, KIP-394 a member id first, KIP-814 no assignment
+twice).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""LeaveGroup, versions 0 to 5: one member, or from version 3 on several, by member id or instance id (KIP-345)."""
+"""LeaveGroup, versions 0 to 5: one member, or from version 3 on several, by member id or instance id
+(KIP-345).
+"""
 
 from __future__ import annotations
 

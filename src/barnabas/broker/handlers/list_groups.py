@@ -1,4 +1,6 @@
-"""ListGroups, versions 0 to 5: by state from version 4 on, by type from 5 on. All groups are of type "classic"."""
+"""ListGroups, versions 0 to 5: by state from version 4 on, by type from 5 on. All groups are of type
+"classic".
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """ListOffsets, versions 1 to 11.
 
-Earliest (-2), latest (-1), the greatest timestamp (-3, KIP-734), earliest local (-4), and the first record at or
-after a time. Nothing is in tiered storage, so -5 and -6 (KIP-1005, KIP-1023) have no offset. Both isolation
-levels end at the log's end, as there are no transactions yet.
+Earliest (-2), latest (-1), the greatest timestamp (-3, KIP-734), earliest local (-4), and the first record
+at or after a time. Nothing is in tiered storage, so -5 and -6 (KIP-1005, KIP-1023) have no offset. Both
+isolation levels end at the log's end, as there are no transactions yet.
 """
 
 from __future__ import annotations

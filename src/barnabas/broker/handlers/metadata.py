@@ -1,8 +1,8 @@
 """Metadata, versions 0 to 13 (KIP-516 topic ids).
 
-Names the one broker and the topics asked for, all of them for null (version 0: for none). A topic that does not
-exist is created if the client allows it and auto.create.topics.enable is set. Ids of topics are looked up from
-version 12 on. Operations that are allowed are never given, as there is no authorizer.
+Names the one broker and the topics asked for, all of them for null (version 0: for none). A topic that
+does not exist is created if the client allows it and auto.create.topics.enable is set. Ids of topics are
+looked up from version 12 on. Operations that are allowed are never given, as there is no authorizer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OffsetCommit, versions 2 to 10 (topic ids from 10 on). Answered once the offsets are in __consumer_offsets."""
+"""OffsetCommit, versions 2 to 10 (topic ids from 10 on): answered once __consumer_offsets has them."""
 
 from __future__ import annotations
 

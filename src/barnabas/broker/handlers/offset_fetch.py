@@ -1,7 +1,7 @@
 """OffsetFetch, versions 1 to 10: one group, from version 8 on several (KIP-709); topic ids from 10 on.
 
-Null topics (version 2) ask for all offsets of a group. There are no transactions, so every offset is stable. A
-partition without a committed offset is answered with -1.
+Null topics (version 2) ask for all offsets of a group. There are no transactions, so every offset is
+stable. A partition without a committed offset is answered with -1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""OffsetForLeaderEpoch, versions 2 to 4: where a leader epoch ended, so that clients notice truncation (KIP-320)."""
+"""OffsetForLeaderEpoch, versions 2 to 4: where a leader epoch ended, so that clients notice truncation
+(KIP-320).
+"""
 
 from __future__ import annotations
 

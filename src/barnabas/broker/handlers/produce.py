@@ -1,8 +1,8 @@
 """Produce, versions 3 to 13 (KIP-516 topic ids from 13 on).
 
-acks 0, 1 and -1: an answer means that the operating system has the records, so that they survive the end of the
-broker's process. Taken is exactly one record batch of magic 2 for each partition, checked down to its records.
-Batches of transactions are refused. With acks=0, what went wrong is told by hanging up.
+acks 0, 1 and -1: an answer means that the operating system has the records, so that they survive the end
+of the broker's process. Taken is exactly one record batch of magic 2 for each partition, checked down to
+its records. Batches of transactions are refused. With acks=0, what went wrong is told by hanging up.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def _check_settings(topic: Topic, batch: BatchInfo) -> None:
     limit = rules.max_message_bytes
     if batch.size > limit:
         raise MessageTooLargeError(
-            f"record batch of {batch.size} bytes is larger than max.message.bytes={limit} of topic {topic.name}"
+            f"record batch of {batch.size} bytes is larger than "
+            f"max.message.bytes={limit} of topic {topic.name}"
         )
     if not rules.set_append_time and batch.max_timestamp >= 0:
         now = now_ms()

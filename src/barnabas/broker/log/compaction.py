@@ -18,8 +18,10 @@ from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """`groups` are neighbouring segments that become one each. Keys come from `first_dirty_offset` up to `end_offset`:
-    what lies before has been compacted already and can replace nothing that came later."""
+    """`groups` are neighbouring segments that become one each; all of them end at `end_offset`.
+
+    Keys come from `dirty` only: what lies before has been compacted and can replace nothing that came later.
+    """
 
     groups: list[list[Segment]]
     dirty: list[Segment]

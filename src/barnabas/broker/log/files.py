@@ -1,4 +1,4 @@
-"""Small files that must be either old or new, never half: checkpoints and snapshots. Knows nothing of logs."""
+"""Small files that are either old or new, never half: checkpoints and snapshots. Knows nothing of logs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sync_directory(path: Path) -> None:
 
 
 def write_checkpoint(path: Path, rows: Iterable[tuple[object, ...]], *, sync: bool = True) -> None:
-    """Kafka's checkpoint format: the version, the number of rows, then one row a line, fields apart by spaces."""
+    """Kafka's checkpoint format: the version, the number of rows, then a line for each, cut by spaces."""
     lines = [" ".join(str(field) for field in row) for row in rows]
     text = "\n".join([str(CHECKPOINT_VERSION), str(len(lines)), *lines]) + "\n"
     replace_file(path, text.encode(), sync=sync)

@@ -16,8 +16,10 @@ TIME_ENTRY = struct.Struct(">qi")
 
 
 class OffsetIndex:
-    """Positions of some batches. Entries are (last offset of a batch, relative to the base; position of the batch),
-    both growing. A reader goes to the entry at or below its offset and walks from there."""
+    """Positions of some batches: entries of a batch's last offset, relative to the base, and its position.
+
+    Both grow. A reader goes to the entry at or below its offset and walks from there.
+    """
 
     def __init__(self, base_offset: int) -> None:
         self._base_offset = base_offset
@@ -68,8 +70,10 @@ class OffsetIndex:
 
 
 class TimeIndex:
-    """Entries are (the greatest timestamp so far, the offset that has it), both growing: whatever has a greater
-    timestamp than an entry's has a greater offset too."""
+    """Entries are (the greatest timestamp so far, the offset that has it), both growing.
+
+    So whatever has a greater timestamp than an entry's has a greater offset too.
+    """
 
     def __init__(self, base_offset: int) -> None:
         self._base_offset = base_offset

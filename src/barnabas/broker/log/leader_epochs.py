@@ -38,7 +38,7 @@ class LeaderEpochs:
         self._entries = rest
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch of the record at an offset, or of the next one to come there; UNDEFINED if none is known."""
+        """The epoch of the record at an offset, or of the next one to come; UNDEFINED if none is known."""
         return next((epoch for epoch, start in reversed(self._entries) if start <= offset), UNDEFINED)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:

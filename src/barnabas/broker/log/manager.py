@@ -1,8 +1,7 @@
 """All logs of a data directory: opening, creating, deleting, and the upkeep that goes on behind the requests.
 
-Owns the checkpoints that concern all logs and the mark of an end in good order. Must not know topics' metadata
-or requests. Its methods belong to the event loop's thread;
-slow work is handed to other threads.
+Owns the checkpoints that concern all logs and the mark of an end in good order. Must not know topics'
+metadata or requests. Its methods belong to the event loop's thread; slow work is handed to other threads.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ class LogManager:
                 logger.error("%s: cannot remove old segments: %s", log.partition, error)
 
     async def flush_due(self) -> None:
-        """Forces to the disk, on another thread, segments that have ended and logs for which flush.ms has passed."""
+        """Forces to the disk, on another thread, segments that have ended and logs whose flush.ms is over."""
         for log in list(self._logs.values()):
             due = now_ms() - log.last_flush_ms >= log.settings.flush_ms
             if due:

@@ -1,7 +1,7 @@
 """The log of one partition: a row of segments, the last of which grows.
 
 Owns offsets, rolling, recovery, the producers' states and the leader epochs. Must not know requests, topics'
-metadata or time as anything but an argument. All methods belong to one thread; what may run elsewhere says so.
+metadata or time as anything but an argument. All methods belong to one thread.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Appended:
 class PartitionLog:
     """A log in `directory`, opened and, after a crash, repaired.
 
-    `recovery_point`: all data below this offset is known to be on disk and good. `clean`: the last process that
-    had the log closed it in good order.
+    `recovery_point`: all data below this offset is known to be on disk and good. `clean`: the last process
+    that had the log closed it in good order.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class PartitionLog:
         return False
 
     def _set_aside(self, bases: Sequence[int]) -> None:
-        """Segments behind a bad one cannot be served, since the log has a hole before them; they are kept to look at."""
+        """Segments behind a bad one cannot be served, as the log has a hole before them; they are kept."""
         for base in bases:
             path = self.directory / f"{base:020d}.log"
             logger.error("%s: %s lies behind a bad segment, set aside", self.partition, path.name)
@@ -176,8 +176,8 @@ class PartitionLog:
     ) -> Appended:
         """Gives batches their offsets and writes them to the operating system.
 
-        `batches` describes `data`, which is taken as checked. A repetition of an earlier batch is answered with
-        that one's offset. Raises: KafkaStorageError (nothing was written), InvalidProducerEpochError,
+        `batches` describes `data`, which is taken as checked. A repetition of an earlier batch is answered
+        with that one's offset. Raises: KafkaStorageError (nothing was written), InvalidProducerEpochError,
         OutOfOrderSequenceNumberError.
         """
         for batch in batches:
@@ -228,8 +228,7 @@ class PartitionLog:
             self._write_beside(ended)
 
     def _write_beside(self, ended: Segment) -> None:
-        """What speeds up the next opening. All of it can be made anew from the log, so a full disk is no reason to
-        fail an append."""
+        """What speeds up the next opening. It can be made anew from the log, so a full disk fails nothing."""
         try:
             ended.write_indexes()
             self._write_producers()
@@ -251,7 +250,10 @@ class PartitionLog:
     def _storage_error(self, error: OSError) -> KafkaStorageError:
         reason = os.strerror(error.errno) if error.errno else str(error)
         advice = "free space there, reads go on" if error.errno in _NO_SPACE else "check the disk"
-        text = f"{self.partition}: cannot append at offset {self.log_end_offset} in {self.directory}: {reason}; {advice}"
+        text = (
+            f"{self.partition}: cannot append at offset {self.log_end_offset} in {self.directory}: "
+            f"{reason}; {advice}"
+        )
         if not self._storage_failed:
             self._storage_failed = True
             logger.error("%s", text)
@@ -265,7 +267,7 @@ class PartitionLog:
         self.last_flush_ms = now_ms
 
     def begin_flush(self, *, closed_only: bool) -> tuple[list[int], int]:
-        """(file descriptors to be synced and closed on another thread, offset to give to `flushed` afterwards)."""
+        """(descriptors to be synced and closed on another thread, offset to give to `flushed` afterwards)."""
         segments = list(self._unflushed_segments())
         end = self.log_end_offset
         if closed_only:
@@ -312,7 +314,7 @@ class PartitionLog:
         try:
             for segment in self.segments[self._segment_index(offset) :]:
                 data = segment.read(offset, max_bytes, at_least_one=at_least_one)
-                # The end of a segment may be gone by compaction; what follows the offset is in the next one then.
+                # Compaction may have removed a segment's end; what follows the offset is in the next one.
                 if data is not None:
                     return data
         except OSError as error:
@@ -323,11 +325,12 @@ class PartitionLog:
         """Raises: OffsetOutOfRangeError."""
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRangeError(
-                f"{self.partition}: offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}"
+                f"{self.partition}: offset {offset} is outside "
+                f"{self.log_start_offset} to {self.log_end_offset}"
             )
 
     def first_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the first record with at least this timestamp (milliseconds)."""
+        """(offset, timestamp, leader epoch) of the first record at or after a time in milliseconds."""
         for segment in self.segments:
             if segment.max_timestamp >= timestamp:
                 found = segment.first_at_or_after(timestamp)
@@ -406,7 +409,7 @@ class PartitionLog:
         return self.segments[:-1]
 
     def replace_segments(self, old: Sequence[Segment], cleaned: Path) -> bool:
-        """Puts a file of surviving batches in the place of neighbouring closed segments; False if those are gone.
+        """Puts a file of surviving batches in the place of closed segments; False if those are gone.
 
         The first rename decides: a crash after it leaves segments that the next opening knows to be merged.
         """

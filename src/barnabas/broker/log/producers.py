@@ -62,7 +62,8 @@ class ProducerStates:
             return None
         if batch.producer_epoch < known.epoch:
             raise InvalidProducerEpochError(
-                f"producer {batch.producer_id} has epoch {batch.producer_epoch}, the partition knows {known.epoch}"
+                f"producer {batch.producer_id} has epoch {batch.producer_epoch}, "
+                f"the partition knows {known.epoch}"
             )
         if batch.producer_epoch > known.epoch:
             if batch.base_sequence != 0:

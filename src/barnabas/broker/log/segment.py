@@ -145,9 +145,9 @@ class Segment:
     # Reading
 
     def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes | None:
-        """Batches from the one that contains `offset` (or the next one) on, up to `max_bytes`, the last perhaps cut.
+        """Batches from the one that contains `offset` (or the next one) on, up to `max_bytes`.
 
-        With `at_least_one` the first batch comes whole, however large. None at the segment's end.
+        The last may be cut. With `at_least_one` the first comes whole, however large. None at the end.
         """
         found = self._find(offset)
         if found is None:
@@ -185,13 +185,13 @@ class Segment:
         return None
 
     def with_max_timestamp(self) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the record with the greatest timestamp, the earliest of equals."""
+        """(offset, timestamp, leader epoch) of the earliest record with the greatest timestamp."""
         return self.first_at_or_after(self.max_timestamp) if self.max_timestamp >= 0 else None
 
     def scan(
         self, position: int, *, check_crcs: bool, chunk_bytes: int = SCAN_CHUNK_BYTES
     ) -> Iterator[tuple[int, list[BatchInfo]]]:
-        """Good batches with the position that theirs are relative to. Ends at the first bad or incomplete batch."""
+        """Good batches, with the position that theirs are relative to. Ends at the first bad or cut one."""
         while True:
             chunk = self._read_at(position, chunk_bytes)
             batches = _good_prefix(chunk, check_crcs)

@@ -1,4 +1,4 @@
-"""The settings of one partition's log. Their names are Kafka's topic settings; who sets them is not known here."""
+"""The settings of one partition's log, by the names of Kafka's topic settings. Knows not who sets them."""
 
 from __future__ import annotations
 
