@@ -6,12 +6,13 @@ import os
 
 from barnabas.errors import ClosedError
 
-_generation = 0
+current: int = 0
+"""Changes in the child of a fork. For hot paths; elsewhere `generation()`."""
 
 
 def _forked() -> None:
-    global _generation
-    _generation += 1
+    global current
+    current += 1
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -19,7 +20,7 @@ os.register_at_fork(after_in_child=_forked)
 
 def generation() -> int:
     """A number that changes in the child of a fork. Cheaper than the process id."""
-    return _generation
+    return current
 
 
 def forked_error(what: str) -> ClosedError:

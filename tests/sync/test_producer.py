@@ -163,7 +163,7 @@ def test_ctrl_c_interrupts_every_wait(wait: str) -> None:
         "from barnabas import Producer\n"
         "from barnabas._kernel import Delivery\n"
         "producer = Producer('127.0.0.1:9', linger_ms=60_000)\n"
-        "producer._core._accumulator.set_partition_count('topic', 1)\n"
+        "producer._core.accumulator.set_partition_count('topic', 1)\n"
         "delivery = producer.send('topic', b'v')\n"
         "try:\n"
         "    print('ready', flush=True)\n"

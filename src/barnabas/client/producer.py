@@ -1,7 +1,7 @@
 """The asyncio Producer: what a caller hands over, its back-pressure, flushing and closing.
 
 Owns the waiting of callers. The records themselves are in the kernel's accumulator, and what happens to them
-is the sender's. `append_now` is the part that any thread may call.
+is the sender's. `accumulator.append` is what any thread may call.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from barnabas import fork
 from barnabas._kernel import Delivery
 from barnabas.client.arrow_delivery import ArrowDelivery
 from barnabas.client.client import KafkaClient
@@ -25,7 +26,6 @@ from barnabas.errors import (
     KafkaTimeoutError,
     MisuseError,
 )
-from barnabas.fork import forked_error, generation
 from barnabas.settings import ProducerSettings
 from barnabas.types import Buffer, Headers, PartitionInfo, RecordMetadata
 
@@ -44,12 +44,12 @@ class Producer:
 
     def __init__(self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings]) -> None:
         self.config = load(ProducerConfig, {"bootstrap_servers": bootstrap_servers, **settings})
-        self._generation = generation()
+        self.is_closed = False
+        self.generation = fork.current
         self._client = KafkaClient(self.config, allow_auto_topic_creation=True)
         self._client.add_metadata_listener(self._learn_partition_counts)
         self._sender = Sender(self.config, self._client)
-        self._accumulator = self._sender.accumulator
-        self._is_closed = False
+        self.accumulator = self._sender.accumulator
         self._last_callback: tuple[OnDelivery | None, DeliveryCallback | None] = (None, None)
 
     async def send(
@@ -74,32 +74,19 @@ class Producer:
         partition).
         """
         callback = None if on_delivery is None else self.delivery_callback(on_delivery)
-        delivery = self.append_now(topic, value, key, headers, partition, timestamp, callback)
+        if self.is_closed or self.generation != fork.current:
+            self.check_usable()
+        try:
+            delivery = self.accumulator.append(topic, partition, key, value, headers, timestamp, callback)
+        except ValueError:
+            # The partition may be newer than what is known of the topic: append_later makes sure.
+            delivery = None
         if delivery is None:
             return await self.append_later(topic, value, key, headers, partition, timestamp, callback)
         if self._sender.wake_is_due:
             # A caller that only ever sends would keep the loop, and the sender with it, from running.
             await asyncio.sleep(0)
         return delivery
-
-    def append_now(
-        self,
-        topic: str,
-        value: Buffer | None,
-        key: Buffer | None,
-        headers: Headers | None,
-        partition: int | None,
-        timestamp: int | None,
-        callback: DeliveryCallback | None,
-    ) -> Delivery | None:
-        """None if it cannot be done without waiting. May be called from any thread."""
-        if self._is_closed or self._generation != generation():
-            raise self._unusable()
-        try:
-            return self._accumulator.append(topic, partition, key, value, headers, timestamp, callback)
-        except ValueError:
-            # The partition may be newer than what is known of the topic: append_later makes sure.
-            return None
 
     async def append_later(
         self,
@@ -117,9 +104,7 @@ class Producer:
         while True:
             await self._wait_for_partition_count(topic, deadline)
             try:
-                delivery = self._accumulator.append(
-                    topic, partition, key, value, headers, timestamp, callback
-                )
+                delivery = self.accumulator.append(topic, partition, key, value, headers, timestamp, callback)
             except ValueError as error:
                 if has_refreshed:
                     raise MisuseError(f"topic {topic!r}: {error}") from None
@@ -129,7 +114,7 @@ class Producer:
                 continue
             if delivery is not None:
                 return delivery
-            if not self._accumulator.needs_metadata(topic):
+            if not self.accumulator.needs_metadata(topic):
                 await self._wait_for_room(deadline)
 
     async def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
@@ -140,8 +125,7 @@ class Producer:
         max_block_ms from one row that finds room to the next.
         Raises: as `send`. Rows handed over before the error may be delivered nevertheless.
         """
-        if self._is_closed or self._generation != generation():
-            raise self._unusable()
+        self.check_usable()
         block_seconds = self.config.max_block_ms / 1000
         last = None if timeout is None else time.monotonic() + timeout
         await self._wait_for_partition_count(topic, last or time.monotonic() + block_seconds)
@@ -149,7 +133,7 @@ class Producer:
         row_offset = 0
         row_count = len(table) if hasattr(table, "__len__") else table.num_rows
         while row_offset < row_count:
-            rows, deliveries = self._accumulator.append_arrow(topic, table, row_offset=row_offset)
+            rows, deliveries = self.accumulator.append_arrow(topic, table, row_offset=row_offset)
             result.add(rows, deliveries)
             row_offset += rows
             if row_offset < row_count:
@@ -162,21 +146,21 @@ class Producer:
         `timeout` in seconds; None waits as long as it takes, which delivery_timeout_ms bounds.
         Raises: KafkaTimeoutError, ClosedError.
         """
-        self._check_usable()
+        self.check_usable()
         try:
             async with asyncio.timeout(timeout):
                 await self._sender.flush()
         except TimeoutError:
-            left = self._accumulator.buffered_records
+            left = self.accumulator.buffered_records
             raise KafkaTimeoutError(f"{left} records were not yet delivered after {timeout} s") from None
 
     async def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
         that are not delivered by then fail with ClosedError. May be called twice."""
-        if self._is_closed:
+        if self.is_closed:
             return
-        self._check_usable()
-        self._is_closed = True
+        self.check_usable()
+        self.is_closed = True
         if timeout is None:
             timeout = self.config.default_api_timeout_ms / 1000
         try:
@@ -198,7 +182,7 @@ class Producer:
 
         Raises: UnknownTopicOrPartitionError, BootstrapError, ClosedError.
         """
-        self._check_usable()
+        self.check_usable()
         seconds = self.config.max_block_ms / 1000 if timeout is None else timeout
         await self._client.wait_for_topics([topic], time.monotonic() + seconds)
         return self._client.metadata.partitions_for(topic)
@@ -215,8 +199,8 @@ class Producer:
             "batch_splits": counts.batch_splits,
             "requests_sent": counts.requests,
             "batches_in_flight": self._sender.batches_in_flight,
-            "buffered_records": self._accumulator.buffered_records,
-            "buffered_bytes": self._accumulator.buffered_bytes,
+            "buffered_records": self.accumulator.buffered_records,
+            "buffered_bytes": self.accumulator.buffered_bytes,
         }
 
     def delivery_callback(self, on_delivery: OnDelivery) -> DeliveryCallback:
@@ -236,10 +220,6 @@ class Producer:
         self._last_callback = (on_delivery, tell)
         return tell
 
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -249,9 +229,8 @@ class Producer:
         await self.close()
 
     async def _wait_for_partition_count(self, topic: str, deadline: float) -> None:
-        if self._is_closed:
-            raise self._unusable()
-        if self._accumulator.needs_metadata(topic):
+        self.check_usable()
+        if self.accumulator.needs_metadata(topic):
             await self._client.wait_for_topics([topic], deadline)
             self._learn_partition_counts(self._client.metadata)
 
@@ -263,18 +242,16 @@ class Producer:
             raise BufferFullError(
                 f"buffer_memory={self.config.buffer_memory} bytes stayed full for max_block_ms="
                 f"{self.config.max_block_ms}: the brokers take records more slowly than they are sent; "
-                f"{self._accumulator.buffered_records} records wait"
+                f"{self.accumulator.buffered_records} records wait"
             ) from None
 
     def _learn_partition_counts(self, metadata: ClusterMetadata) -> None:
         for topic, known in metadata.topic_metadata.items():
-            self._accumulator.set_partition_count(topic, len(known.partitions))
+            self.accumulator.set_partition_count(topic, len(known.partitions))
 
-    def _check_usable(self) -> None:
-        if self._is_closed or self._generation != generation():
-            raise self._unusable()
-
-    def _unusable(self) -> ClosedError:
-        if self._generation != generation():
-            return forked_error("producer")
-        return ClosedError("the producer is closed")
+    def check_usable(self) -> None:
+        """Raises: ClosedError if the producer is closed, or was made before a fork."""
+        if self.generation != fork.current:
+            raise fork.forked_error("producer")
+        if self.is_closed:
+            raise ClosedError("the producer is closed")

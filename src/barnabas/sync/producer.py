@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
+from barnabas import fork
 from barnabas._kernel import Delivery
 from barnabas.client import producer as core
 from barnabas.client.arrow_delivery import ArrowDelivery
@@ -39,7 +40,8 @@ class Producer:
             return core.Producer(bootstrap_servers, **settings)
 
         self._core = self._thread.run(make(), what="producer")
-        self._append_now = self._core.append_now
+        self._append = self._core.accumulator.append
+        self._generation = fork.current
         close_at_exit(self)
 
     def send(
@@ -65,12 +67,18 @@ class Producer:
         partition).
         """
         callback = None if on_delivery is None else self._core.delivery_callback(on_delivery)
-        delivery = self._append_now(topic, value, key, headers, partition, timestamp, callback)
+        if self._core.is_closed or self._generation != fork.current:
+            self._core.check_usable()
+        try:
+            delivery = self._append(topic, partition, key, value, headers, timestamp, callback)
+        except ValueError:
+            # The partition may be newer than what is known of the topic: append_later makes sure.
+            delivery = None
         if delivery is None:
-            delivery = self._run(
+            return self._run(
                 self._core.append_later(topic, value, key, headers, partition, timestamp, callback)
             )
-        elif self._core.is_closed:
+        if self._core.is_closed:
             # close() may have looked for the last time before this record came.
             self._thread.call(self._core.fail_leftovers)
         return delivery
