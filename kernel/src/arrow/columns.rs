@@ -9,38 +9,34 @@ const MAX_COLUMN_BYTES: usize = i32::MAX as usize;
 #[derive(Default)]
 pub struct Validity {
     bits: Option<Vec<u8>>,
-    length: usize,
     null_count: usize,
 }
 
 impl Validity {
-    #[inline]
-    fn push(&mut self, valid: bool) {
-        if valid && self.bits.is_none() {
-            self.length += 1;
-            return;
+    /// Notes the row after `rows` others.
+    #[inline(always)]
+    fn push(&mut self, rows: usize, valid: bool) {
+        if !valid || self.bits.is_some() {
+            self.push_bit(rows, valid);
         }
-        self.push_bit(valid);
     }
 
-    fn push_bit(&mut self, valid: bool) {
-        let length = self.length;
+    fn push_bit(&mut self, rows: usize, valid: bool) {
         let bits = self.bits.get_or_insert_with(|| {
-            let mut bits = vec![0xff; length / 8];
-            if length % 8 > 0 {
-                bits.push((1 << (length % 8)) - 1);
+            let mut bits = vec![0xff; rows / 8];
+            if rows % 8 > 0 {
+                bits.push((1 << (rows % 8)) - 1);
             }
             bits
         });
-        if length % 8 == 0 {
+        if rows % 8 == 0 {
             bits.push(0);
         }
         if valid {
-            bits[length / 8] |= 1 << (length % 8);
+            bits[rows / 8] |= 1 << (rows % 8);
         } else {
             self.null_count += 1;
         }
-        self.length += 1;
     }
 
     pub fn bits(&self) -> Option<&[u8]> {
@@ -66,12 +62,16 @@ impl Default for BytesColumn {
 }
 
 impl BytesColumn {
-    #[inline]
+    fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    #[inline(always)]
     fn push(&mut self, value: Option<&[u8]>) {
+        self.validity.push(self.rows(), value.is_some());
         if let Some(value) = value {
             self.data.extend_from_slice(value);
         }
-        self.validity.push(value.is_some());
         self.offsets.push(self.data.len() as i32);
     }
 
@@ -82,7 +82,6 @@ impl BytesColumn {
             self.data.extend_from_slice(value);
             self.offsets.push(self.data.len() as i32);
         }
-        self.validity.length += times;
     }
 
     #[inline]
@@ -108,8 +107,8 @@ impl HeadersColumn {
                 self.values.push(value);
             }
         }
-        self.validity.push(record.header_count > 0);
-        self.offsets.push(self.keys.validity.length as i32);
+        self.validity.push(self.offsets.len() - 1, record.header_count > 0);
+        self.offsets.push(self.keys.rows() as i32);
     }
 
     fn fits(&self, record: &RecordSlices) -> bool {
@@ -150,7 +149,7 @@ impl RecordColumns {
             timestamp: Vec::new(),
             timestamp_type: Vec::new(),
             headers,
-            max_bytes,
+            max_bytes: max_bytes.min(MAX_COLUMN_BYTES),
         }
     }
 
@@ -196,7 +195,7 @@ impl RecordColumns {
         let (key_bytes, value_bytes) = (key.map_or(0, <[u8]>::len), value.map_or(0, <[u8]>::len));
         if !self.offset.is_empty() {
             let bytes = self.key.data.len() + self.value.data.len() + key_bytes + value_bytes;
-            if bytes > self.max_bytes || !self.key.fits(key_bytes) || !self.value.fits(value_bytes) {
+            if bytes > self.max_bytes {
                 return false;
             }
         }
@@ -234,7 +233,7 @@ mod tests {
         for nulls_from in 0..20 {
             let mut validity = Validity::default();
             for row in 0..20 {
-                validity.push(row < nulls_from);
+                validity.push(row, row < nulls_from);
             }
             assert_eq!(validity.null_count(), 20 - nulls_from);
             let bits = validity.bits().unwrap();

@@ -84,23 +84,28 @@ impl RecordDecoder {
 
     /// The record that the decoder stands before; None after the last. `payload` must be the same at every
     /// call.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&self, payload: &[u8]) -> Result<Option<RecordSlices>, Reason> {
         if self.records_left == 0 {
             return if self.position == payload.len() { Ok(None) } else { Err(LEFT_OVER.into()) };
         }
         let Some(record) = decode(payload, self.position, &self.base) else {
-            return Err(format!(
-                "the record at byte {} of the batch's records, {} before the last, has lengths or an offset that cannot be",
-                self.position,
-                self.records_left - 1
-            )
-            .into());
+            return Err(self.bad_record());
         };
         if self.records_left == 1 && record.whole.end as usize != payload.len() {
             return Err(LEFT_OVER.into());
         }
         Ok(Some(record))
+    }
+
+    #[cold]
+    fn bad_record(&self) -> Reason {
+        format!(
+            "the record at byte {} of the batch's records, {} before the last, has lengths or an offset that cannot be",
+            self.position,
+            self.records_left - 1
+        )
+        .into()
     }
 
     /// Goes on to what follows `record`, the one that `peek` gave.
@@ -123,7 +128,7 @@ impl RecordDecoder {
 
 const LEFT_OVER: &str = "bytes are left over after the batch's last record";
 
-#[inline]
+#[inline(always)]
 fn nullable_span(data: &[u8], position: &mut usize) -> Option<Option<Span>> {
     let length = read_varint(data, position)?;
     if length < 0 {
@@ -138,7 +143,7 @@ fn nullable_span(data: &[u8], position: &mut usize) -> Option<Option<Span>> {
     Some(Some(Span::new(start, end)))
 }
 
-#[inline]
+#[inline(always)]
 fn decode(payload: &[u8], start: usize, base: &RecordBase) -> Option<RecordSlices> {
     let mut cursor = start;
     let position = &mut cursor;

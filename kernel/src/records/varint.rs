@@ -1,32 +1,37 @@
 //! Zigzag variable-length integers, as in Protocol Buffers.
 
 /// Reads an int32 at `position` and moves it past; None where the bytes end or the number is too long.
-#[inline]
+#[inline(always)]
 pub fn read_varint(data: &[u8], position: &mut usize) -> Option<i32> {
-    let first = *data.get(*position)?;
-    if first < 0x80 {
-        *position += 1;
-        return Some(i32::from(first >> 1) ^ -i32::from(first & 1));
-    }
-    let raw = read_raw(data, position, 5)?;
-    let raw = u32::try_from(raw).ok()?;
+    let raw = u32::try_from(read_raw(data, position, 5)?).ok()?;
     Some((raw >> 1) as i32 ^ -((raw & 1) as i32))
 }
 
 /// As `read_varint`, for an int64.
-#[inline]
+#[inline(always)]
 pub fn read_varlong(data: &[u8], position: &mut usize) -> Option<i64> {
-    let first = *data.get(*position)?;
-    if first < 0x80 {
-        *position += 1;
-        return Some(i64::from(first >> 1) ^ -i64::from(first & 1));
-    }
     let raw = read_raw(data, position, 10)?;
     Some((raw >> 1) as i64 ^ -((raw & 1) as i64))
 }
 
-#[inline]
+/// One and two bytes, which nearly all numbers in records have, without a call.
+#[inline(always)]
 fn read_raw(data: &[u8], position: &mut usize, max_bytes: usize) -> Option<u64> {
+    let first = *data.get(*position)?;
+    if first < 0x80 {
+        *position += 1;
+        return Some(u64::from(first));
+    }
+    let second = *data.get(*position + 1)?;
+    if second < 0x80 {
+        *position += 2;
+        return Some(u64::from(first & 0x7f) | u64::from(second) << 7);
+    }
+    read_long_raw(data, position, max_bytes)
+}
+
+#[inline(never)]
+fn read_long_raw(data: &[u8], position: &mut usize, max_bytes: usize) -> Option<u64> {
     let mut value = 0_u64;
     for index in 0..max_bytes {
         let byte = *data.get(*position + index)?;
