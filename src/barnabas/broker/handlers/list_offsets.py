@@ -25,6 +25,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 )
 FIRST_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NOTHING = (-1, -1, -1)
+FIRST_VERSION_WITH_LEADER_EPOCH = 4
 
 PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
 
@@ -53,9 +54,10 @@ def _look_up(
         offset, timestamp, leader_epoch = _find(partition.log, asked.timestamp, version)
     except BrokerError as error:
         return PartitionResponse(partition_index=asked.partition_index, error_code=error.code)
-    return PartitionResponse(
-        partition_index=asked.partition_index, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
-    )
+    response = PartitionResponse(partition_index=asked.partition_index, timestamp=timestamp, offset=offset)
+    if version >= FIRST_VERSION_WITH_LEADER_EPOCH:
+        response.leader_epoch = leader_epoch
+    return response
 
 
 def _find(log: PartitionLog, timestamp: int, version: int) -> tuple[int, int, int]:
