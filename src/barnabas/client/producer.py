@@ -102,7 +102,7 @@ class Producer:
         deadline = time.monotonic() + self.config.max_block_ms / 1000
         has_refreshed = False
         while True:
-            await self._wait_for_partition_count(topic, deadline)
+            await self.wait_for_partition_count(topic, deadline)
             try:
                 delivery = self.accumulator.append(topic, partition, key, value, headers, timestamp, callback)
             except ValueError as error:
@@ -115,7 +115,7 @@ class Producer:
             if delivery is not None:
                 return delivery
             if not self.accumulator.needs_metadata(topic):
-                await self._wait_for_room(deadline)
+                await self.wait_for_room(deadline)
 
     async def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
         """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
@@ -125,20 +125,11 @@ class Producer:
         max_block_ms from one row that finds room to the next.
         Raises: as `send`. Rows handed over before the error may be delivered nevertheless.
         """
-        self.check_usable()
-        block_seconds = self.config.max_block_ms / 1000
-        last = None if timeout is None else time.monotonic() + timeout
-        await self._wait_for_partition_count(topic, last or time.monotonic() + block_seconds)
-        result = ArrowDelivery()
-        row_offset = 0
-        row_count = len(table) if hasattr(table, "__len__") else table.num_rows
-        while row_offset < row_count:
-            rows, deliveries = self.accumulator.append_arrow(topic, table, row_offset=row_offset)
-            result.add(rows, deliveries)
-            row_offset += rows
-            if row_offset < row_count:
-                await self._wait_for_room(last or time.monotonic() + block_seconds)
-        return result
+        rows = ArrowRows(self, topic, table, timeout)
+        await self.wait_for_partition_count(topic, rows.deadline())
+        while not rows.append():
+            await self.wait_for_room(rows.deadline())
+        return rows.delivery
 
     async def flush(self, timeout: float | None = None) -> None:
         """Returns when every record sent before is delivered or has failed; its Delivery tells which.
@@ -228,13 +219,18 @@ class Producer:
     ) -> None:
         await self.close()
 
-    async def _wait_for_partition_count(self, topic: str, deadline: float) -> None:
+    async def wait_for_partition_count(self, topic: str, deadline: float) -> None:
+        """Returns when records of the topic can be given partitions. `deadline` as of `time.monotonic()`."""
         self.check_usable()
         if self.accumulator.needs_metadata(topic):
             await self._client.wait_for_topics([topic], deadline)
             self._learn_partition_counts(self._client.metadata)
 
-    async def _wait_for_room(self, deadline: float) -> None:
+    async def wait_for_room(self, deadline: float) -> None:
+        """Returns when memory has come free. Raises: BufferFullError at the deadline."""
+        if not self.accumulator.buffered_records:
+            # All was delivered between the attempt, on another thread, and now.
+            return
         try:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 await self._sender.progress()
@@ -255,3 +251,29 @@ class Producer:
             raise fork.forked_error("producer")
         if self.is_closed:
             raise ClosedError("the producer is closed")
+
+
+class ArrowRows:
+    """The rows of one send_arrow on their way into the buffer."""
+
+    def __init__(self, producer: Producer, topic: str, table: Any, timeout: float | None) -> None:
+        producer.check_usable()
+        self.delivery = ArrowDelivery()
+        self._append = producer.accumulator.append_arrow
+        self._topic = topic
+        self._table = table
+        self._row_count = int(table.num_rows)
+        self._taken = 0
+        self._last = None if timeout is None else time.monotonic() + timeout
+        self._block_seconds = producer.config.max_block_ms / 1000
+
+    def append(self) -> bool:
+        """Appends as many rows as there is room for; whether these were the last. On any thread."""
+        taken, deliveries = self._append(self._topic, self._table, row_offset=self._taken)
+        self.delivery.add(taken, deliveries)
+        self._taken += taken
+        return self._taken >= self._row_count
+
+    def deadline(self) -> float:
+        """Until when the next row may wait."""
+        return time.monotonic() + self._block_seconds if self._last is None else self._last

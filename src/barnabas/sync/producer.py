@@ -14,7 +14,7 @@ from barnabas import fork
 from barnabas._kernel import Delivery
 from barnabas.client import producer as core
 from barnabas.client.arrow_delivery import ArrowDelivery
-from barnabas.client.producer import OnDelivery
+from barnabas.client.producer import ArrowRows, OnDelivery
 from barnabas.settings import ProducerSettings
 from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.types import Buffer, Headers, PartitionInfo
@@ -91,7 +91,14 @@ class Producer:
         max_block_ms from one row that finds room to the next.
         Raises: as `send`. Rows handed over before the error may be delivered nevertheless.
         """
-        return self._run(self._core.send_arrow(topic, table, timeout=timeout))
+        rows = ArrowRows(self._core, topic, table, timeout)
+        if self._core.accumulator.needs_metadata(topic):
+            self._run(self._core.wait_for_partition_count(topic, rows.deadline()))
+        while not rows.append():
+            self._run(self._core.wait_for_room(rows.deadline()))
+        if self._core.is_closed:
+            self._thread.call(self._core.fail_leftovers)
+        return rows.delivery
 
     def flush(self, timeout: float | None = None) -> None:
         """Returns when every record sent before is delivered or has failed; its Delivery tells which.
