@@ -33,8 +33,9 @@ BACKLOG = 128
 # A client may send on while an answer is awaited; beyond this it has to wait.
 MAX_WAITING_REQUESTS = 64
 MAX_WAITING_BYTES = 16 << 20
-# Smaller parts of a response are joined into one write, larger ones are written as they are.
+# Smaller parts of responses are joined into one write, larger ones are written as they are.
 LARGE_PART_BYTES = 16_384
+MAX_JOINED_BYTES = 65_536
 _REQUEST_START = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
 
@@ -106,11 +107,14 @@ class ServerConnection:
         self._frames: deque[bytes | memoryview] = deque()
         self._waiting_bytes = 0
         self._paused = False
+        self._joined: list[Part] = []
+        self._joined_bytes = 0
         self._arrived = asyncio.Event()
         self.protocol = FrameProtocol(self._on_frame, self._on_lost)
         self.protocol.max_frame_bytes = server.max_request_bytes
         self._context: RequestContext | None = None
-        self._worker = asyncio.get_running_loop().create_task(self._work())
+        self._loop = asyncio.get_running_loop()
+        self._worker = self._loop.create_task(self._work())
         server.connections.add(self)
 
     def end(self) -> asyncio.Task[None]:
@@ -162,10 +166,15 @@ class ServerConnection:
                     await self.protocol.wait_until_writable()
         except (BrokenProtocolError, DisconnectError) as error:
             self._log_hang_up(error)
-            self._transport.abort()
+            self._hang_up()
         except Exception:
             logger.exception("cannot answer %s:%d", self.context.client_host, self.context.client_port)
-            self._transport.abort()
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Earlier answers still leave."""
+        self._flush()
+        self._transport.close()
 
     def _next_frame(self) -> bytes | memoryview:
         frame = self._frames.popleft()
@@ -217,14 +226,26 @@ class ServerConnection:
     ) -> None:
         header_version = response_header_version(request_type, version)
         parts = encode_parts(ResponseHeader(correlation_id), header_version) + encode_parts(response, version)
-        small: list[Part] = [_LENGTH.pack(sum(map(len, parts)))]
+        self._join(_LENGTH.pack(sum(map(len, parts))))
         for part in parts:
             if len(part) < LARGE_PART_BYTES:
-                small.append(part)
-                continue
-            self._transport.write(b"".join(small))
-            # A view, so that what the socket does not take at once is cut off without a copy.
-            self._transport.write(memoryview(part))
-            small.clear()
-        if small:
-            self._transport.write(b"".join(small))
+                self._join(part)
+            else:
+                self._flush()
+                # A view, so that what the socket does not take at once is cut off without a copy.
+                self._transport.write(memoryview(part))
+        if self._joined_bytes >= MAX_JOINED_BYTES:
+            self._flush()
+
+    def _join(self, part: Part) -> None:
+        """Adds to what leaves together once the worker waits: a send costs more than most answers do."""
+        if not self._joined:
+            self._loop.call_soon(self._flush)
+        self._joined.append(part)
+        self._joined_bytes += len(part)
+
+    def _flush(self) -> None:
+        if self._joined and not self.protocol.is_lost:
+            self._transport.write(b"".join(self._joined))
+        self._joined.clear()
+        self._joined_bytes = 0
