@@ -1,0 +1,151 @@
+"""The settings of the broker and of topics, and the requests that show and change them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.broker.settings import BrokerSettings, SettingSource, TopicSettings
+from barnabas.broker_errors import ErrorCode, InvalidConfigError
+from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+from .conftest import batch_of
+from .in_process import Client, run
+
+TOPIC, BROKER = 2, 4
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+async def describe(client: Client, kind: int, name: str, *keys: str) -> dict[str, tuple[str, int]]:
+    resource = DescribeConfigsRequest.DescribeConfigsResource(kind, name, list(keys) or None)
+    response = await client.send(DescribeConfigsRequest([resource]))
+    assert response.results[0].error_code == 0, response.results[0].error_message
+    return {config.name: (config.value, config.config_source) for config in response.results[0].configs}
+
+
+async def change(client: Client, kind: int, name: str, *changes: tuple[str, int, str | None]) -> Any:
+    configs = [IncrementalAlterConfigsRequest.AlterableConfig(*each) for each in changes]
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(kind, name, configs)
+    return (await client.send(IncrementalAlterConfigsRequest([resource]))).responses[0]
+
+
+def test_a_topic_falls_back_to_the_broker_and_then_to_the_default() -> None:
+    broker = BrokerSettings({"log.segment.bytes": "5000", "log.retention.hours": "2"})
+    topic = TopicSettings({"retention.bytes": "7"}, broker)
+    assert topic.get("retention.bytes").source is SettingSource.TOPIC
+    assert (topic.number("segment.bytes"), topic.number("retention.ms")) == (5_000, 7_200_000)
+    assert topic.get("max.message.bytes").source is SettingSource.DEFAULT
+    assert topic.number("max.message.bytes") == 1_048_588
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("log.segment.bytes", "10"),
+        ("num.partitions", "0"),
+        ("log.cleanup.policy", "remove"),
+        ("auto.create.topics.enable", "yes"),
+        ("log.cleaner.min.cleanable.ratio", "1.5"),
+        ("compression.type", "rar"),
+        ("message.max.bytes", "99999999999"),
+    ],
+)
+def test_values_outside_a_setting_are_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(InvalidConfigError, match=f"invalid value '{value}' for setting {name}: it must be"):
+        BrokerSettings({name: value})
+
+
+def test_a_change_holds_at_once_and_after_a_restart(tmp_path: Path) -> None:
+    async def before(client: Client) -> None:
+        await client.create_topic("t")
+        assert (await client.produce("t", batch_of([(None, bytes(500))]))).error_code == 0
+        assert (await change(client, TOPIC, "t", ("max.message.bytes", SET, "100"))).error_code == 0
+        produced = await client.produce("t", batch_of([(None, bytes(500))]))
+        assert produced.error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+    async def after(client: Client) -> None:
+        found = await describe(client, TOPIC, "t", "max.message.bytes")
+        assert found == {"max.message.bytes": ("100", SettingSource.TOPIC)}
+        assert (await change(client, TOPIC, "t", ("max.message.bytes", DELETE, None))).error_code == 0
+        assert (await client.produce("t", batch_of([(None, bytes(500))]))).error_code == 0
+
+    run(tmp_path, before)
+    run(tmp_path, after)
+
+
+def test_a_change_of_the_broker_holds_for_topics_that_say_nothing(tmp_path: Path) -> None:
+    async def before(client: Client) -> None:
+        await client.create_topic("own", retention_ms="5")
+        await client.create_topic("default")
+        assert (await change(client, BROKER, "1", ("log.retention.ms", SET, "9"))).error_code == 0
+
+    async def after(client: Client) -> None:
+        assert await describe(client, TOPIC, "own", "retention.ms") == {"retention.ms": ("5", 1)}
+        assert await describe(client, TOPIC, "default", "retention.ms") == {"retention.ms": ("9", 2)}
+        assert await describe(client, BROKER, "") == {"log.retention.ms": ("9", 2)}
+
+    run(tmp_path, before)
+    run(tmp_path, after)
+
+
+def test_lists_can_be_added_to_and_taken_from(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t")
+
+        async def policy() -> str:
+            return (await describe(client, TOPIC, "t", "cleanup.policy"))["cleanup.policy"][0]
+
+        await change(client, TOPIC, "t", ("cleanup.policy", APPEND, "compact"))
+        assert await policy() == "delete,compact"
+        await change(client, TOPIC, "t", ("cleanup.policy", SUBTRACT, "delete"))
+        assert await policy() == "compact"
+        refused = await change(client, TOPIC, "t", ("retention.ms", APPEND, "1"))
+        assert refused.error_code == ErrorCode.INVALID_CONFIG
+        assert "retention.ms, which is no list" in refused.error_message
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "changed", "code", "text"),
+    [
+        (TOPIC, "t", ("retention.m", SET, "1"), ErrorCode.INVALID_CONFIG, "did you mean retention.ms?"),
+        (TOPIC, "t", ("retention.ms", SET, "soon"), ErrorCode.INVALID_CONFIG, "it must be a number"),
+        (
+            TOPIC,
+            "x",
+            ("retention.ms", SET, "1"),
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            "topic x does not exist",
+        ),
+        (BROKER, "2", ("log.retention.ms", SET, "1"), ErrorCode.INVALID_REQUEST, "there is no broker 2"),
+        (BROKER, "1", ("num.partitions", SET, "3"), ErrorCode.INVALID_CONFIG, "restart it"),
+    ],
+)
+def test_changes_that_cannot_be_are_refused_with_a_reason(
+    tmp_path: Path, kind: int, name: str, changed: tuple[str, int, str], code: ErrorCode, text: str
+) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t")
+        refused = await change(client, kind, name, changed)
+        assert refused.error_code == code
+        assert text in refused.error_message
+
+    run(tmp_path, scenario)
+
+
+def test_a_full_change_puts_away_what_it_does_not_name(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t", retention_ms="5", max_message_bytes="1000")
+        resource = AlterConfigsRequest.AlterConfigsResource(
+            TOPIC, "t", [AlterConfigsRequest.AlterableConfig("retention.ms", "6")]
+        )
+        assert (await client.send(AlterConfigsRequest([resource]))).responses[0].error_code == 0
+        found = await describe(client, TOPIC, "t", "retention.ms", "max.message.bytes")
+        assert found == {"retention.ms": ("6", 1), "max.message.bytes": ("1048588", 5)}
+
+    run(tmp_path, scenario)
