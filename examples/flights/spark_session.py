@@ -18,6 +18,10 @@ from barnabas.testing.distribution import java_command
 # pandas is not used inside Spark here
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
+_CHECKPOINT_FILE_MANAGER = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+
 
 class SparkStartError(Exception):
     """Spark's JVM ended while starting; the message names its log."""
@@ -37,6 +41,8 @@ def start(folder: Path, cores: int = 2) -> SparkContext:
     log_settings = Path(__file__).with_name("log4j2.properties")
     java_options = [
         f"-Dlog4j2.configurationFile={log_settings.as_uri()}",
+        # the best compiler and collector would pay off after minutes; this ends before
+        "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
         "-Xms1g",
         "-Xmn600m",
@@ -52,6 +58,9 @@ def start(folder: Path, cores: int = 2) -> SparkContext:
         "spark.local.dir": str(folder / "spark"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
+        # plain renames: the default starts a process for each file of a checkpoint to set its permissions
+        "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILE_MANAGER,
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         "spark.sql.shuffle.partitions": str(cores),
         # groups of one batch before Spark falls back to sorting: a year of flights has 11,864
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
