@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import pickle
 import struct
 from collections.abc import Callable, Sequence
@@ -92,6 +93,12 @@ def test_records_are_equal_by_their_parts_and_can_be_pickled(batch: Batch) -> No
     assert pickle.loads(pickle.dumps(read)) == made
     assert read != Record("flights", 3, 7, 5, b"key", b"", [("a", b"1"), ("a", None)])
     assert read != "flights"
+
+
+def test_records_are_no_burden_to_the_garbage_collector(batch: Batch) -> None:
+    """If they were, a list of a million records would take three times as long to make."""
+    (record,) = RecordReader("t", 0, batch([(1, None, b"v")]))
+    assert not gc.is_tracked(record)
 
 
 def test_a_record_outlives_its_reader_and_its_buffer(batch: Batch) -> None:
