@@ -33,14 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         config = dict(parse_assignment(text) for text in options.config)
-        asyncio.run(_serve(options.data_dir, options.host, options.port, config))
+        asyncio.run(serve(options.data_dir, options.host, options.port, config))
     except (BarnabasError, OSError) as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-async def _serve(data_dir: Path, host: str, port: int, config: Mapping[str, str]) -> None:
+async def serve(data_dir: Path, host: str, port: int, config: Mapping[str, str]) -> None:
+    """Runs a broker until SIGTERM or SIGINT, and prints its address once it is ready."""
     _allow_many_files()
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from barnabas.cli.options import pairs
-from barnabas.cli.output import note
-
-if TYPE_CHECKING:
-    from barnabas.broker.server import Broker
 
 DEFAULT_PORT = 9092
 DEFAULT_DATA_DIR = Path("barnabas-data")
@@ -36,19 +31,6 @@ def up(
 ) -> None:
     """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready."""
     # Here and not above, since no other command should wait for the broker's import.
-    from barnabas.broker.server import Broker
+    from barnabas.broker.__main__ import serve
 
-    asyncio.run(_serve(Broker(data_dir, host, port, config=pairs(config, "--config"))))
-
-
-async def _serve(broker: Broker) -> None:
-    stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    await broker.start()
-    print(broker.bootstrap, flush=True)
-    note("The broker is ready; Ctrl-C ends it.")
-    try:
-        await stopping.wait()
-    finally:
-        await broker.stop()
+    asyncio.run(serve(data_dir, host, port, pairs(config, "--config")))
