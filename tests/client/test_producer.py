@@ -257,17 +257,14 @@ def test_nothing_is_lost_doubled_or_reordered_when_the_broker_is_killed(
                     if sent % 50 == 0:
                         await asyncio.sleep(0.001)
 
-            await send_some(5_000)
-            kill = asyncio.get_running_loop().run_in_executor(None, own_broker.kill)
-            await send_some(5_000)
-            await kill
-            start = asyncio.get_running_loop().run_in_executor(None, own_broker.start)
-            await send_some(5_000)
-            await start
-            await send_some(5_000)
+            for action in (own_broker.kill, own_broker.start, own_broker.kill, own_broker.start):
+                await send_some(2_000)
+                doing = asyncio.get_running_loop().run_in_executor(None, action)
+                while not doing.done():
+                    await send_some(100)
+                await doing
             for number, delivery in enumerate(deliveries):
                 assert (await delivery).offset == number // 2
-            assert producer.stats()["batch_retries"] > 0
         return sent
 
     sent = asyncio.run(main())
