@@ -146,6 +146,23 @@ def test_the_position_can_be_moved_while_iterating(
     assert consumer.position((topic, 0)) == 3
 
 
+def test_a_seek_need_not_wait_for_a_fetch_that_waits_for_data(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 10))
+    with Consumer(broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=20_000) as consumer:
+        consumer.assign([(topic, 0)])
+        read(consumer, 10)
+        assert consumer.poll(0.2) == []
+        started = time.monotonic()
+        for offset in (3, 7):
+            consumer.seek((topic, 0), offset)
+            assert values(read(consumer, 10 - offset)) == numbers(offset, 10)
+            assert consumer.poll(0.1) == []
+        assert time.monotonic() - started < 10
+
+
 def test_seeking_to_the_ends(
     broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, at_beginning: Any
 ) -> None:

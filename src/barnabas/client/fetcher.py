@@ -28,12 +28,16 @@ from barnabas.client.metadata import NO_TOPIC_ID, ClusterMetadata
 from barnabas.client.offsets import ISOLATION_LEVELS
 from barnabas.config import ConsumerConfig
 from barnabas.errors import BarnabasError, CorruptBatchError
+from barnabas.net.connection import Connection
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
 
 VERSION_WITH_TOPIC_IDS = 13
+
+# How long the answer to a fetch that nobody wants any more is waited for.
+STALE_AFTER_SECONDS = 0.02
 
 # What goes away when the metadata is up to date, or by itself.
 _TRANSIENT = {
@@ -60,6 +64,19 @@ class _Wanted:
     fetch_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class _SentFetch:
+    """A request that a broker may answer only when there is data, or after fetch_max_wait_ms."""
+
+    connection: Connection
+    wanted: list[_Wanted]
+    sent_at: float
+
+    @property
+    def is_stale(self) -> bool:
+        return all(entry.state.epoch != entry.epoch for entry in self.wanted)
+
+
 class Fetcher:
     """Keeps the buffer full. `wake` has it look for what to fetch; it looks by itself after each answer."""
 
@@ -70,6 +87,7 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._pool = ConnectionPool(config)
         self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._sent: dict[int, _SentFetch] = {}
         self._failures: defaultdict[int, int] = defaultdict(int)
         self._partition_failures: defaultdict[TopicPartition, int] = defaultdict(int)
         self._not_before: dict[TopicPartition, float] = {}
@@ -101,9 +119,23 @@ class Fetcher:
         self._is_awake = False
         if self._is_closed:
             return
+        self._abandon_stale_fetches()
         for node, states in self._by_node().items():
             task = self._loop.create_task(self._fetch(node, states))
             self._under_way[node.node_id] = task
+
+    def _abandon_stale_fetches(self) -> None:
+        """A broker does nothing else on a connection while a fetch waits for data. After a seek of all its
+        partitions, hanging up is the one way to be served before fetch_max_wait_ms has passed."""
+        now = time.monotonic()
+        for sent in self._sent.values():
+            if not sent.is_stale:
+                continue
+            remaining = sent.sent_at + STALE_AFTER_SECONDS - now
+            if remaining > 0:
+                self._loop.call_later(remaining, self.wake)
+            else:
+                sent.connection.close()
 
     def _by_node(self) -> dict[Node, list[PartitionState]]:
         """What to fetch from each broker that has no request under way.
@@ -150,6 +182,7 @@ class Fetcher:
             wanted, request, max_version = self._request(states)
             if not wanted:
                 return
+            self._sent[node.node_id] = _SentFetch(connection, list(wanted.values()), time.monotonic())
             response = await connection.send(
                 request,
                 timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
@@ -158,13 +191,16 @@ class Fetcher:
             self._take_in(response, wanted)
             self._failures.pop(node.node_id, None)
         except BarnabasError as error:
-            await self._after_failure(node, error)
+            sent = self._sent.get(node.node_id)
+            if sent is None or not sent.is_stale:
+                await self._after_failure(node, error)
         except Exception as error:
             logger.exception("fetching from %s failed", node)
             self._buffer.raise_later(UnknownServerError(f"fetching from {node} failed: {error!r}"))
             await self._after_failure(node, error)
         finally:
             del self._under_way[node.node_id]
+            self._sent.pop(node.node_id, None)
             self.wake()
 
     async def _after_failure(self, node: Node, error: Exception) -> None:

@@ -351,6 +351,8 @@ class GroupMembership:
 
     def _lose(self, reason: str) -> None:
         logger.info("group %r: membership lost: %s", self.group_id, reason)
+        if self._join_task is not None and self._join_task is not asyncio.current_task():
+            self._join_task.cancel()
         self._forget_membership()
         self.phase = "outside"
         self.is_lost = True
