@@ -26,7 +26,7 @@ check "pyright" $bin/pyright
 check "imports" $bin/lint-imports
 check "generated code" $bin/python codegen/generate.py --check
 check "cargo fmt" cargo fmt --manifest-path kernel/Cargo.toml --check
-check "cargo clippy" cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
+check "cargo clippy" cargo clippy --quiet --manifest-path kernel/Cargo.toml --features python --all-targets -- -D warnings
 
 if ((${#failed[@]})); then
     echo "check: failed: ${failed[*]}" >&2
