@@ -51,10 +51,16 @@ def read_back(bootstrap: str, topic: str) -> pd.DataFrame:
 
 
 def results(lines: bytes) -> pd.DataFrame:
-    """JSON lines as a table, the last line of each carrier, origin and day, in their order."""
+    """JSON lines as a table, the last line of each carrier, origin and day, in their order.
+
+    Raises: ReadBackError when a line is not a result.
+    """
     if lines:
         options = pyarrow.json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="error")
-        table = pyarrow.json.read_json(BytesIO(lines), parse_options=options)
+        try:
+            table = pyarrow.json.read_json(BytesIO(lines), parse_options=options)
+        except pa.ArrowInvalid as error:
+            raise ReadBackError(f"a record is not a result of the pipeline: {error}") from error
     else:
         table = _SCHEMA.empty_table()
     return table.to_pandas().drop_duplicates(KEY, keep="last").sort_values(KEY, ignore_index=True)

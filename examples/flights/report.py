@@ -107,7 +107,7 @@ def save_chart(airlines: pd.DataFrame, path: Path) -> None:
     axes.set_axisbelow(True)
     axes.tick_params(length=0, colors=_INK)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.suptitle(_finding(airlines), x=0.01, ha="left", fontsize=14, fontweight="bold", color=_INK)
+    figure.suptitle(finding(airlines), x=0.01, ha="left", fontsize=14, fontweight="bold", color=_INK)
     note = "EWR, JFK and LGA, 2013. Precipitation is of the hour of scheduled departure, at the airport."
     if len(rows) < len(airlines):
         left_out = len(airlines) - len(rows)
@@ -116,7 +116,7 @@ def save_chart(airlines: pd.DataFrame, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def _finding(airlines: pd.DataFrame) -> str:
+def finding(airlines: pd.DataFrame) -> str:
     """What the chart shows, in a sentence."""
     sums = airlines[["departed_wet", "departed_dry"]].sum()
     if not sums.all():
