@@ -6,12 +6,12 @@ bin=.venv/bin
 failed=()
 
 check() {
-    local name=$1 began=$EPOCHREALTIME
+    local name=$1 began=$EPOCHREALTIME output
     shift
-    if "$@"; then
-        printf 'check: %-28s %5.1f s\n' "$name" "$(seconds_since "$began")"
+    if output=$("$@" 2>&1); then
+        printf 'check: %-16s %5.1f s\n' "$name" "$(seconds_since "$began")"
     else
-        printf 'check: %-28s FAILED\n' "$name"
+        printf '%s\ncheck: %-16s FAILED\n' "$output" "$name"
         failed+=("$name")
     fi
 }
@@ -23,7 +23,7 @@ seconds_since() {
 check "ruff check" $bin/ruff check --quiet .
 check "ruff format" $bin/ruff format --quiet --check .
 check "pyright" $bin/pyright
-check "imports" $bin/lint-imports
+check "imports" $bin/lint-imports --no-cache
 check "generated code" $bin/python codegen/generate.py --check
 check "cargo fmt" cargo fmt --manifest-path kernel/Cargo.toml --check
 check "cargo clippy" cargo clippy --quiet --manifest-path kernel/Cargo.toml --features python --all-targets -- -D warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -18,12 +19,15 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_the_python_in_the_readme_runs(block: str, embedded_broker: EmbeddedBroker, tmp_path: Path) -> None:
     program = block.replace("localhost:9092", embedded_broker.bootstrap)
+    # As in an activated environment: Spark takes the python3 of PATH.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
         timeout=100,
         cwd=tmp_path,
+        env=environment,
         check=False,
     )
     assert done.returncode == 0, done.stderr
