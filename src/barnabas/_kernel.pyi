@@ -95,8 +95,8 @@ class RecordReader:
         """The offset to continue from after what was taken so far."""
     @property
     def end_offset(self) -> int | None:
-        """The offset after the last whole batch. None where there is no whole batch (`remaining_bytes` is 0), or
-        where a batch that makes no sense, which `take` raises for when it gets there, hides what follows."""
+        """The offset after the last whole batch. None where there is no whole batch (`remaining_bytes` is 0),
+        or where a batch that makes no sense, which `take` raises for when it gets there, hides the rest."""
     @property
     def last_leader_epoch(self) -> int:
         """Leader epoch of the last batch reached; -1 before the first."""
