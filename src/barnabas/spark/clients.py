@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
 from barnabas.settings import CommonSettings, ConsumerSettings, ProducerSettings
-from barnabas.sync.admin import Admin
-from barnabas.sync.consumer import Consumer
-from barnabas.sync.producer import Producer
+
+if TYPE_CHECKING:
+    from barnabas.sync.admin import Admin
+    from barnabas.sync.consumer import Consumer
+    from barnabas.sync.producer import Producer
 
 CLOSE_TIMEOUT_SECONDS = 5.0
 
@@ -51,20 +53,27 @@ class ClientPool(Generic[ClientT]):
         idle.append(client)
 
 
-# Settings of a client in the type of its arguments: their values are text, which the clients convert.
+# The values of settings are text, which the clients convert. Each client is imported on first use: a worker
+# process needs one kind only, and Spark waits for its imports.
 
 
 def make_admin(settings: Mapping[str, str]) -> Admin:
+    from barnabas.sync.admin import Admin
+
     servers, others = _without_servers(settings)
     return Admin(servers, **cast(CommonSettings, others))
 
 
 def make_consumer(settings: Mapping[str, str]) -> Consumer:
+    from barnabas.sync.consumer import Consumer
+
     servers, others = _without_servers(settings)
     return Consumer(servers, **cast(ConsumerSettings, others))
 
 
 def make_producer(settings: Mapping[str, str]) -> Producer:
+    from barnabas.sync.producer import Producer
+
     servers, others = _without_servers(settings)
     return Producer(servers, **cast(ProducerSettings, others))
 
