@@ -54,7 +54,7 @@ def by_clock(data: FlightData, speed: float, stopped: threading.Event) -> Iterat
     started = time.monotonic()
     now = first
     while now <= last and not stopped.wait(TICK_SECONDS):
-        now = first + pd.Timedelta(seconds=(time.monotonic() - started) * speed)
+        now = first + pd.Timedelta(seconds=int((time.monotonic() - started) * speed))
         yield now
 
 

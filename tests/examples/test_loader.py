@@ -116,6 +116,10 @@ def test_the_clock_moves_event_time_at_the_speed_asked_for_and_stops(small: Flig
     assert (ends[-1] - first).total_seconds() >= 3 * loader.TICK_SECONDS * 3600
 
 
-def test_the_clock_ends_after_the_last_event(small: FlightData) -> None:
-    ends = list(loader.by_clock(small, 1_000_000, threading.Event()))
-    assert ends[-1] > small.flights["event_time"].max()
+def test_a_replay_by_the_clock_delivers_everything(
+    embedded_broker: Any, topics: Topics, small: FlightData
+) -> None:
+    ends = loader.by_clock(small, 1_000_000, threading.Event())
+    with Producer(embedded_broker.bootstrap) as producer:
+        assert loader.replay(producer, topics, small, ends, lambda topic, rows: None)
+    assert len(records(embedded_broker.bootstrap, topics.flights)) == len(small.flights) + 1
