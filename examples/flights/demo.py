@@ -71,16 +71,17 @@ def run(options: Options, console: Console) -> bool:
     topics = Topics(options.prefix)
     timings = Timings()
     with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as cleanup:
+        with timings.step("broker"):
+            bootstrap = cleanup.enter_context(_kafka(options, console))
         # starts in a process of its own while this one reads and replays
         starting = pool.submit(spark_session.start, options.folder)
         cleanup.callback(_stop_spark, starting)
         with timings.step("files"):
             flights = _read(options, console)
-        with timings.step("broker"):
-            bootstrap = cleanup.enter_context(_kafka(options, console))
+        with timings.step("topics"):
             emptied = prepare(bootstrap, topics)
-            if emptied:
-                _say(console, "", f"emptied the topics of an earlier run: {', '.join(emptied)}")
+        if emptied:
+            _say(console, "", f"emptied the topics of an earlier run: {', '.join(emptied)}")
         steps = _Steps(options, console, timings, topics, bootstrap, flights)
         if options.follow:
             steps.follow(starting)
