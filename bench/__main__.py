@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -82,7 +83,7 @@ class Topics:
 
 
 def measure(client: str, work: str, bootstrap: str, topic: str, records: int) -> float:
-    """Records a second. Raises: RuntimeError with the last words of the process that failed."""
+    """Records a second. Raises: RuntimeError with the error that ended the process."""
     command = [sys.executable, "-m", "bench.worker", client, work, bootstrap, topic, str(records)]
     environment = dict(os.environ)
     if client != "spark-jvm":
@@ -99,7 +100,9 @@ def measure(client: str, work: str, bootstrap: str, topic: str, records: int) ->
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"not done after {MEASUREMENT_TIMEOUT_SECONDS} s") from None
     if done.returncode != 0:
-        raise RuntimeError("\n".join((done.stderr or done.stdout).strip().splitlines()[-3:]))
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        reasons = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
+        raise RuntimeError((reasons or lines or [f"exit status {done.returncode}"])[-1])
     return records / float(done.stdout.split()[-1])
 
 
@@ -165,7 +168,7 @@ def table_of(results: list[Result], works: list[Work], options: argparse.Namespa
         for index, result in enumerate(r for r in results if r.work == work.name):
             title = work.title if index == 0 else ""
             if result.median is None:
-                table.add_row(title, result.client, "failed", "", (result.error or "").splitlines()[-1][:60])
+                table.add_row(title, result.client, "failed", "", (result.error or "")[:60])
                 continue
             ratio = ratio_to_best_other(result, results)
             table.add_row(

@@ -6,6 +6,7 @@ The session and the first read of a topic are not counted: a Spark application p
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -28,6 +29,8 @@ def session() -> SparkSession:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.log.level", "ERROR")
     )
+    # Otherwise Spark's workers run the python3 of PATH, which need not be the one with Barnabas in it.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if os.environ.get(JARS_VARIABLE):
         builder = builder.config("spark.jars", os.environ[JARS_VARIABLE])
     return builder.getOrCreate()
