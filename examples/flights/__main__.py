@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 0 when the results are right, 1 when they or a step went wrong, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     console = Console()
+    # the client's warnings are for people; the tracebacks that py4j logs when it is interrupted are not
+    logging.getLogger().addHandler(logging.NullHandler())
+    logging.getLogger("barnabas").addHandler(logging.StreamHandler())
     try:
         return 0 if _run(options, console) else 1
     except KeyboardInterrupt:
