@@ -245,12 +245,12 @@ def _run_maven(maven: str, pom: Path, libs: Path, version: str) -> None:
             f"Maven did not fetch Apache Kafka {version} within 600 s; is the network up?"
         ) from None
     if result.returncode != 0:
-        reasons = [
-            line for line in (result.stdout + result.stderr).splitlines() if line.startswith("[ERROR]")
-        ]
+        # The first line may begin with terminal escapes, even in batch mode.
+        lines = (result.stdout + result.stderr).splitlines()
+        reasons = [reason for line in lines if (reason := line.partition("[ERROR]")[2].strip())]
         raise ServerStartError(
             f"Maven could not fetch Apache Kafka {version} (is the network up? does the version exist?): "
-            + "\n".join(reasons[:3])
+            + (reasons[0] if reasons else f"exit status {result.returncode}")
         )
 
 
