@@ -22,14 +22,13 @@ from barnabas.client.consumer_arguments import (
     PartitionLike,
     TakenRecords,
     as_limit,
-    as_offset,
     as_offsets,
     as_partition,
     as_partitions,
     as_timeout_ms,
 )
 from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, CommitCallback, ConsumerCore
-from barnabas.client.offsets import GroupIdentity
+from barnabas.client.consumer_front import ConsumerFront
 from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.config import ConsumerConfig, load
 from barnabas.errors import MissingExtraError
@@ -45,7 +44,7 @@ T = TypeVar("T")
 ITERATION_POLL_SECONDS = 1.0
 
 
-class Consumer:
+class Consumer(ConsumerFront):
     """Reads records of topics, as a member of a group or on its own. Made on a running event loop; used with
     `async with` and `async for`, or closed by `close`. For one coroutine at a time, but for `wakeup`.
 
@@ -108,10 +107,6 @@ class Consumer:
         """
         self._give_back()
         self._core.assign(as_partitions(partitions))
-
-    def assignment(self) -> list[TopicPartition]:
-        """The partitions that are read at present."""
-        return self._core.buffer.assignment
 
     # Records
 
@@ -226,12 +221,6 @@ class Consumer:
             for on_commit, offsets, error in core.take_finished_commits():
                 on_commit(offsets, error)
 
-    def _give_back(self) -> None:
-        """What was taken but not handed out is to be read again: positions are exact from here on."""
-        unused = self._taken.rest()
-        if unused:
-            self._core.buffer.give_back(unused)
-
     # Positions
 
     async def position(self, partition: PartitionLike, *, timeout: float | None = None) -> int:
@@ -241,38 +230,6 @@ class Consumer:
         """
         self._give_back()
         return await self._core.position(as_partition(partition), self._timeout_ms(timeout))
-
-    def seek(self, partition: PartitionLike, offset: int | OffsetAndMetadata) -> None:
-        """Continues at this offset. Raises: MisuseError where the partition is not assigned."""
-        self._give_back()
-        target = as_offset(offset)
-        epoch = -1 if target.leader_epoch is None else target.leader_epoch
-        self._core.buffer.seek(as_partition(partition), target.offset, epoch)
-
-    def seek_to_beginning(self, *partitions: PartitionLike) -> None:
-        """Continues at the first offset there is; without arguments in all assigned partitions."""
-        self._give_back()
-        self._core.seek_to(as_partitions(partitions), "earliest")
-
-    def seek_to_end(self, *partitions: PartitionLike) -> None:
-        """Continues after the last record there is then; without arguments in all assigned partitions."""
-        self._give_back()
-        self._core.seek_to(as_partitions(partitions), "latest")
-
-    def pause(self, *partitions: PartitionLike) -> None:
-        """Returns no records of these partitions until `resume`; still owns them, and keeps what was fetched.
-
-        Raises: MisuseError where one is not assigned.
-        """
-        self._give_back()
-        self._core.buffer.pause(as_partitions(partitions))
-
-    def resume(self, *partitions: PartitionLike) -> None:
-        """Ends `pause`. Raises: MisuseError where a partition is not assigned."""
-        self._core.buffer.resume(as_partitions(partitions))
-
-    def paused(self) -> list[TopicPartition]:
-        return self._core.buffer.paused
 
     # Commits
 
@@ -308,10 +265,6 @@ class Consumer:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group committed last, None where nothing. Raises: MisuseError, KafkaTimeoutError."""
         return await self._core.committed(as_partitions(partitions), self._timeout_ms(timeout))
-
-    def group_metadata(self) -> GroupIdentity:
-        """The group, and this member's id and generation in it. Raises: MisuseError without group_id."""
-        return self._core.group_metadata()
 
     # What brokers know
 
@@ -386,9 +339,6 @@ class Consumer:
     ) -> None:
         # What was being worked on when an error came up may not be done: it is not committed.
         await self._close(exc_type is None, CLOSE_TIMEOUT_MS)
-
-    def _timeout_ms(self, timeout: float | None) -> float:
-        return as_timeout_ms(timeout, self.config.default_api_timeout_ms)
 
 
 async def _run(call: ListenerCall) -> None:
