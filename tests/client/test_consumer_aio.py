@@ -146,3 +146,22 @@ def test_the_loop_is_not_held_up_by_a_consumer_that_waits(broker: Any, make_topi
             await consumer.poll(1)
 
     asyncio.run(main())
+
+
+def test_an_iteration_ends_when_its_consumer_is_closed(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 3))
+
+    async def main() -> list[bytes | None]:
+        consumer = aio.Consumer(broker.bootstrap, auto_offset_reset="earliest")
+        consumer.assign([(topic, 0)])
+        seen = []
+        async for record in consumer:
+            seen.append(record.value)
+            if len(seen) == 3:
+                await consumer.close()
+        return seen
+
+    assert asyncio.run(main()) == numbers(0, 3)

@@ -136,6 +136,8 @@ class Consumer(ConsumerFront):
                 yield record
                 if self._core.needs_attention:
                     break
+            if self._core.is_closed:
+                return
             records = await self._poll(ITERATION_POLL_SECONDS)
             if records is None:
                 return
