@@ -5,10 +5,10 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 SETUP = @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench oracle clean
+.PHONY: help setup demo test check bench bench-spark test-spark-versions oracle clean
 
 help: ## Print this
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
 setup: ## Set up .venv/ for the demo
 	$(SETUP) demo
@@ -28,6 +28,14 @@ check: ## Lint, types, imports, formats, generated code
 bench: ## Compare with other clients on a real Kafka (ARGS="--help" shows the options)
 	$(SETUP) bench
 	@.venv/bin/python -m bench $(ARGS)
+
+bench-spark: ## Compare with Spark's own Kafka connector
+	$(SETUP) bench
+	@.venv/bin/python -m bench.spark $(ARGS)
+
+test-spark-versions: ## Run Spark's tests with PySpark 4.0, 4.1 and 4.2 (ARGS="4.0" for one)
+	$(SETUP) test
+	@.venv/bin/python scripts/test_spark_versions.py $(ARGS)
 
 oracle: ## Compare our bytes with Kafka's own Java classes
 	$(SETUP) test

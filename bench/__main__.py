@@ -4,209 +4,153 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import statistics
-import subprocess
 import sys
 import time
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, NewTopic
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from barnabas.testing import ApacheKafka
-from bench import spark_connector
-from bench.clients.spark import JARS_VARIABLE
-from bench.works import ARROW_COMPARED_WITH, PARTITIONS, VALUE_BYTES, WORKS, Work
+from bench.broker import kafka
+from bench.results import Result, Results, markdown, rich_tables
+from bench.runs import Topics, is_writing, measure, run, touch_memory
+from bench.works import COMPAT_WORKS, CORE_WORKS, OURS, PEER, PEER_AS_IT_COMES, Work
 
-MEASUREMENT_TIMEOUT_SECONDS = 300
-OURS = "barnabas"
-
-
-@dataclass
-class Result:
-    """Records a second in each run, or why there are none."""
-
-    work: str
-    client: str
-    records: int
-    rates: list[float]
-    error: str | None = None
-
-    @property
-    def median(self) -> float | None:
-        return statistics.median(self.rates) if self.rates else None
+CODECS = ("none", "lz4", "zstd")
+LATENCY_SECONDS = 5
+REPORT = Path("docs/benchmarks.md")
+# Slow ones, of which one run without compression tells enough.
+SIDE_CLIENTS = (PEER_AS_IT_COMES, "aiokafka", "kafka-python")
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--records", type=int, default=2_000_000, help="of one measurement (default 2000000)")
-    parser.add_argument("--runs", type=int, default=3, help="of which the median is shown (default 3)")
-    parser.add_argument(
-        "--only", default="", help="works whose name has this in it, such as consume or spark"
-    )
+    parser.add_argument("--runs", type=int, default=5, help="of which the median is shown (default 5)")
+    parser.add_argument("--only", default="", help="works whose name has this in it, such as consume/list")
     parser.add_argument("--clients", default="", help="comma-separated names, all if left out")
+    parser.add_argument("--codecs", default=",".join(CODECS), help=f"default {','.join(CODECS)}")
+    parser.add_argument("--compat", action="store_true", help="confluent-kafka's own code on our facade")
     parser.add_argument("--bootstrap", help="a Kafka to use instead of starting one")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     return parser.parse_args()
 
 
-@contextmanager
-def kafka(bootstrap: str | None) -> Iterator[str]:
-    if bootstrap is not None:
-        yield bootstrap
-        return
-    # A broker for throughput rather than for quick starts: all compilers, and room for produce requests.
-    with ApacheKafka(heap_mb=1024, java_options=["-Xms1g", "-XX:TieredStopAtLevel=4"]) as broker:
-        yield broker.bootstrap
+def is_whole(options: argparse.Namespace) -> bool:
+    """Whether these are all measurements of the core, which docs/ tells of."""
+    return not (options.only or options.clients or options.compat)
 
 
-class Topics:
-    """Fresh topics, removed when they have been used."""
+class Bench:
+    def __init__(self, options: argparse.Namespace, bootstrap: str, progress: Progress) -> None:
+        self._options = options
+        self._bootstrap = bootstrap
+        self._progress = progress
+        self._task = progress.add_task("")
+        self._topics = Topics(bootstrap)
+        self.results = Results(options.runs)
 
-    def __init__(self, bootstrap: str) -> None:
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+    def measure_all(self, works: list[Work], codecs: list[str]) -> None:
+        most = max(share for work in works for share in work.share_of_records.values())
+        # More than is read: at a topic's end clients wait.
+        records = int(self._options.records * most * 1.1)
+        self._warm_up()
+        for codec in codecs:
+            with self._topics.fresh() as filled:
+                if any(not is_writing(work.name) for work in works):
+                    self._say(f"filling a topic to read from ({codec})")
+                    measure(PEER, "produce/plain", self._bootstrap, filled, records, codec)
+                for work in works:
+                    self._measure(work, codec, filled)
+                if codec == "none" and is_whole(self._options):
+                    self._say("memory")
+                    self.results.memory_bytes = run("bench.memory", self._bootstrap, filled)
 
-    @contextmanager
-    def fresh(self) -> Iterator[str]:
-        name = f"bench-{uuid.uuid4().hex[:8]}"
-        self._admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
-        yield name
-        self._admin.delete_topics([name])[name].result(30)
+    def measure_latency(self) -> None:
+        for _ in range(self._options.runs):
+            for client in (OURS, PEER):
+                self._say(f"latency: {client}")
+                with self._topics.fresh() as topic:
+                    arguments = (client, self._bootstrap, topic, str(LATENCY_SECONDS))
+                    self.results.latency_runs.setdefault(client, []).append(run("bench.latency", *arguments))
 
+    def _warm_up(self) -> None:
+        """The broker's compilers need to have seen some work: the first client would pay for it."""
+        self._say("touching memory")
+        touch_memory()
+        self._say("warming the broker up")
+        for client, codec in ((PEER, "none"), (OURS, "none"), (PEER, "none")):
+            with self._topics.fresh() as topic:
+                records = min(1_000_000, self._options.records)
+                measure(client, "produce/plain", self._bootstrap, topic, records, codec)
+                measure(client, "consume/list", self._bootstrap, topic, records, codec)
 
-def measure(client: str, work: str, bootstrap: str, topic: str, records: int) -> float:
-    """Records a second. Raises: RuntimeError with the error that ended the process."""
-    command = [sys.executable, "-m", "bench.worker", client, work, bootstrap, topic, str(records)]
-    environment = dict(os.environ)
-    if client != "spark-jvm":
-        environment.pop(JARS_VARIABLE, None)
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=MEASUREMENT_TIMEOUT_SECONDS,
-            env=environment,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise RuntimeError(f"not done after {MEASUREMENT_TIMEOUT_SECONDS} s") from None
-    if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        reasons = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
-        raise RuntimeError((reasons or lines or [f"exit status {done.returncode}"])[-1])
-    return records / float(done.stdout.split()[-1])
+    def _measure(self, work: Work, codec: str, filled: str) -> None:
+        chosen = [name for name in self._options.clients.split(",") if name]
+        taking_part = [
+            Result(work, client, codec)
+            for client in work.share_of_records
+            if (not chosen or client in chosen) and (codec == "none" or client not in SIDE_CLIENTS)
+        ]
+        self.results.results += taking_part
+        # In turn, so that what else goes on on the machine hits all of them.
+        for number in range(self._options.runs):
+            for result in taking_part:
+                if result.error is None and not (number and result.client in SIDE_CLIENTS):
+                    self._say(f"{work.title} ({codec}): {result.client}")
+                    self._run_once(result, filled)
 
+    def _run_once(self, result: Result, filled: str) -> None:
+        work, client, codec = result.work, result.client, result.compression
+        records = int(self._options.records * work.share_of_records[client])
+        try:
+            if is_writing(work.name):
+                with self._topics.fresh() as topic:
+                    figures = measure(client, work.name, self._bootstrap, topic, records, codec)
+            else:
+                figures = measure(client, work.name, self._bootstrap, filled, records, codec)
+            result.measures.append(figures)
+        except RuntimeError as error:
+            result.error = str(error)
 
-def measure_all(
-    options: argparse.Namespace, bootstrap: str, works: list[Work], progress: Progress
-) -> list[Result]:
-    topics = Topics(bootstrap)
-    results: list[Result] = []
-    with topics.fresh() as filled:
-        reads = any(not is_writing(work.name) for work in works)
-        task = progress.add_task("filling a topic to read from" if reads else "")
-        if reads:
-            measure("confluent-kafka", "produce/plain", bootstrap, filled, options.records)
-        for work in works:
-            for client, share in work.share_of_records.items():
-                if options.clients and client not in options.clients.split(","):
-                    continue
-                progress.update(task, description=f"{work.title}: {client}")
-                result = Result(work.name, client, int(options.records * share), [])
-                # Spark reads a topic to its end, whatever the count.
-                if work.name.startswith("spark/") and not is_writing(work.name):
-                    result.records = options.records
-                try:
-                    for _ in range(options.runs):
-                        if is_writing(work.name):
-                            with topics.fresh() as topic:
-                                rate = measure(client, work.name, bootstrap, topic, result.records)
-                        else:
-                            rate = measure(client, work.name, bootstrap, filled, result.records)
-                        result.rates.append(rate)
-                except RuntimeError as error:
-                    result.error = str(error)
-                results.append(result)
-        progress.update(task, description="done")
-    return results
-
-
-def is_writing(work: str) -> bool:
-    return work.startswith("produce/") or work.endswith("/write")
-
-
-def ratio_to_best_other(result: Result, results: list[Result]) -> tuple[float, str] | None:
-    """How many times the best other client's rate ours is, and which client that is."""
-    compared = ARROW_COMPARED_WITH.get(result.work, result.work)
-    others = [other for other in results if other.work == compared and other.client != OURS and other.median]
-    if result.client != OURS or result.median is None or not others:
-        return None
-    best = max(others, key=lambda other: other.median or 0)
-    return result.median / (best.median or 1), best.client
-
-
-def table_of(results: list[Result], works: list[Work], options: argparse.Namespace) -> Table:
-    table = Table(
-        title=f"records a second, median of {options.runs}\n"
-        f"{VALUE_BYTES}-byte values, {PARTITIONS} partitions, acks=all, idempotent"
-    )
-    table.add_column("work")
-    table.add_column("client")
-    table.add_column("records/s", justify="right")
-    table.add_column("lowest - highest", justify="right")
-    table.add_column("against the best other", justify="right")
-    for work in works:
-        for index, result in enumerate(r for r in results if r.work == work.name):
-            title = work.title if index == 0 else ""
-            if result.median is None:
-                table.add_row(title, result.client, "failed", "", (result.error or "")[:60])
-                continue
-            ratio = ratio_to_best_other(result, results)
-            table.add_row(
-                title,
-                result.client,
-                f"{result.median:,.0f}",
-                f"{min(result.rates):,.0f} - {max(result.rates):,.0f}",
-                f"{ratio[0]:.1f} x {ratio[1]}" if ratio else "",
-                style="bold" if result.client == OURS else None,
-            )
-        table.add_section()
-    return table
+    def _say(self, what: str) -> None:
+        self._progress.update(self._task, description=what)
 
 
 def main() -> int:
     options = arguments()
-    works = [work for work in WORKS if options.only in work.name]
+    table = COMPAT_WORKS if options.compat else CORE_WORKS
+    works = [work for work in table if options.only in work.name]
     if not works:
-        sys.exit(
-            f"bench: no work has {options.only!r} in its name; there are {', '.join(w.name for w in WORKS)}"
-        )
+        names = ", ".join(work.name for work in table)
+        sys.exit(f"bench: no work has {options.only!r} in its name; there are {names}")
+    codecs = ["none"] if options.compat else [codec for codec in options.codecs.split(",") if codec]
     errors = Console(stderr=True)
     began = time.monotonic()
-    if any("spark-jvm" in work.share_of_records for work in works):
-        os.environ[JARS_VARIABLE] = spark_connector.fetch(Path("build/spark-connector").absolute())
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with (
         kafka(options.bootstrap) as bootstrap,
         Progress(*columns, console=errors, transient=True) as progress,
     ):
-        results = measure_all(options, bootstrap, works, progress)
+        bench = Bench(options, bootstrap, progress)
+        bench.measure_all(works, codecs)
+        if is_whole(options):
+            bench.measure_latency()
+    results = bench.results
     if options.json:
-        print(json.dumps([{**vars(result), "median": result.median} for result in results], indent=2))
+        print(json.dumps(results.as_json(), indent=2))
     else:
         # A pipe has no width; 80 columns would break the names.
-        Console(width=None if sys.stdout.isatty() else 120).print(table_of(results, works, options))
+        console = Console(width=None if sys.stdout.isatty() else 130)
+        for rich_table in rich_tables(results):
+            console.print(rich_table)
+    if is_whole(options):
+        REPORT.write_text(markdown(results, "make bench"))
+        errors.print(f"bench: written to {REPORT}")
+    for error in results.errors:
+        errors.print(f"bench: {error}")
     errors.print(f"bench: {time.monotonic() - began:.0f} s in all")
-    return 1 if any(result.error for result in results) else 0
+    return 1 if results.errors else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 from pathlib import Path
 
@@ -16,9 +17,13 @@ ARTIFACTS = [
 
 def fetch(directory: Path) -> str:
     """The jars, comma-separated as `spark.jars` wants them. Raises: CalledProcessError."""
-    for artifact in ARTIFACTS:
-        _, name, version = artifact.split(":")
-        if not (directory / f"{name}-{version}.jar").exists():
-            command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}"]
-            subprocess.run([*command, f"-DoutputDirectory={directory}"], check=True, timeout=300)
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:
+        # Tests run in several processes.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for artifact in ARTIFACTS:
+            _, name, version = artifact.split(":")
+            if not (directory / f"{name}-{version}.jar").exists():
+                command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}"]
+                subprocess.run([*command, f"-DoutputDirectory={directory}"], check=True, timeout=300)
     return ",".join(str(jar) for jar in sorted(directory.glob("*.jar")))

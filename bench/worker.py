@@ -1,34 +1,37 @@
-"""One measurement in a process of its own: `python -m bench.worker CLIENT WORK BOOTSTRAP TOPIC RECORDS`.
+"""One measurement in a process of its own, which prints a `Measure` as JSON, as the last line of its output.
 
-Prints the seconds it took as the last line of its output.
+python -m bench.worker CLIENT WORK BOOTSTRAP TOPIC RECORDS COMPRESSION
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib import import_module
+from typing import Any
 
-from bench.works import Task
+from bench.works import FACADE, PEER_AS_IT_COMES, Task
 
 MODULES = {
     "barnabas": "barnabas_native",
     "confluent-kafka": "confluent",
+    FACADE: "confluent_facade",
+    PEER_AS_IT_COMES: "confluent_defaults",
     "aiokafka": "aio_kafka",
     "kafka-python": "kafka_python",
+    "raw": "raw",
 }
-SPARK_FORMATS = {"barnabas": "barnabas", "spark-jvm": "kafka"}
 
 
-def function_of(client: str, work: str) -> Callable[[Task], float]:
-    if work.startswith("spark/"):
-        return import_module("bench.clients.spark").works_of(SPARK_FORMATS[client])[work]
+def function_of(client: str, work: str) -> Callable[[Task], Any]:
     return import_module(f"bench.clients.{MODULES[client]}").WORKS[work]
 
 
 def main() -> None:
-    client, work, bootstrap, topic, records = sys.argv[1:]
-    print(function_of(client, work)(Task(bootstrap, topic, int(records))))
+    client, work, bootstrap, topic, records, compression = sys.argv[1:]
+    print(json.dumps(asdict(function_of(client, work)(Task(bootstrap, topic, int(records), compression)))))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def render_module(messages: list[Message]) -> str:
     lines = [HEADER.format(title=title)]
     if "uuid.UUID" in body:
         lines.append("import uuid\n")
-    lines.append("from dataclasses import dataclass\nfrom typing import ClassVar\n\n")
+    lines.append("from typing import ClassVar\n\n")
     lines.append(f"from barnabas.protocol.schema import {', '.join(helpers)}\n\n\n")
     return "".join(lines) + body
 
@@ -67,7 +67,6 @@ def _base(message: Message) -> str:
 def _render_message(message: Message) -> str:
     lowest, highest = min(message.versions), max(message.versions)
     lines = [
-        "@dataclass(slots=True)",
         f"class {message.name}({_base(message)}):",
         f'    NAME: ClassVar[str] = "{api_name(message)}"',
         f"    VERSIONS: ClassVar[tuple[int, int]] = ({lowest}, {highest})",
@@ -81,7 +80,7 @@ def _render_message(message: Message) -> str:
         response = f"{api_name(message)}Response"
         lines.append(f"    RESPONSE: ClassVar[type[{response}]] = {response}")
     for name, fields in message.structs.items():
-        lines += ["", "    @dataclass(slots=True)", f"    class {name}(Struct):"]
+        lines += ["", f"    class {name}(Struct):"]
         lines += _render_fields(message, fields, "        ")
     lines.append("")
     lines += _render_fields(message, message.fields, "    ")

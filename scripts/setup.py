@@ -83,9 +83,10 @@ def requirements_of(project: dict, extras: list[str]) -> list[str]:
 
 
 def kernel_sources(project: dict) -> list[str]:
-    """What the kernel is made from: all files of kernel/ but build results, and maturin's own settings."""
+    """What the kernel is made from: kernel/ without build results, and cargo's and maturin's settings."""
     kernel = ROOT / "kernel"
     paths = sorted(path for path in kernel.rglob("*") if path.is_file() and "target" not in path.parts)
+    paths.append(ROOT / ".cargo" / "config.toml")
     contents = [f"{path.relative_to(ROOT)}:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in paths]
     return [*contents, repr(project["tool"]["maturin"])]
 

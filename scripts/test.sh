@@ -14,4 +14,4 @@ if [ $# -eq 0 ]; then
     PYO3_PYTHON=$PWD/.venv/bin/python cargo test --quiet --manifest-path kernel/Cargo.toml
 fi
 echo "test: pytest $*"
-exec timeout --kill-after=30 1080 .venv/bin/python -m pytest "$@"
+exec timeout --kill-after=30 3000 .venv/bin/python -m pytest "$@"

@@ -8,14 +8,19 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
+import hypothesis
 import pytest
 
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
+
+# A machine that is busy with other tests is no failure; pytest's own limit holds for each test.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 
 T = TypeVar("T")
 
 
-def wait_for(condition: Callable[[], T], timeout: float = 10.0) -> T:
+def wait_for(condition: Callable[[], T], timeout: float = 60.0) -> T:
     """The first true result of `condition`. Fails with the last one when `timeout` seconds have passed."""
     deadline = time.monotonic() + timeout
     while True:
@@ -27,7 +32,7 @@ def wait_for(condition: Callable[[], T], timeout: float = 10.0) -> T:
         time.sleep(0.02)
 
 
-async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: float = 10.0) -> T:
+async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: float = 60.0) -> T:
     """`wait_for` on an event loop; `condition` may be a coroutine function."""
     deadline = time.monotonic() + timeout
     while True:
@@ -42,13 +47,13 @@ async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: flo
 
 @pytest.fixture(scope="session")
 def eventually() -> Callable[..., T]:
-    """`eventually(condition, timeout=10.0)` waits for it, and returns its first true result."""
+    """`eventually(condition, timeout=60.0)` waits for it, and returns its first true result."""
     return wait_for
 
 
 @pytest.fixture(scope="session")
 def eventually_async() -> Callable[..., Awaitable[T]]:
-    """`await eventually_async(condition, timeout=10.0)`."""
+    """`await eventually_async(condition, timeout=30.0)`."""
     return wait_for_async
 
 
@@ -77,6 +82,25 @@ def own_broker(request: pytest.FixtureRequest) -> Iterator[ApacheKafka | Embedde
     """A broker of both kinds in turn for this test alone, which may stop, kill, pause and restart it."""
     with {"apache": ApacheKafka, "embedded": EmbeddedBroker}[request.param]() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ApacheKafkaCluster]:
+    """Three brokers for the whole run, of which a test may stop none. Each has a rack of its own, and tells
+    a consumer which replica is closest."""
+    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    with ApacheKafkaCluster(
+        racks=["rack-1", "rack-2", "rack-3"], config={"replica.selector.class": selector}
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[ApacheKafkaCluster]:
+    """Three brokers for this module's tests alone, which may stop, kill, pause and restart them, and leave
+    all of them running."""
+    with ApacheKafkaCluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture

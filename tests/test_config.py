@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -12,11 +12,14 @@ from barnabas.config import (
     CommonConfig,
     ConsumerConfig,
     ProducerConfig,
+    ShareConsumerConfig,
     from_properties,
     load,
     names,
     parse_server,
+    reset_duration_ms,
 )
+from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError, UnknownSettingError
 
 
@@ -113,6 +116,7 @@ def test_every_setting_says_what_it_is_and_has_a_default_in_its_range(config_typ
         (CommonConfig, settings.CommonSettings),
         (ProducerConfig, settings.ProducerSettings),
         (ConsumerConfig, settings.ConsumerSettings),
+        (ShareConsumerConfig, settings.ShareConsumerSettings),
         (AdminConfig, settings.AdminSettings),
     ],
 )
@@ -122,5 +126,42 @@ def test_the_typed_keyword_arguments_are_those_of_the_table(config_type: Any, ty
     hints = get_type_hints(typed)
     assert set(hints) - set(ALIASES) == named
     table = get_type_hints(config_type)
-    looser = {"acks", "partition_assignment_strategy"}
+    looser = {"acks", "partitioner"} | {
+        n for n in named if get_origin(table[n]) is tuple or Secret in get_args(table[n])
+    }
     assert {n: hints[n] for n in named - looser} == {n: table[n] for n in named - looser}
+
+
+@pytest.mark.parametrize(
+    ("reset", "duration_ms"),
+    [
+        ("by_duration:PT1H30M", 5_400_000),
+        ("by_duration:P2DT0.25S", 172_800_250),
+        ("BY_DURATION:pt0s", 0),
+        ("earliest", None),
+        ("None", None),
+    ],
+)
+def test_a_reset_may_go_back_by_a_duration(reset: str, duration_ms: int | None) -> None:
+    config = load(ConsumerConfig, {"bootstrap_servers": "host:9092", "auto_offset_reset": reset})
+    assert config.auto_offset_reset == reset.lower()
+    assert reset_duration_ms(config.auto_offset_reset) == duration_ms
+
+
+@pytest.mark.parametrize(
+    "reset",
+    [
+        "middle",
+        "by_duration",
+        "by_duration:",
+        "by_duration:P",
+        "by_duration:PT",
+        "by_duration:-PT1H",
+        "PT1H",
+        "by_duration:P99999999999D",
+        7,
+    ],
+)
+def test_a_reset_that_is_none_says_what_there_is(reset: object) -> None:
+    with pytest.raises(InvalidSettingError, match="auto_offset_reset must be"):
+        load(ConsumerConfig, {"bootstrap_servers": "host:9092", "auto_offset_reset": reset})

@@ -16,7 +16,7 @@ README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.timeout(220)
+@pytest.mark.timeout(330)
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_the_python_in_the_readme_runs(block: str, embedded_broker: EmbeddedBroker, tmp_path: Path) -> None:
     program = block.replace("localhost:9092", embedded_broker.bootstrap)
@@ -26,7 +26,7 @@ def test_the_python_in_the_readme_runs(block: str, embedded_broker: EmbeddedBrok
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=300,
         cwd=tmp_path,
         env=environment,
         check=False,

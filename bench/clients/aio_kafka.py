@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from bench.works import PARTITIONS, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
 
 
 async def consumer_of(task: Task) -> AIOKafkaConsumer:
@@ -21,39 +20,41 @@ async def consumer_of(task: Task) -> AIOKafkaConsumer:
     return consumer
 
 
-async def consume_list(task: Task) -> float:
-    began = time.perf_counter()
+async def consume_list(task: Task) -> Measure:
     consumer = await consumer_of(task)
+    await consumer.getone()
+    watch = Stopwatch()
     count = size = 0
-    while count < task.records:
+    while count < task.records - 1:
         for messages in (await consumer.getmany(timeout_ms=1000, max_records=10_000)).values():
             for message in messages:
                 size += len(message.value)
             count += len(messages)
-    took = time.perf_counter() - began
+    measure = watch.stop(count)
     await consumer.stop()
-    return took
+    return measure
 
 
-async def consume_one(task: Task) -> float:
-    began = time.perf_counter()
+async def consume_one(task: Task) -> Measure:
     consumer = await consumer_of(task)
+    await consumer.getone()
+    watch = Stopwatch()
     count = size = 0
     async for message in consumer:
         size += len(message.value)
         count += 1
-        if count == task.records:
+        if count == task.records - 1:
             break
-    took = time.perf_counter() - began
+    measure = watch.stop(count)
     await consumer.stop()
-    return took
+    return measure
 
 
-async def produce_plain(task: Task) -> float:
+async def produce_plain(task: Task) -> Measure:
     return await _produce(task, lambda future: None)
 
 
-async def produce_callback(task: Task) -> float:
+async def produce_callback(task: Task) -> Measure:
     delivered = 0
 
     def on_delivery(future: asyncio.Future) -> None:
@@ -61,13 +62,13 @@ async def produce_callback(task: Task) -> float:
         future.result()
         delivered += 1
 
-    took = await _produce(task, lambda future: future.add_done_callback(on_delivery))
+    measure = await _produce(task, lambda future: future.add_done_callback(on_delivery))
     if delivered != task.records:
         raise RuntimeError(f"{delivered} of {task.records} records were reported delivered")
-    return took
+    return measure
 
 
-async def _produce(task: Task, watch: Callable[[asyncio.Future], None]) -> float:
+async def _produce(task: Task, note: Callable[[asyncio.Future], None]) -> Measure:
     producer = AIOKafkaProducer(
         bootstrap_servers=task.bootstrap,
         acks="all",
@@ -78,20 +79,21 @@ async def _produce(task: Task, watch: Callable[[asyncio.Future], None]) -> float
     await producer.start()
     key_pool, value_pool = keys(), values()
     last: deque[asyncio.Future] = deque(maxlen=1)
-    began = time.perf_counter()
+    size = len(value_pool)
+    watch = Stopwatch()
     for number in range(task.records):
-        index = number % 1000
+        index = number % size
         future = await producer.send(task.topic, value_pool[index], key_pool[index])
-        watch(future)
+        note(future)
         last.append(future)
     await producer.flush()
     await last[0]
-    took = time.perf_counter() - began
+    measure = watch.stop(task.records)
     await producer.stop()
-    return took
+    return measure
 
 
-def run(work: Callable[[Task], Awaitable[float]]) -> Callable[[Task], float]:
+def run(work: Callable[[Task], Awaitable[Measure]]) -> Callable[[Task], Measure]:
     return lambda task: asyncio.run(work(task))
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pyarrow
 
 from barnabas import Consumer, Producer, RecordMetadata, TopicPartition
-from bench.works import PARTITIONS, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
 
 TABLE_ROWS = 100_000
 
@@ -20,60 +18,71 @@ def consumer_of(task: Task) -> Consumer:
     return consumer
 
 
-def consume_list(task: Task) -> float:
-    began = time.perf_counter()
+def consume_list(task: Task) -> Measure:
     consumer = consumer_of(task)
+    first = consumer.poll(timeout=30.0, max_records=1)
     count = size = 0
-    while count < task.records:
+    watch = Stopwatch()
+    while count < task.records - len(first):
         records = consumer.poll(timeout=1.0, max_records=10_000)
         for record in records:
             size += len(record.value)
         count += len(records)
-    took = time.perf_counter() - began
+    measure = watch.stop(count)
     consumer.close()
-    return took
+    return measure
 
 
-def consume_one(task: Task) -> float:
-    began = time.perf_counter()
+def consume_one(task: Task) -> Measure:
     consumer = consumer_of(task)
+    watch = Stopwatch()
     size = 0
-    for count, record in enumerate(consumer, 1):
+    wanted = task.records - 1
+    for count, record in enumerate(consumer):
+        if count == 0:
+            watch.start()
         size += len(record.value)
-        if count == task.records:
+        if count == wanted:
             break
-    took = time.perf_counter() - began
+    measure = watch.stop(wanted)
     consumer.close()
-    return took
+    return measure
 
 
-def consume_arrow(task: Task) -> float:
-    began = time.perf_counter()
+def consume_arrow(task: Task) -> Measure:
     consumer = consumer_of(task)
+    first = consumer.poll_arrow(timeout=30.0, max_records=1)
     count = size = 0
-    while count < task.records:
+    watch = Stopwatch()
+    while count < task.records - first.num_rows:
         batch = consumer.poll_arrow(timeout=1.0)
         size += batch.column("value").nbytes
         count += batch.num_rows
-    took = time.perf_counter() - began
+    measure = watch.stop(count)
     consumer.close()
-    return took
+    return measure
 
 
-def produce_plain(task: Task) -> float:
+def producer_of(task: Task) -> Producer:
+    producer = Producer(task.bootstrap, compression=task.compression)
+    producer.send(task.topic, b"first").result(30)
+    return producer
+
+
+def produce_plain(task: Task) -> Measure:
     key_pool, value_pool = keys(), values()
-    with Producer(task.bootstrap) as producer:
-        producer.partitions_for(task.topic)
-        began = time.perf_counter()
+    with producer_of(task) as producer:
+        size = len(value_pool)
+        watch = Stopwatch()
         for number in range(task.records):
-            index = number % 1000
+            index = number % size
             delivery = producer.send(task.topic, value_pool[index], key=key_pool[index])
         producer.flush(120)
         delivery.result(10)
-        return time.perf_counter() - began
+        return watch.stop(task.records)
 
 
-def produce_callback(task: Task) -> float:
+def produce_callback(task: Task) -> Measure:
     delivered = 0
 
     def on_delivery(error: BaseException | None, _metadata: RecordMetadata | None) -> None:
@@ -82,36 +91,35 @@ def produce_callback(task: Task) -> float:
             delivered += 1
 
     key_pool, value_pool = keys(), values()
-    with Producer(task.bootstrap) as producer:
-        producer.partitions_for(task.topic)
-        began = time.perf_counter()
+    with producer_of(task) as producer:
+        size = len(value_pool)
+        watch = Stopwatch()
         for number in range(task.records):
-            index = number % 1000
+            index = number % size
             producer.send(task.topic, value_pool[index], key=key_pool[index], on_delivery=on_delivery)
         producer.flush(120)
-        took = time.perf_counter() - began
+        measure = watch.stop(task.records)
     if delivered != task.records:
         raise RuntimeError(f"{delivered} of {task.records} records were reported delivered")
-    return took
+    return measure
 
 
-def produce_arrow(task: Task) -> float:
-    repeats = TABLE_ROWS // 1000
+def produce_arrow(task: Task) -> Measure:
+    repeats = TABLE_ROWS // len(values())
     table = pyarrow.table(
         {"key": pyarrow.array(keys() * repeats), "value": pyarrow.array(values() * repeats)}
     )
-    with Producer(task.bootstrap) as producer:
-        producer.partitions_for(task.topic)
-        began = time.perf_counter()
+    with producer_of(task) as producer:
+        watch = Stopwatch()
         deliveries = [
             producer.send_arrow(task.topic, table.slice(0, task.records - row))
             for row in range(0, task.records, TABLE_ROWS)
         ]
         delivered = sum(delivery.result(120) for delivery in deliveries)
-        took = time.perf_counter() - began
+        measure = watch.stop(task.records)
     if delivered != task.records:
         raise RuntimeError(f"{delivered} of {task.records} records were reported delivered")
-    return took
+    return measure
 
 
 WORKS = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from bench.works import PARTITIONS, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
 
 
 def consumer_of(task: Task) -> KafkaConsumer:
@@ -18,51 +17,53 @@ def consumer_of(task: Task) -> KafkaConsumer:
     return consumer
 
 
-def consume_list(task: Task) -> float:
-    began = time.perf_counter()
+def consume_list(task: Task) -> Measure:
     consumer = consumer_of(task)
+    next(consumer)
+    watch = Stopwatch()
     count = size = 0
-    while count < task.records:
+    while count < task.records - 1:
         for messages in consumer.poll(timeout_ms=1000, max_records=10_000).values():
             for message in messages:
                 size += len(message.value)
             count += len(messages)
-    took = time.perf_counter() - began
+    measure = watch.stop(count)
     consumer.close()
-    return took
+    return measure
 
 
-def consume_one(task: Task) -> float:
-    began = time.perf_counter()
+def consume_one(task: Task) -> Measure:
     consumer = consumer_of(task)
+    next(consumer)
+    watch = Stopwatch()
     size = 0
     for count, message in enumerate(consumer, 1):
         size += len(message.value)
-        if count == task.records:
+        if count == task.records - 1:
             break
-    took = time.perf_counter() - began
+    measure = watch.stop(count)
     consumer.close()
-    return took
+    return measure
 
 
-def produce_plain(task: Task) -> float:
+def produce_plain(task: Task) -> Measure:
     return _produce(task, lambda future: None)
 
 
-def produce_callback(task: Task) -> float:
+def produce_callback(task: Task) -> Measure:
     delivered = 0
 
     def on_delivery(_metadata: Any) -> None:
         nonlocal delivered
         delivered += 1
 
-    took = _produce(task, lambda future: future.add_callback(on_delivery))
+    measure = _produce(task, lambda future: future.add_callback(on_delivery))
     if delivered != task.records:
         raise RuntimeError(f"{delivered} of {task.records} records were reported delivered")
-    return took
+    return measure
 
 
-def _produce(task: Task, watch: Any) -> float:
+def _produce(task: Task, note: Any) -> Measure:
     producer = KafkaProducer(
         bootstrap_servers=task.bootstrap,
         acks="all",
@@ -73,17 +74,18 @@ def _produce(task: Task, watch: Any) -> float:
     producer.partitions_for(task.topic)
     key_pool, value_pool = keys(), values()
     future = None
-    began = time.perf_counter()
+    size = len(value_pool)
+    watch = Stopwatch()
     for number in range(task.records):
-        index = number % 1000
+        index = number % size
         future = producer.send(task.topic, value_pool[index], key_pool[index])
-        watch(future)
+        note(future)
     producer.flush(timeout=120)
     if future is not None:
         future.get(timeout=10)
-    took = time.perf_counter() - began
+    measure = watch.stop(task.records)
     producer.close()
-    return took
+    return measure
 
 
 WORKS = {

@@ -28,14 +28,16 @@ class ReadBackError(Exception):
     """The results could not be read back whole."""
 
 
-def read_back(bootstrap: str, topic: str) -> pd.DataFrame:
-    """The results in the topic `delays`: the last one of each carrier, origin and day.
-
-    The last, since the sink is at-least-once: a micro-batch that Spark repeats writes its rows again.
-    Raises: ReadBackError.
-    """
+def read_back(bootstrap: str, topic: str, *, is_once: bool) -> pd.DataFrame:
+    """The results in the topic `delays`, as readers of committed records see them. `is_once`: none may be
+    there twice. Raises: ReadBackError."""
     batches: list[bytes] = []
-    with Consumer(bootstrap, enable_auto_commit=False, auto_offset_reset="earliest") as consumer:
+    with Consumer(
+        bootstrap,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    ) as consumer:
         partitions = [TopicPartition(topic, info.partition) for info in consumer.partitions_for(topic)]
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)
@@ -47,13 +49,14 @@ def read_back(bootstrap: str, topic: str) -> pd.DataFrame:
                     f"topic {topic!r} gave nothing for {READ_TIMEOUT_SECONDS:.0f} s before its end"
                 )
             batches.append(b"\n".join(batch.column("value").to_pylist()))
-    return results(b"\n".join(batches))
+    return results(b"\n".join(batches), is_once=is_once)
 
 
-def results(lines: bytes) -> pd.DataFrame:
-    """JSON lines as a table, the last line of each carrier, origin and day, in their order.
+def results(lines: bytes, *, is_once: bool) -> pd.DataFrame:
+    """JSON lines as a table, ordered by carrier, origin and day, of each the last one: a sink that is
+    at-least-once writes a micro-batch again that Spark repeats.
 
-    Raises: ReadBackError when a line is not a result.
+    Raises: ReadBackError when a line is not a result, or with `is_once` when one was written again.
     """
     if lines:
         options = pyarrow.json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="error")
@@ -63,7 +66,11 @@ def results(lines: bytes) -> pd.DataFrame:
             raise ReadBackError(f"a record is not a result of the pipeline: {error}") from error
     else:
         table = _SCHEMA.empty_table()
-    return table.to_pandas().drop_duplicates(KEY, keep="last").sort_values(KEY, ignore_index=True)
+    found = table.to_pandas()
+    again = found[found.duplicated(KEY)]
+    if is_once and len(again):
+        raise ReadBackError(f"{_name(next(again.itertuples()))} was written more than once")
+    return found.drop_duplicates(KEY, keep="last").sort_values(KEY, ignore_index=True)
 
 
 def until_last_day(expected: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:

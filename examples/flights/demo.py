@@ -18,7 +18,7 @@ import pandas as pd
 from examples.flights import check, data, figures, follow, loader, report, spark_session
 from examples.flights.pipeline import Pipeline
 from examples.flights.progress import RowsRead, Timings, bars
-from examples.flights.topics import Topics, prepare
+from examples.flights.topics import Topics, prepare, takes_transactions
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -80,9 +80,10 @@ def run(options: Options, console: Console) -> bool:
             flights = _read(options, console)
         with timings.step("topics"):
             emptied = prepare(bootstrap, topics)
+            is_once = takes_transactions(bootstrap, topics)
         if emptied:
             _say(console, "", f"emptied the topics of an earlier run: {', '.join(emptied)}")
-        steps = _Steps(options, console, timings, topics, bootstrap, flights)
+        steps = _Steps(options, console, timings, topics, bootstrap, flights, is_once)
         if options.follow:
             steps.follow(starting)
         else:
@@ -107,6 +108,7 @@ class _Steps:
     topics: Topics
     bootstrap: str
     flights: data.FlightData
+    is_once: bool
 
     @property
     def totals(self) -> dict[str, int]:
@@ -125,8 +127,9 @@ class _Steps:
     def stream(self, starting: Future[SparkContext]) -> None:
         with self.timings.step("Spark start"):
             pipeline = self._pipeline(starting, 0)
+        delivery = "exactly once" if self.is_once else "at least once (no transactions there)"
         archive = f"then archives the results in {_shown(pipeline.parquet_folder)}"
-        _say(self.console, "Spark", f"joins and sums up by carrier, origin and day, {archive}")
+        _say(self.console, "Spark", f"joins and sums up by carrier, origin and day, {delivery}, {archive}")
         with bars(self.console) as progress:
             with self.timings.step("stream"):
                 total = self.totals[self.topics.flights] + self.totals[self.topics.weather]
@@ -164,7 +167,7 @@ class _Steps:
 
     def read_back(self) -> pd.DataFrame:
         with self.timings.step("read back"):
-            return check.read_back(self.bootstrap, self.topics.delays)
+            return check.read_back(self.bootstrap, self.topics.delays, is_once=self.is_once)
 
     def check(self, found: pd.DataFrame) -> bool:
         with self.timings.step("check"):
@@ -209,7 +212,8 @@ class _Steps:
 
     def _pipeline(self, starting: Future[SparkContext], watermark_seconds: int) -> Pipeline:
         spark = SparkSession(starting.result())
-        return Pipeline(spark, self.bootstrap, self.topics, self.options.folder, watermark_seconds)
+        folder = self.options.folder
+        return Pipeline(spark, self.bootstrap, self.topics, folder, watermark_seconds, is_once=self.is_once)
 
 
 @contextlib.contextmanager

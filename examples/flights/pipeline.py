@@ -1,6 +1,7 @@
 """The streaming job: flights joined with the weather of their hour, summed up by carrier, origin and day.
 
-Owns the queries. Knows the topics' names and their JSON; not who writes them.
+Owns the queries. Knows the topics' names and their JSON, which the source decodes and the sink encodes; not
+who writes them.
 
 Event time here is the hour that the clocks in New York show, so that a day's window is a day on its calendar;
 the session's time zone must be UTC, to keep Spark from shifting it. Clocks go back once a year, by less than
@@ -14,6 +15,7 @@ watermark.
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 from examples.flights.figures import DELAYED_OVER_MINUTES
@@ -46,16 +48,25 @@ class Pipeline:
     """The queries of one run, on the Kafka at `bootstrap`; results and checkpoints go under `folder`.
 
     `watermark_seconds`: how far records may come out of event-time order before they count as late and are
-    lost to the figures; at least MINIMUM_WATERMARK_SECONDS.
+    lost to the figures; at least MINIMUM_WATERMARK_SECONDS. `is_once`: results are written in transactions,
+    so that readers of committed records see each of them once; else some may come again after a failure.
     """
 
     def __init__(
-        self, spark: SparkSession, bootstrap: str, topics: Topics, folder: Path, watermark_seconds: int
+        self,
+        spark: SparkSession,
+        bootstrap: str,
+        topics: Topics,
+        folder: Path,
+        watermark_seconds: int,
+        *,
+        is_once: bool,
     ) -> None:
         self._spark = spark
         self._bootstrap = bootstrap
         self._topics = topics
         self._folder = folder
+        self._is_once = is_once
         self._watermark = f"{max(watermark_seconds, MINIMUM_WATERMARK_SECONDS)} seconds"
 
     @property
@@ -67,13 +78,21 @@ class Pipeline:
 
         `trigger_seconds`: None works through what is there and ends; a number goes on for ever.
         """
-        writer = self._delays().writeStream.format(FORMAT).option("kafka.bootstrap.servers", self._bootstrap)
-        return self._start(writer.option("topic", self._topics.delays), "delays", trigger_seconds)
+        options = {
+            "kafka.bootstrap.servers": self._bootstrap,
+            "topic": self._topics.delays,
+            "value.format": "json",
+        }
+        if self._is_once:
+            options["delivery"] = "exactly-once"
+            # A run begins anew in a folder where an earlier one was: its batches are not those of that one.
+            options["transactionalIdPrefix"] = f"{self._topics.delays}-{uuid.uuid4()}"
+        writer = self._delays().writeStream.format(FORMAT).options(**options)
+        return self._start(writer, "delays", trigger_seconds)
 
     def start_archive(self, trigger_seconds: float | None = None) -> StreamingQuery:
         """Writes what comes into the topic `delays` to Parquet."""
-        value = F.from_json(F.col("value").cast("string"), DELAY_SCHEMA).alias("row")
-        rows = self._stream(self._topics.delays).select(value).select("row.*").coalesce(1)
+        rows = self._stream(self._topics.delays, DELAY_SCHEMA).coalesce(1)
         writer = rows.writeStream.format("parquet").option("path", str(self.parquet_folder))
         return self._start(writer, "archive", trigger_seconds)
 
@@ -105,35 +124,35 @@ class Pipeline:
         named = named.join(F.broadcast(self._airlines()), "carrier", "left_outer")
         owner = F.struct(F.lit(OWNER_HEADER[0]).alias("key"), F.lit(OWNER_HEADER[1]).alias("value"))
         return named.select(
-            F.concat_ws("|", "carrier", "origin", "day").cast("binary").alias("key"),
-            F.to_json(F.struct(*named.columns)).cast("binary").alias("value"),
+            F.concat_ws("|", "carrier", "origin", "day").alias("key"),
+            F.struct(*named.columns).alias("value"),
             F.array(owner).alias("headers"),
         )
 
     def _flights(self) -> DataFrame:
-        parsed = self._parsed(self._stream(self._topics.flights), _FLIGHT)
+        flights = self._stream(self._topics.flights, _FLIGHT)
         hour = F.date_trunc("hour", "scheduled_departure")
-        return (
-            parsed.withColumn("hour", hour).drop("scheduled_departure").withWatermark("hour", self._watermark)
-        )
+        flights = flights.withColumn("hour", hour).drop("scheduled_departure")
+        return flights.withWatermark("hour", self._watermark)
 
     def _weather(self) -> DataFrame:
-        return self._parsed(self._stream(self._topics.weather), _WEATHER).withWatermark(
-            "hour", self._watermark
-        )
+        return self._stream(self._topics.weather, _WEATHER).withWatermark("hour", self._watermark)
 
     def _airlines(self) -> DataFrame:
         # a compacted topic may still hold older values of a key
-        source = self._spark.read.format(FORMAT).option("kafka.bootstrap.servers", self._bootstrap)
-        latest = source.option("subscribe", self._topics.airlines).load().groupBy("key")
-        latest = latest.agg(F.max_by("value", "offset").alias("value"))
-        return self._parsed(latest, _AIRLINE).withColumnRenamed("name", "airline")
+        source = self._spark.read.format(FORMAT).options(**self._source(self._topics.airlines, _AIRLINE))
+        latest = source.load().groupBy("key").agg(F.max_by("value", "offset").alias("value"))
+        return latest.select("value.*").withColumnRenamed("name", "airline")
 
-    def _stream(self, topic: str) -> DataFrame:
-        source = self._spark.readStream.format(FORMAT).option("kafka.bootstrap.servers", self._bootstrap)
-        return source.option("subscribe", topic).option("startingOffsets", "earliest").load()
+    def _stream(self, topic: str, schema: str) -> DataFrame:
+        source = self._spark.readStream.format(FORMAT).options(**self._source(topic, schema))
+        return source.option("startingOffsets", "earliest").load().select("value.*")
 
-    @staticmethod
-    def _parsed(records: DataFrame, schema: str) -> DataFrame:
-        value = F.from_json(F.col("value").cast("string"), schema)
-        return records.select(value.alias("row")).select("row.*")
+    def _source(self, topic: str, schema: str) -> dict[str, str]:
+        return {
+            "kafka.bootstrap.servers": self._bootstrap,
+            "kafka.isolation.level": "read_committed",
+            "subscribe": topic,
+            "value.format": "json",
+            "value.schema": schema,
+        }

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from barnabas import Admin, Consumer, NewTopic, TopicPartition
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas.broker_errors import TransactionalIdAuthorizationFailedError
 
 OWNER_HEADER = ("written-by", b"barnabas-flights-demo")
 FIRST_RECORD_TIMEOUT_SECONDS = 15.0
@@ -63,6 +64,17 @@ def prepare(bootstrap: str, topics: Topics) -> list[str]:
         if missing:
             admin.create_topics(missing)
     return with_records
+
+
+def takes_transactions(bootstrap: str, topics: Topics) -> bool:
+    """Whether results can be written exactly once. The embedded broker has no transactions, and a Kafka of
+    one's own may not allow them."""
+    try:
+        with Producer(bootstrap, transactional_id=f"{topics.delays}-probe") as producer:
+            producer.init_transactions()
+    except TransactionalIdAuthorizationFailedError:
+        return False
+    return True
 
 
 def _owned(bootstrap: str, names: Iterable[str]) -> list[str]:

@@ -8,9 +8,14 @@ pub mod checksums;
 pub mod compaction;
 pub mod compression;
 pub mod error;
+pub mod fetching;
+pub mod formats;
+pub mod frame_memory;
+pub mod memory;
 pub mod partitioner;
 pub mod records;
 pub mod shared_bytes;
+pub mod spare_memory;
 
 #[cfg(feature = "python")]
 mod python;

@@ -5,6 +5,11 @@ use std::sync::Arc;
 /// Something that keeps bytes alive and never changes them.
 pub trait BytesOwner: Send + Sync {
     fn bytes(&self) -> &[u8];
+
+    /// Whether any thread may drop this at any time: it waits for nothing.
+    fn is_free(&self) -> bool {
+        true
+    }
 }
 
 impl BytesOwner for Vec<u8> {
@@ -36,6 +41,11 @@ impl SharedBytes {
 
     pub fn len(&self) -> usize {
         self.end - self.start
+    }
+
+    /// Whether any thread may have a clone, and drop it at any time.
+    pub fn is_free(&self) -> bool {
+        self.owner.is_free()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -4,6 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 use _kernel::arrow::RecordColumns;
 use _kernel::compaction::{KeyOffsets, compact_batches};
@@ -72,6 +73,7 @@ impl Random {
 
 /// Whatever reads bytes from elsewhere reads these.
 fn read_in_every_way(data: &[u8]) {
+    let topic = Arc::from("t");
     for check_crcs in [true, false] {
         let limits = Limits { check_crcs, max_decompressed_bytes: LIMIT };
         for check_records in [true, false] {
@@ -80,15 +82,16 @@ fn read_in_every_way(data: &[u8]) {
         for aborted in [None, Some(&[(7, 0), (1, 3)][..])] {
             let options = CursorOptions { fetch_offset: 0, aborted, limits };
             let mut cursor = RecordCursor::new(SharedBytes::new(data.to_vec()), &options);
-            let mut columns = RecordColumns::new(true, LIMIT);
+            let mut columns = RecordColumns::new(true, LIMIT, data.len());
             while let Ok(true) = cursor.open_next(i64::MAX) {
                 let taken = cursor
                     .take_from_open(usize::MAX, i64::MAX, |payload, record| columns.push(payload, record));
-                columns.finish_run("t", 0, 0);
+                columns.finish_run(&topic, 0, 0);
                 if taken.unwrap_or(0) == 0 && cursor.open_batch().is_some() {
                     break;
                 }
             }
+            columns.finish();
         }
         let _ = find_first_at_or_after(data, 5, &limits);
         let _ = find_max_timestamp(data, &limits);

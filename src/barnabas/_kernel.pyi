@@ -1,20 +1,58 @@
 """The Rust kernel: everything that costs per record or per byte.
 
 All functions take any object with the buffer protocol for bytes. `bytes` and contiguous memoryviews of
-`bytes` are read where they are; any other buffer is copied first, since someone might change it meanwhile.
+`bytes` or of a frozen ReceiveBuffer are read where they are; any other buffer is copied first, since someone
+might change it meanwhile.
 The interpreter lock is released wherever no Python object is touched. Malformed bytes raise
 `barnabas.errors.CorruptBatchError`, never a panic, and never allocate more than a small multiple of the
 input plus `max_decompressed_bytes`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, final
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, final
+
+from barnabas.errors import BarnabasError
 
 Buffer = bytes | bytearray | memoryview
 HeadersIn = Sequence[tuple[str, bytes | None]]
 
 # Codec names everywhere: "none", "gzip", "snappy", "lz4", "zstd". Snappy is in xerial framing on encode;
 # both xerial and raw snappy are read.
+
+@final
+class ReceiveBuffer:
+    """Memory for one frame: written through memoryviews, then frozen and only read, without a copy."""
+
+    def __new__(cls, size: int) -> ReceiveBuffer:
+        """The contents are whatever the memory held before."""
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def freeze(self) -> memoryview:
+        """A read-only view. Raises: BufferError while a writable view is in use."""
+
+@final
+class FrameRoom:
+    """While it is there, memory for so many bytes of frames is kept, beside what others asked for, and used
+    in turn: the next frame gets what has been spare for longest."""
+
+    def __new__(cls, bytes: int) -> FrameRoom: ...
+
+@final
+class FrameReceiver:
+    """Receives the rest of a large frame on a thread of its own, without the interpreter lock. Not there on
+    Windows."""
+
+    def __new__(cls, socket: int, wake: int) -> FrameReceiver:
+        """File descriptors, of which it keeps duplicates: a connected socket, and one to which a byte is
+        written when a frame is there."""
+    def receive(self, buffer: ReceiveBuffer, start: int) -> None:
+        """Fills the buffer from `start` to its end. Until the byte arrives, nothing else may read from the
+        socket, and no view of the buffer may be in use. Raises: RuntimeError."""
+    def finish(self) -> None:
+        """Call it when the byte arrived. Raises: OSError if the frame did not; an end of the connection is
+        one without `errno`."""
+    def close(self) -> None:
+        """Ends the thread, and reading from the socket."""
 
 @final
 class Record:
@@ -61,6 +99,46 @@ class Record:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+class Message:
+    """`confluent_kafka.cimpl.Message`: a consumed record, which points into the batch it came in, or parts
+    given one by one, all optional. An event if `error()` is not None."""
+
+    def __init__(
+        self,
+        topic: Any = None,
+        partition: int = -1,
+        offset: int = -1001,
+        key: Any = None,
+        value: Any = None,
+        headers: Any = None,
+        error: Any = None,
+        timestamp: tuple[int, int] | None = None,
+        latency: float = -1,
+        leader_epoch: int = -1,
+        delivery_count: int = -1,
+    ) -> None: ...
+    def topic(self) -> Any: ...
+    def partition(self) -> int | None: ...
+    def offset(self) -> int | None: ...
+    def key(self) -> Any: ...
+    def value(self) -> Any: ...
+    def deserialized_key(self) -> Any: ...
+    def deserialized_value(self) -> Any: ...
+    def headers(self) -> Any: ...
+    def error(self) -> Any: ...
+    def timestamp(self) -> tuple[int, int]: ...
+    def latency(self) -> float | None: ...
+    def leader_epoch(self) -> int | None: ...
+    def delivery_count(self) -> int | None: ...
+    def set_topic(self, value: Any, /) -> None: ...
+    def set_key(self, value: Any, /) -> None: ...
+    def set_value(self, value: Any, /) -> None: ...
+    def set_headers(self, value: Any, /) -> None: ...
+    def set_error(self, value: Any, /) -> None: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # pyright: ignore[reportIncompatibleMethodOverride]
+
 @final
 class RecordReader:
     """A cursor over the record batches of one partition in one fetch response.
@@ -104,10 +182,38 @@ class RecordReader:
     def remaining_bytes(self) -> int:
         """Bytes not yet taken, as they came, from the batch on that was begun; 0 means exhausted. Not 0 with
         nothing left to take while only batches remain that are going to be skipped."""
+    def show_topic(self, name: str, /) -> None:
+        """Records from here on call their topic so. Errors and `topic` do not."""
     def take(self, max_records: int) -> list[Record]:
         """Up to `max_records` records; an empty list means exhausted."""
+    def take_messages(self, max_messages: int) -> list[Message]:
+        """`take`, as messages of `confluent_kafka`."""
     def __iter__(self) -> Iterator[Record]: ...
     def __next__(self) -> Record: ...
+
+class MessagePoller:
+    """Base of `confluent_kafka`'s Consumer: hands out the messages of one reader at a time, without Python.
+
+    A subclass has `_poll`, which is called with the arguments of `poll` whenever there is more to do: no
+    reader is lent, it has no more messages, or `_attend` was called."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    def poll(self, timeout: float | None = None) -> Message | None: ...
+    def _attend(self) -> None:
+        """Has the next `poll` call `_poll`. Any thread."""
+    def _attended(self) -> None:
+        """Ends `_attend`."""
+    @property
+    def _handed_out(self) -> int:
+        """How many messages were handed out so far, of all readers."""
+    def _next_message(self) -> Message | None:
+        """The next one of the lent reader, None when there is no reader or it has no more. Raises:
+        CorruptBatchError."""
+    def _lend(self, reader: RecordReader, /) -> None: ...
+    def _lent(self) -> tuple[RecordReader, int, int] | None:
+        """The lent reader, how many messages were handed out of it, and the offset of the last one or -1."""
+    def _take_back(self) -> tuple[RecordReader, int, int] | None:
+        """Ends `_lend`: what `_lent` gives."""
 
 @final
 class ArrowRecords:
@@ -123,6 +229,54 @@ class ArrowRecords:
     def num_bytes(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_schema__(self) -> object: ...
+
+@final
+class BatchOpeners:
+    """Threads that check and decompress batches ahead of the readers that give their records, up to about
+    `max_opened_bytes` of what was not read yet. They start with the first compressed batch in a frozen
+    ReceiveBuffer, and end when this is dropped. What is wrong with a batch shows where its reader gets to
+    it."""
+
+    def __new__(cls, max_opened_bytes: int) -> Self: ...
+    def open_ahead(self, reader: RecordReader) -> None:
+        """Behind all that was given before. Batches that no thread gets to in time are opened by the
+        reader."""
+
+@final
+class ArrowColumn:
+    """A column. `pyarrow.array(x)` takes it without a copy, as often as one likes."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Format:
+    """Columns of bytes into columns of types and back (`barnabas.formats`)."""
+
+    def __new__(
+        cls,
+        name: str,
+        data_type: object,
+        error_type: object,
+        bytes_type: object,
+        *,
+        plan: str = "",
+        has_header: bool = False,
+        schema_id: int | None = None,
+        message_index: list[int] | None = None,
+    ) -> Format:
+        """`name` is string, json, avro or protobuf; the latter two need a `plan` of how a value lies in the
+        bytes. Types are objects with `__arrow_c_schema__`, which columns are given out with: that of the
+        values, struct<row: int64, field: string, error: string>, and binary. With `has_header` each value
+        stands behind the header of a schema registry, which must name `schema_id` and `message_index` where
+        those are given. Raises: ValueError."""
+    def decode(self, values: object, *, stop_at_error: bool = False) -> tuple[ArrowColumn, ArrowColumn]:
+        """An Arrow array of binary or string as a column of values, null where one is null or cannot be read,
+        and what cannot be read, in order of rows. With `stop_at_error` the column ends with the first such.
+        Raises: ValueError (the array is of another type)."""
+    def encode(self, values: object) -> tuple[ArrowColumn | None, tuple[int, str, str] | None]:
+        """An Arrow array of exactly the format's type as bytes, or row, field and reason of the first value
+        that has none. Raises: ValueError (the array is of another type)."""
 
 def take_arrow(
     readers: Sequence[RecordReader],
@@ -248,7 +402,157 @@ class Delivery:
     def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
         """Called once, at once if done already, otherwise on the thread that completes the delivery. What it
         raises goes to sys.unraisablehook."""
-    def __await__(self) -> Iterator[Any]: ...
+    def __await__(self) -> Generator[Any, None, Any]: ...
+
+@final
+class RecordMetadata:
+    """Where a record was stored. `timestamp` is in milliseconds since 1970; offset is -1 with acks=0. Equal
+    by value, hashable, can be pickled."""
+
+    __match_args__ = ("topic", "partition", "offset", "timestamp")
+    def __new__(cls, topic: str, partition: int, offset: int, timestamp: int) -> RecordMetadata: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+
+class RecordSender:
+    """Base of the sync Producer: its `send`, which appends in the caller's thread with no Python in between.
+    What cannot be appended at once goes to the subclass's `_send_slowly`."""
+
+    def __new__(cls, *_arguments: Any, **_settings: Any) -> Self: ...
+    def _append_directly_to(self, accumulator: Accumulator) -> None:
+        """From now on `send` appends there. Once."""
+    def _stop_appending_directly(self) -> None:
+        """From now on every `send` goes to `_send_slowly`; one that is under way on another thread calls
+        `_after_late_append` when it is done."""
+    def send(
+        self,
+        topic: str,
+        value: Buffer | None = None,
+        *,
+        key: Buffer | None = None,
+        headers: HeadersIn | None = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: Callable[[BarnabasError | None, RecordMetadata | None], object] | None = None,
+    ) -> Delivery:
+        """Hands a record over; `result()` of the Delivery gives its RecordMetadata, or raises its error.
+
+        `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
+        since 1970, None is now. Waits at most max_block_ms for the topic's metadata and for room in
+        buffer_memory. `on_delivery(error, metadata)` is called on the thread that does the network's work,
+        which it holds up: it should be quick, and may send but not wait.
+
+        Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
+        created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
+        partition)."""
+
+@final
+class EventQueue:
+    """What a client has to tell its user, who hears of it by `serve`: in that thread, in order.
+
+    Any thread may add to it. It also knows how many messages of a MessageSender are outstanding: produced,
+    and their reports not served."""
+
+    def __new__(cls) -> EventQueue: ...
+    def put(self, call: Callable[[], object]) -> None:
+        """`call()` is made by a later `serve`."""
+    def notify(self, listener: Callable[[], object]) -> None:
+        """`listener()` is called after each addition, on the thread that adds. Once."""
+    def serve(self, timeout: float = 0.0) -> int:
+        """Waits up to `timeout` seconds for something to serve (negative: without end), serves all that is
+        there, and gives its number. What a call raises ends it; the rest is left for the next time."""
+    def serve_all(self, timeout: float) -> None:
+        """Serves until no message is outstanding and nothing is left, for at most `timeout` seconds
+        (negative: without end). What calls raise is raised at the end, the last of it; Ctrl-C at once."""
+    @property
+    def outstanding_messages(self) -> int: ...
+    @property
+    def outstanding_bytes(self) -> int:
+        """Of the values of these messages."""
+    def __len__(self) -> int:
+        """How much there is to serve. The reports of one batch count as one."""
+
+class MessageSender:
+    """Base of confluent_kafka's Producer: its `produce`, which appends in the caller's thread with no Python
+    in between, and takes its arguments as a function in C does. The subclass has a method `_refuse(code)`,
+    which raises the exception for one of librdkafka's codes, `_failed_message(topic, reason)`, which makes
+    the error of one of a batch out of a code or an exception, and `_before_parking(topic)`, which raises
+    unless a message for a topic without known partitions is to wait for them."""
+
+    def __new__(cls, *_arguments: Any, **_settings: Any) -> Self: ...
+    def _open(
+        self,
+        accumulator: Accumulator,
+        events: EventQueue,
+        *,
+        max_messages: int,
+        max_bytes: int,
+        max_message_bytes: int,
+        error_of: Callable[[Any], object],
+        only_errors: bool,
+        default_callback: Callable[[Any, Message], object] | None,
+        kafka_name: Callable[[str], str] | None = None,
+        shown_name: Callable[[str], str] | None = None,
+        takes_null_values: bool = True,
+    ) -> None:
+        """Once. `error_of` makes the error of a report out of an exception or of librdkafka's code; with
+        `only_errors` callbacks are not called for what was delivered. Where a program has names of its own
+        for topics, `kafka_name` is asked once for each of them (it may raise), and `shown_name` gives what
+        reports call a topic. A message without a value is not sent unless `takes_null_values`: its callback
+        hears of _INVALID_ARG."""
+    def _shut(self) -> None:
+        """From now on `produce` raises."""
+    def produce(
+        self,
+        topic: str,
+        value: str | bytes | None = None,
+        key: str | bytes | None = None,
+        partition: int = -1,
+        callback: Callable[[Any, Message], object] | None = None,
+        on_delivery: Callable[[Any, Message], object] | None = None,
+        timestamp: int = 0,
+        headers: Mapping[Any, Any] | list[tuple[Any, Any]] | None = None,
+    ) -> None:
+        """Hands a message over, and returns before it is sent.
+
+        key and value: bytes, or str that is sent as UTF-8, or None. partition -1 leaves the choice to the
+        `partitioner`. `callback(error, message)`, also called on_delivery, is called from poll() or flush()
+        when the message was delivered or has failed for good; without one that of the configuration is.
+        timestamp: milliseconds since 1970 (UTC), 0 is now. headers: a dictionary, or a list of pairs of a
+        name and a value (bytes, str or None); messages in callbacks do not show them.
+
+        Raises BufferError while more messages wait than queue.buffering.max.messages or .kbytes allows: call
+        poll(); KafkaException for other reasons, with a code in it; RuntimeError after close()."""
+    def produce_batch(
+        self,
+        topic: str,
+        messages: list[dict[str, Any]],
+        partition: int = -1,
+        callback: Callable[[Any, Message], object] | None = None,
+        on_delivery: Callable[[Any, Message], object] | None = None,
+    ) -> int:
+        """Hands several messages over, and says how many were taken.
+
+        messages: a list of dictionaries with, all optional, `value` and `key` (bytes, str or None) and
+        `callback`. What is not taken gets its error as `_error`. `partition` and the default callback are for
+        all of them; there are no timestamps and headers here, and no partitions of single messages.
+
+        Raises TypeError before anything is taken, where a message is not one; RuntimeError after close()."""
+    def poll(self, timeout: float = -1) -> int:
+        """Calls the callbacks that are due: delivery reports, error_cb, stats_cb and the like.
+
+        timeout: how many seconds to wait for the first of them; a negative one waits without end. Returns the
+        number of events, where the reports of one batch are one. What a callback raises comes out of here;
+        the others are left for the next call."""
+    def __len__(self) -> int:
+        """How many messages and reports wait."""
+    def __bool__(self) -> bool: ...
 
 @final
 class ProducerBatch:
@@ -275,8 +579,17 @@ class ProducerBatch:
         producer_epoch: int = -1,
         base_sequence: int = -1,
         is_transactional: bool = False,
-    ) -> bytes:
-        """The batch in wire format; compresses once, later calls only write the header anew."""
+    ) -> memoryview:
+        """The batch in wire format, without a copy; later calls write the header anew, and leave what was
+        given before as it is."""
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is compressed: until then `encode` takes long."""
+    @property
+    def broken_because(self) -> str | None:
+        """Why compressing it failed, which takes an error of the kernel's: it has no bytes then."""
+    def seal(self) -> None:
+        """Compresses the batch, or waits until another thread has."""
     def complete(self, base_offset: int, log_append_time: int = -1) -> None:
         """Resolves the deliveries: record i of the batch has offset base_offset + i (or -1 with acks=0)."""
     def fail(self, error: BaseException) -> None: ...
@@ -288,14 +601,106 @@ class ProducerBatch:
         memory carried over; this batch is used up, and releasing it changes nothing."""
 
 @final
+class BatchBytes:
+    """The bytes of an encoded batch, for memoryviews."""
+
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Waker:
+    """Wakes an event loop that watches its descriptor, from any thread, without the interpreter lock. Not
+    there on Windows."""
+
+    def __new__(cls) -> Waker: ...
+    def fileno(self) -> int:
+        """Readable when the loop was woken. Belongs to this object."""
+    def wake(self) -> None: ...
+    def clear(self) -> None:
+        """The loop is about to do what it was woken for; from now on it may be woken again."""
+    @property
+    def is_due(self) -> bool:
+        """Whether it was woken and has not begun."""
+
+_FetchFigures = tuple[int, int, int, float]
+"""Answers, bytes received, bytes sent, and the milliseconds that all answers took."""
+
+@final
+class DirectFetches:
+    """What a thread waits with that polls for records, and how it fetches meanwhile: without the event loop,
+    and without the interpreter lock. Not there on Windows.
+
+    `wait` is for one thread at a time, `wake` for any, the rest for those that hold the interpreter lock.
+    """
+
+    def __new__(cls) -> DirectFetches: ...
+    @property
+    def loop_waker(self) -> Waker:
+        """Woken when `over` has something."""
+    def wake(self) -> None:
+        """Ends the present `wait`, or the next one."""
+    def clear(self) -> None:
+        """Forgets what `wake` was called for."""
+    def wait(self, timeout: float) -> None:
+        """Returns when something arrived, after `wake`, or after so many seconds; may return earlier. Runs
+        the handlers of signals, and raises what they raise."""
+    @property
+    def is_lent(self) -> bool: ...
+    def seconds_since_wait(self) -> float:
+        """0 while a thread waits."""
+    def lend(
+        self,
+        socket: int,
+        request: Buffer,
+        partitions: Sequence[tuple[object, str, bytes, int, int, int, int, int]],
+        *,
+        check_crcs: bool,
+        reads_committed: bool,
+    ) -> int:
+        """Has the waiting thread go on with a fetch of a session that was sent on a socket, which is
+        duplicated. `request`: its frame, of version 13 or later, but without any topics. `partitions`, all of
+        the session: what `arrivals` calls them by, topic, topic id, number, the leader's epoch, fetch offset,
+        last fetched epoch, and most bytes. Gives the id of what is lent."""
+    def over(self) -> list[int]:
+        """Ids of those that can only go on when they are taken back."""
+    def take_back(
+        self, id: int
+    ) -> tuple[int, int, float, bytes, bool, list[tuple[int, int]], _FetchFigures] | None:
+        """Ends a loan; None where there is no such one. Of the request that is under way: its correlation id,
+        the session's epoch, the seconds since it was sent, what was received of its answer, whether it left
+        in part only, and fetch offset and last fetched epoch of each partition."""
+    def figures(self) -> list[tuple[int, float, _FetchFigures]]:
+        """Of each loan its id, the seconds since its last request, and what was counted since this was asked
+        last."""
+    def arrivals(
+        self,
+    ) -> list[tuple[Any, tuple[int, int, int], tuple[RecordReader, int, int, int] | None]]:
+        """What came since the last time, in its order: the partition, its high watermark, last stable offset
+        and log start offset, and, where there are records, their reader, the offset fetched from, the offset
+        after the last of them, and their bytes."""
+
+@final
+class DirectTarget:
+    """A partition that records can be sent to directly, see `Accumulator.permit`, and how. `socket` is
+    duplicated; `request` is the frame of a Produce request, of version 9 or later, for this partition alone
+    and with empty records. Not there on Windows."""
+
+    def __new__(cls, socket: int, request: Buffer, topic: str, partition: int) -> DirectTarget: ...
+
+@final
 class Accumulator:
     """Records waiting to be sent, grouped into batches by partition.
 
     `append` is called from any thread; the rest from the event loop's thread. Knows partitioning
     (`partitioner`: "murmur2" as Java: sticky for records without a key, "murmur2_random", "consistent",
-    "consistent_random", "fnv1a", "fnv1a_random") and nothing of brokers. `wake` is called (with no
-    arguments, on the appending thread) when there is something new for the sender to do: a first record in
-    an idle partition, or a batch that has become full.
+    "consistent_random", "fnv1a", "fnv1a_random", "random", and "murmur2_consistent", which hashes a missing
+    key as an empty one) and nothing of brokers. With `ignore_keys` all records go where those without a key
+    do; `is_adaptive` prefers partitions with shorter queues (KIP-794); after `sticky_linger_ms` a free choice
+    is made anew, with None after batch_size bytes. `wake`, a function or a Waker, is called (with nothing, on
+    the appending thread) when there is something new for the sender to do: a first record in an idle
+    partition, or a batch that has become full.
+    With a Waker, threads of its own compress batches as soon as they are full, and small ones when they are
+    drained; it is woken when a batch that was drained is sealed. Otherwise that is the caller's to see to.
     """
 
     def __new__(
@@ -307,10 +712,20 @@ class Accumulator:
         compression: str,
         compression_level: int | None,
         partitioner: str,
-        wake: Callable[[], object],
+        wake: Callable[[], object] | Waker,
+        ignore_keys: bool = False,
+        is_adaptive: bool = True,
+        sticky_linger_ms: float | None = None,
+        max_batch_records: int = 4294967295,
     ) -> Accumulator: ...
     def set_partition_count(self, topic: str, partition_count: int) -> None:
         """0 makes the topic unknown again; what waits for it stays."""
+    def set_unavailable(self, topic: str, partitions: Sequence[int]) -> None:
+        """Records that may go to any partition leave these out, unless they are all; the other partitions of
+        the topic are available. An unknown topic is passed over."""
+    def set_shut(self, is_shut: bool) -> None:
+        """While it is shut nothing is appended: `append` gives None, `append_arrow` takes no row. Once this
+        returns, no append on another thread comes late."""
     def append(
         self,
         topic: str,
@@ -319,11 +734,25 @@ class Accumulator:
         value: Buffer | None,
         headers: HeadersIn | None,
         timestamp: int | None,
-        callback: Callable[[Delivery], object] | None = None,
+        on_delivery: Callable[[Any, RecordMetadata | None], object] | None = None,
     ) -> Delivery | None:
-        """None if the buffer is full, or the topic's partition count is not known (the caller then waits and
-        tries again: `needs_metadata(topic)` tells which). Raises RecordTooLargeError, and ValueError for a
-        partition that does not exist or a negative timestamp. `timestamp` None means now."""
+        """None if the buffer is full or shut, or the topic's partition count is not known (the caller then
+        waits and tries again: `needs_metadata(topic)` tells which). Raises RecordTooLargeError, and
+        ValueError for a partition that does not exist or a negative timestamp. `timestamp` None means now.
+
+        `on_delivery(error, metadata)`, one of them None, is called once, on the thread that completes the
+        record's batch. What it raises goes to sys.unraisablehook."""
+    def report_to(self, events: EventQueue) -> None:
+        """For the accumulator of a MessageSender, before anything is appended. Once."""
+    def fail_parked(
+        self, topic: str | None, error: BaseException, *, until_ms: int = 9223372036854775807
+    ) -> int:
+        """Fails the messages that wait for the topic's partition count, or for any topic's: those that were
+        produced until then, in milliseconds since 1970. Gives their number."""
+    def parked_topics(self) -> list[str]:
+        """Topics with messages that wait for their partition count."""
+    @property
+    def is_shut(self) -> bool: ...
     def needs_metadata(self, topic: str) -> bool: ...
     def append_arrow(
         self, topic: str, data: object, *, row_offset: int = 0, timestamp: int | None = None
@@ -346,6 +775,22 @@ class Accumulator:
         wait; infinity if there is none. `now_ms` is Python's time.monotonic() * 1000."""
     def drain(self, topic: str, partition: int) -> ProducerBatch | None:
         """Closes and takes the oldest batch. One that was put back comes out as the same object."""
+    def permit(
+        self,
+        target: DirectTarget,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        correlation_id: int,
+    ) -> None:
+        """Has `append` send the next batch itself in place of waking anyone, if it is of this partition, its
+        only one, and small. Once. Not there on Windows."""
+    def forbid(self) -> tuple[ProducerBatch, float, int, int, bytes] | None:
+        """Ends what `permit` began. The batch that was sent, the seconds since then, its bytes, those of the
+        request, and what of that is yet to be written; None if none was. Not there on Windows."""
+    @property
+    def has_sent_directly(self) -> bool:
+        """Whether `forbid` would give a batch. Not there on Windows."""
     def put_back(self, batch: ProducerBatch) -> None:
         """A batch to be sent again goes before all others of its partition; several keep the order in which
         their records were appended, whatever order they are put back in."""

@@ -7,14 +7,29 @@
     │   │   └── InvalidSettingError
     │   ├── ClosedError              the client is closed, or belongs to the process before a fork
     │   ├── MissingExtraError        (also an ImportError) an optional dependency is not installed
-    │   └── RecordTooLargeError
+    │   ├── RecordTooLargeError
+    │   └── TransactionStateError    the transaction is not in a state that allows the call
+    ├── TransactionFailedError       something in the transaction failed: abort it, then begin another one
+    ├── PurgedError                  a record was thrown away by Producer.purge
+    ├── TransactionAbortedError      a record was not sent, since its transaction was aborted
     ├── KafkaConnectionError         (also a ConnectionError) a broker cannot be reached or hung up
     │   └── BootstrapError           none of bootstrap_servers answered
+    ├── AuthenticationError          client and broker cannot prove to each other who they are
+    │   ├── SaslAuthenticationError  wrong user, password or token
+    │   ├── SaslMechanismError       the broker does not offer sasl_mechanism, or no SASL at all
+    │   ├── CredentialsError         there is no token or key to show: nothing was sent
+    │   ├── SecurityProtocolError    one side speaks TLS and the other does not
+    │   └── TlsError                 the TLS handshake failed
+    │       ├── CertificateExpiredError
+    │       ├── CertificateNotTrustedError
+    │       ├── HostNameError        the broker's certificate is for other names
+    │       └── ClientCertificateError   the broker wants a client certificate, or another one
     ├── KafkaTimeoutError            (also a TimeoutError) a deadline passed
     │   └── BufferFullError          buffer_memory stayed full for max_block_ms
+    ├── LogTruncationError           a partition lost records that were read; names topic, partition, offset
     ├── BrokenProtocolError          the other side sent what the protocol does not allow
     │   ├── CorruptBatchError        names topic, partition and offset
-    │   └── NoCommonVersionError     no version of a request is spoken by both sides
+    │   └── NoCommonVersionError     no version that can carry the request is spoken by both sides
     └── BrokerError                  an error code in a broker's answer; one subclass a code,
                                      generated from Kafka's table in `barnabas.broker_errors`
 
@@ -23,7 +38,19 @@ This module knows nothing of the rest of the package.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from barnabas.values import frozen
+
+
+@frozen
+class Outcome:
+    """What became of each item of a call that took several: what the call would have given, and errors. Every
+    item is in one of the two, under the key that the call's result has for it."""
+
+    results: Mapping[Any, Any]
+    errors: Mapping[Any, BarnabasError]
 
 
 class BarnabasError(Exception):
@@ -31,6 +58,9 @@ class BarnabasError(Exception):
 
     retriable: ClassVar[bool] = False
     """Whether the same call may succeed when it is simply made again."""
+
+    outcome: Outcome | None = None
+    """On an error that a call of Admin raised which took several items: what became of each of them."""
 
 
 class MisuseError(BarnabasError):
@@ -65,6 +95,33 @@ class RecordTooLargeError(MisuseError):
     """A record alone is larger than max_request_size or than the broker's limit."""
 
 
+class CompressionError(BarnabasError):
+    """A batch could not be compressed. Its records are not sent; the error is this library's."""
+
+
+class TransactionStateError(MisuseError):
+    """A call of the producer does not fit the state of its transaction: to begin one within another, to send
+    outside of one. The message says what to call first. Nothing has changed."""
+
+
+class TransactionFailedError(BarnabasError):
+    """Something in the open transaction failed, `__cause__` says what: it can only be aborted. After
+    `abort_transaction` the producer is as good as before, and another transaction may begin."""
+
+
+class PurgedError(BarnabasError):
+    """The record was thrown away by `Producer.purge`. One that was on its way (`was_in_flight`) may have been
+    stored."""
+
+    def __init__(self, message: str = "", *, was_in_flight: bool = False) -> None:
+        super().__init__(message)
+        self.was_in_flight = was_in_flight
+
+
+class TransactionAbortedError(BarnabasError):
+    """The record was not sent, as its transaction was aborted first."""
+
+
 class KafkaConnectionError(BarnabasError, ConnectionError):
     """A broker cannot be reached, or hung up while a request was under way."""
 
@@ -75,6 +132,54 @@ class BootstrapError(KafkaConnectionError):
     """No server in bootstrap_servers answered."""
 
 
+class AuthenticationError(BarnabasError):
+    """Client and broker cannot prove to each other who they are. The same try would fail again."""
+
+
+class SaslAuthenticationError(AuthenticationError):
+    """The broker refused the user, password or token, or could not prove that it knows the password."""
+
+
+class SaslMechanismError(AuthenticationError):
+    """The broker does not offer the sasl_mechanism. `offered` has those that it does offer."""
+
+    def __init__(self, message: str, offered: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.offered = tuple(offered)
+
+
+class CredentialsError(AuthenticationError):
+    """There is nothing to authenticate with: no token, no key, or whoever issues them refused."""
+
+
+class SecurityProtocolError(AuthenticationError):
+    """One side speaks TLS and the other one does not: check security_protocol and the port."""
+
+
+class TlsError(AuthenticationError):
+    """The TLS handshake failed."""
+
+
+class CertificateExpiredError(TlsError):
+    """The broker's certificate has expired, or is not valid yet."""
+
+
+class CertificateNotTrustedError(TlsError):
+    """No authority in the trust store vouches for the broker's certificate."""
+
+
+class HostNameError(TlsError):
+    """The broker's certificate is for other host names. `names` has them, if they could be read."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
+
+
+class ClientCertificateError(TlsError):
+    """The broker wants a certificate of the client, or refused the one it got."""
+
+
 class KafkaTimeoutError(BarnabasError, TimeoutError):
     """A deadline passed before the work was done."""
 
@@ -83,6 +188,28 @@ class KafkaTimeoutError(BarnabasError, TimeoutError):
 
 class BufferFullError(KafkaTimeoutError):
     """buffer_memory stayed full for max_block_ms."""
+
+
+class LogTruncationError(BarnabasError):
+    """A partition's log was cut off behind our back, by an unclean leader election for instance: records that
+    were read are not in it any more, and others may stand at their offsets (KIP-320). Raised only with
+    auto_offset_reset='none'; otherwise reading goes on where the logs part.
+
+    `offset` is the position that was reached. `diverging_offset` is the first offset from which on what was
+    read may not be what the log holds, or None where no broker knows.
+    """
+
+    def __init__(self, topic: str, partition: int, offset: int, diverging_offset: int | None) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.diverging_offset = diverging_offset
+        where = "somewhere before" if diverging_offset is None else f"at offset {diverging_offset}, before"
+        target = "a position of your choice" if diverging_offset is None else f"offset {diverging_offset}"
+        super().__init__(
+            f"{topic}-{partition}: the log was truncated {where} the position {offset}, and "
+            f"auto_offset_reset is 'none': undo what was read from there on if need be, and seek to {target}"
+        )
 
 
 class BrokenProtocolError(BarnabasError):
@@ -106,7 +233,7 @@ class CorruptBatchError(BrokenProtocolError):
 
 
 class NoCommonVersionError(BrokenProtocolError):
-    """The broker and this client share no version of a request."""
+    """The broker and this client share no version of a request, or none that can carry what was asked for."""
 
 
 class BrokerError(BarnabasError):

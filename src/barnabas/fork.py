@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import weakref
+from typing import Protocol
 
 from barnabas.errors import ClosedError
 
@@ -10,9 +12,25 @@ current: int = 0
 """Changes in the child of a fork. For hot paths; elsewhere `generation()`."""
 
 
+class Forked(Protocol):
+    """What wants to know at once that it came along into a child."""
+
+    def forked(self) -> None: ...
+
+
+_to_be_told: weakref.WeakSet[Forked] = weakref.WeakSet()
+
+
+def tell_in_child(whom: Forked) -> None:
+    """`whom.forked()` is called in the child of every fork, as long as `whom` lives."""
+    _to_be_told.add(whom)
+
+
 def _forked() -> None:
     global current
     current += 1
+    for one in list(_to_be_told):
+        one.forked()
 
 
 os.register_at_fork(after_in_child=_forked)

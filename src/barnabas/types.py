@@ -7,9 +7,10 @@ batch that it came in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
+
+from barnabas.values import frozen
 
 Buffer = bytes | bytearray | memoryview
 
@@ -18,6 +19,15 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 EARLIEST_OFFSET = -2
 LATEST_OFFSET = -1
+# Further places that a ListOffsets request takes in place of a timestamp.
+MAX_TIMESTAMP_OFFSET = -3
+"""The record with the greatest timestamp (KIP-734)."""
+EARLIEST_LOCAL_OFFSET = -4
+"""The first record on the leader's own disk, where older ones are in tiered storage (KIP-405)."""
+LATEST_TIERED_OFFSET = -5
+"""The last record in tiered storage (KIP-1005)."""
+EARLIEST_PENDING_UPLOAD_OFFSET = -6
+"""The first record that is not in tiered storage yet (KIP-1023)."""
 
 
 class TimestampType(IntEnum):
@@ -36,16 +46,20 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-class RecordMetadata(NamedTuple):
-    """Where a record was stored. `timestamp` is in milliseconds since 1970; offset is -1 with acks=0."""
+@frozen
+class ProducerRecord:
+    """A record on its way into a producer, as interceptors see it. `timestamp` is in milliseconds since 1970;
+    None is now. `partition` None leaves the choice to the partitioner."""
 
     topic: str
-    partition: int
-    offset: int
-    timestamp: int
+    value: Buffer | None = None
+    key: Buffer | None = None
+    headers: Headers | None = None
+    partition: int | None = None
+    timestamp: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetAndMetadata:
     """A committed position: the offset of the next record to read, with the committer's own note."""
 
@@ -54,7 +68,7 @@ class OffsetAndMetadata:
     leader_epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetAndTimestamp:
     """The first record at or after a timestamp. `timestamp` is in milliseconds since 1970."""
 
@@ -63,7 +77,37 @@ class OffsetAndTimestamp:
     leader_epoch: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+class Watermarks(NamedTuple):
+    """The first offset that a partition holds, and the one after the last that all its replicas have."""
+
+    low: int
+    high: int
+
+
+@frozen
+class GroupIdentity:
+    """Who commits offsets: `Consumer.group_metadata()`. Without a membership the generation is -1 and the
+    member id empty; in a group of the consumer protocol the generation is the member's epoch."""
+
+    group_id: str
+    generation: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+@frozen
+class PreparedTransaction:
+    """A transaction whose records are all stored, and which somebody else ends: what
+    `Producer.prepare_transaction()` gives, and `Admin.end_prepared_transactions` takes. Can be pickled."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    transaction_version: int
+    """Of the feature transaction.version: from 2 on each transaction has an epoch of its own (KIP-890)."""
+
+
+@frozen
 class Node:
     """A broker as metadata names it."""
 
@@ -76,9 +120,11 @@ class Node:
         return f"{self.host}:{self.port} (node {self.node_id})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionInfo:
-    """One partition in the cluster's metadata. `leader` is -1 while there is none."""
+    """One partition in the cluster's metadata. `leader` is -1 while there is none. The eligible leader
+    replicas (KIP-966) are those outside the in-sync set that may lead without a loss, and the last ones
+    known; None where the broker does not tell: `Admin.describe_topics` alone asks for them."""
 
     topic: str
     partition: int
@@ -87,3 +133,5 @@ class PartitionInfo:
     replicas: tuple[int, ...]
     in_sync_replicas: tuple[int, ...]
     offline_replicas: tuple[int, ...] = ()
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_eligible_leader_replicas: tuple[int, ...] | None = None

@@ -13,7 +13,7 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 Scenario = Callable[["Client"], Awaitable[None]]
 
 

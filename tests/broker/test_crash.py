@@ -45,7 +45,7 @@ def make_topic(broker: EmbeddedBroker, partitions: int = 1, **config: str) -> No
 def read_all(broker: EmbeddedBroker, partition: int) -> list[Message]:
     consumer = Consumer(client(broker, group_id="reader", enable_auto_commit=False))
     deadline = time.monotonic() + DEADLINE_SECONDS
-    _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=20)
+    _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=60)
     consumer.assign([TopicPartition(TOPIC, partition, 0)])
     found: list[Message] = []
     while not found or found[-1].offset() < end - 1:
@@ -134,9 +134,9 @@ def test_committed_offsets_and_deleted_records_survive_kill_9(broker: EmbeddedBr
     broker.kill()
     broker.start()
     again = Consumer(client(broker, group_id="g"))
-    (committed,) = again.committed([TopicPartition(TOPIC, 0)], timeout=20)
+    (committed,) = again.committed([TopicPartition(TOPIC, 0)], timeout=60)
     assert committed.offset == 42
-    assert again.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=20) == (7, 100)
+    assert again.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=60) == (7, 100)
     again.close()
 
 

@@ -89,7 +89,7 @@ class Member:
         return response.error_code
 
     async def hears_of_a_rebalance(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 if await self.heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS:
                     return
@@ -208,7 +208,7 @@ def test_a_member_that_leaves_makes_the_others_rebalance(tmp_path: Path) -> None
 def test_a_member_that_is_not_heard_of_is_removed(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         leader, follower = await stable_pair(client, session_timeout_ms=3_000)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while await follower.heartbeat() == ErrorCode.NONE:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
@@ -222,7 +222,7 @@ def test_a_member_that_is_not_heard_of_is_removed(tmp_path: Path) -> None:
 def test_a_member_that_does_not_rejoin_in_time_is_left_behind(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         leader, follower = await stable_pair(client, rebalance_timeout_ms=3_000)
-        joined = await asyncio.wait_for(leader.join(("range", "more"), rebalance_timeout_ms=3_000), 20)
+        joined = await asyncio.wait_for(leader.join(("range", "more"), rebalance_timeout_ms=3_000), 40)
         assert joined.error_code == 0
         assert leader.members == [leader.member_id]
         assert await follower.heartbeat() == ErrorCode.UNKNOWN_MEMBER_ID
@@ -234,7 +234,7 @@ def test_whoever_does_not_ask_for_its_assignment_is_removed(tmp_path: Path) -> N
     async def scenario(client: Client) -> None:
         member = Member(client)
         await member.join(rebalance_timeout_ms=300)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while await state(client) != "Empty":
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
@@ -253,7 +253,7 @@ def test_a_member_that_hangs_up_while_it_waits_is_removed_in_time(tmp_path: Path
         await stays.hears_of_a_rebalance()
         gone.client.connection.close()
         await asyncio.gather(joining, return_exceptions=True)
-        joined = await asyncio.wait_for(stays.join(), 10)
+        joined = await asyncio.wait_for(stays.join(), 40)
         assert joined.error_code == 0
 
     run(tmp_path, scenario)

@@ -217,7 +217,7 @@ def test_a_waiting_fetch_is_answered_as_soon_as_records_come(tmp_path: Path) -> 
         other = await client.another()
         assert not waiting.done()
         await other.produce("t", batch_of(values("a")))
-        response = await asyncio.wait_for(waiting, 5)
+        response = await asyncio.wait_for(waiting, 12)
         assert texts(response.responses[0].partitions[0].records) == ["a"]
         other.connection.close()
 
@@ -229,7 +229,7 @@ def test_a_waiting_fetch_is_answered_with_nothing_when_its_time_is_up(tmp_path: 
         await client.create_topic("t")
         started = time.monotonic()
         fetched = await client.fetch("t", 0, max_wait_ms=200)
-        assert 0.15 < time.monotonic() - started < 5
+        assert 0.15 < time.monotonic() - started < 20
         assert (fetched.error_code, bytes(fetched.records or b"")) == (0, b"")
 
     run(tmp_path, scenario)
@@ -247,7 +247,7 @@ def test_a_fetch_waits_until_there_are_min_bytes(tmp_path: Path) -> None:
             await other.produce("t", batch)
         assert not waiting.done()
         await other.produce("t", batch)
-        response = await asyncio.wait_for(waiting, 5)
+        response = await asyncio.wait_for(waiting, 12)
         assert texts(response.responses[0].partitions[0].records) == ["a"] * 3
         other.connection.close()
 
@@ -319,19 +319,6 @@ def test_leader_epochs_are_checked_and_grow_with_every_start(tmp_path: Path) -> 
     run(tmp_path, second)
 
 
-def test_a_fetch_session_is_never_begun(tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
-        await client.create_topic("t")
-        request = fetch_request("t", 0)
-        request.session_epoch = 0
-        assert (await client.send(request, version=12)).session_id == 0
-        request.session_id, request.session_epoch = 17, 3
-        response = await client.send(request, version=12)
-        assert response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-
-    run(tmp_path, scenario)
-
-
 @pytest.mark.parametrize(
     ("timestamp", "expected"),
     [
@@ -380,7 +367,7 @@ def test_a_fetch_that_waits_learns_that_the_topic_is_deleted(tmp_path: Path) -> 
         await other.send(
             DeleteTopicsRequest(topics=[DeleteTopicsRequest.DeleteTopicState(name="t")], timeout_ms=1_000)
         )
-        response = await asyncio.wait_for(waiting, 5)
+        response = await asyncio.wait_for(waiting, 12)
         assert response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         other.connection.close()
 

@@ -35,7 +35,7 @@ def test_it_prints_its_address_and_ends_in_good_order(tmp_path: Path, number: si
         host, _, port = process.stdout.readline().strip().partition(":")
         socket.create_connection((host, int(port)), timeout=5).close()
         process.send_signal(number)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
@@ -49,7 +49,7 @@ def test_it_prints_its_address_and_ends_in_good_order(tmp_path: Path, number: si
 )
 def test_a_bad_setting_is_one_clear_line(tmp_path: Path, setting: str, complaint: str) -> None:
     with start_program("--data-dir", str(tmp_path), "--port", "0", "--config", setting) as process:
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
         assert process.returncode == 1
         assert errors.splitlines()[-1].startswith("barnabas: ")
         assert complaint in errors

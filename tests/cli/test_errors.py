@@ -8,7 +8,7 @@ from pathlib import Path
 from barnabas.testing import free_ports
 
 
-def run(*arguments: str, timeout: float = 30) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "barnabas.cli", *arguments],
         capture_output=True,
@@ -22,7 +22,7 @@ def test_an_unreachable_broker_is_named_within_its_deadline() -> None:
     address = f"127.0.0.1:{free_ports()[0]}"
     began = time.monotonic()
     done = run("topics", "list", "--bootstrap", address, "-X", "default.api.timeout.ms=2000")
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 30
     assert done.returncode == 1
     last_line = done.stderr.splitlines()[-1]
     assert last_line.startswith("error: ")
@@ -39,7 +39,7 @@ def test_help_lists_every_command() -> None:
 def test_without_the_extra_the_error_names_it(tmp_path: Path) -> None:
     program = "import sys; sys.modules['typer'] = None\nfrom barnabas.cli import main\nmain()"
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 1
     assert "pip install 'barnabas[cli]'" in done.stderr

@@ -158,7 +158,7 @@ def test_ctrl_c_ends_consume_with_what_it_has(
         assert process.stdout is not None
         assert process.stdout.readline() == "a\n"
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=20)
+        rest, errors = process.communicate(timeout=60)
     assert (rest, errors, process.returncode) == ("", "", 0)
 
 
@@ -176,5 +176,5 @@ def test_a_reader_that_goes_away_ends_consume(
     ) as process:
         os.close(write_end)
         os.close(read_end)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
     assert (errors, process.returncode) == ("", 0)

@@ -14,7 +14,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120, check=False)
 
 
 def start_broker(data_dir: Path, *arguments: str) -> tuple[subprocess.Popen[str], str]:
@@ -34,12 +34,12 @@ def test_up_serves_until_ctrl_c_and_keeps_its_data(tmp_path: Path) -> None:
     with broker:
         assert run("topics", "create", "kept", "-b", address).returncode == 0
         broker.send_signal(signal.SIGINT)
-        assert broker.wait(20) == 0
+        assert broker.wait(60) == 0
     broker, address = start_broker(tmp_path)
     with broker:
         described = run("topics", "describe", "kept", "-b", address).stdout
         broker.send_signal(signal.SIGTERM)
-        assert broker.wait(20) == 0
+        assert broker.wait(60) == 0
     assert len([line for line in described.splitlines() if line.split()[:1] in (["0"], ["1"], ["2"])]) == 3
 
 
@@ -57,7 +57,7 @@ def test_a_data_folder_in_use_is_one_clear_line(tmp_path: Path) -> None:
     with broker:
         done = run("up", "--port", "0", "--data-dir", str(tmp_path))
         broker.send_signal(signal.SIGTERM)
-        assert broker.wait(20) == 0
+        assert broker.wait(60) == 0
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert str(tmp_path) in done.stderr

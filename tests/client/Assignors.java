@@ -19,9 +19,9 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Runs Kafka's own assignors. A line of input is an assignor's name, topics with their partition counts, and
- * members with their instance ids and their subscriptions in hexadecimal, as they are sent in JoinGroup. A line
- * of output is each member with its assignment in hexadecimal, as it is sent in SyncGroup.
+ * Runs Kafka's own assignors. A line of input is an assignor's name, topics with their partition counts,
+ * members with their instance ids and their subscriptions in hexadecimal, as they are sent in JoinGroup, and the
+ * racks of partitions' replicas. A line of output is each member with its assignment in hexadecimal, as it is sent in SyncGroup.
  */
 public class Assignors {
     public static void main(String[] arguments) throws Exception {
@@ -37,12 +37,22 @@ public class Assignors {
     }
 
     static String assign(Map<String, AbstractPartitionAssignor> assignors, String[] parts) {
+        Map<String, Node[]> replicas = new HashMap<>();
+        for (String partition : words(parts[3])) {
+            String[] nameAndRacks = partition.split("=", -1);
+            List<Node> nodes = new ArrayList<>();
+            for (String rack : nameAndRacks[1].split(",")) {
+                nodes.add(new Node(nodes.size(), "host", 1, rack));
+            }
+            replicas.put(nameAndRacks[0], nodes.toArray(new Node[0]));
+        }
         Map<String, List<PartitionInfo>> topics = new HashMap<>();
         for (String topic : words(parts[1])) {
             String[] nameAndCount = topic.split("=");
             List<PartitionInfo> partitions = new ArrayList<>();
             for (int number = 0; number < Integer.parseInt(nameAndCount[1]); number++) {
-                partitions.add(new PartitionInfo(nameAndCount[0], number, Node.noNode(), new Node[0], new Node[0]));
+                Node[] nodes = replicas.getOrDefault(nameAndCount[0] + "-" + number, new Node[0]);
+                partitions.add(new PartitionInfo(nameAndCount[0], number, Node.noNode(), nodes, nodes));
             }
             if (!partitions.isEmpty()) {
                 topics.put(nameAndCount[0], partitions);

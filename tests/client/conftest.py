@@ -10,7 +10,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from barnabas import Admin, NewTopic
+from barnabas import Admin, NewTopic, TopicPartition
 
 
 @pytest.fixture
@@ -23,6 +23,8 @@ def make_topic(eventually: Any) -> Callable[..., str]:
         with Admin(broker.bootstrap) as admin:
             admin.create_topics([NewTopic(name, partitions, 1, dotted)])
             eventually(lambda: name in admin.list_topics())
+            # The leaders answer: a record sent with acks=0 would be lost before they do.
+            admin.list_offsets({TopicPartition(name, number): "latest" for number in range(partitions)})
         return name
 
     return make
@@ -33,7 +35,7 @@ def read_topic() -> Callable[..., list[Any]]:
     """`read_topic(broker, topic)` gives all committed messages of a topic, as confluent-kafka reads them,
     ordered by partition and offset."""
 
-    def read(broker: Any, topic: str, timeout: float = 30.0) -> list[Any]:
+    def read(broker: Any, topic: str, timeout: float = 60.0) -> list[Any]:
         consumer = confluent_kafka.Consumer(
             {
                 "bootstrap.servers": broker.bootstrap,

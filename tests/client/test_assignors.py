@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.assignor import Assignment, GroupMember
 from barnabas.client.assignors import (
     ASSIGNORS,
-    Assignment,
     CooperativeStickyAssignor,
-    GroupMember,
     RangeAssignor,
     RoundRobinAssignor,
     StickyAssignor,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas import TopicPartition, aio
+from barnabas import TopicPartition, Watermarks, aio
 from barnabas.errors import ClosedError
 
 MakeTopic = Callable[..., str]
@@ -18,7 +18,7 @@ def numbers(start: int, end: int) -> list[bytes]:
     return [b"%d" % number for number in range(start, end)]
 
 
-async def read(consumer: aio.Consumer, count: int, timeout: float = 20.0) -> list[Any]:
+async def read(consumer: aio.Consumer, count: int, timeout: float = 60.0) -> list[Any]:
     deadline = time.monotonic() + timeout
     records: list[Any] = []
     while len(records) < count:
@@ -43,7 +43,7 @@ def test_records_come_by_poll_by_iteration_one_by_one_and_as_columns(
                 if len(seen) == 10:
                     break
             assert seen == numbers(10, 20)
-            record = await consumer.poll_one(10)
+            record = await consumer.poll_one(30)
             assert record is not None
             assert record.value == b"20"
             batch = await consumer.poll_arrow(10, 10)
@@ -85,7 +85,7 @@ def test_members_share_a_group_and_coroutine_callbacks_are_awaited(
         stop = asyncio.Event()
         found: list[list[Any]] = [[], []]
         tasks = [asyncio.create_task(member(stop, mine)) for mine in found]
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 60
         while told[-2:] != [("assigned", 2)] * 2:
             assert time.monotonic() < deadline, told
             await asyncio.sleep(0.02)
@@ -117,7 +117,7 @@ def test_a_poll_can_be_cancelled_and_the_consumer_goes_on(
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.2):
                     await consumer.poll(60)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not consumer.assignment():
                 assert time.monotonic() < deadline
                 await consumer.poll(0.1)
@@ -165,3 +165,22 @@ def test_an_iteration_ends_when_its_consumer_is_closed(
         return seen
 
     assert asyncio.run(main()) == numbers(0, 3)
+
+
+def test_ends_and_watermarks_are_told(broker: Any, make_topic: MakeTopic, fill_topic: FillTopic) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 5))
+
+    async def main() -> None:
+        async with aio.Consumer(
+            broker.bootstrap, auto_offset_reset="earliest", enable_partition_eof=True, fetch_max_wait_ms=50
+        ) as consumer:
+            consumer.assign([(topic, 0)])
+            seen = 0
+            while not (ends := consumer.ends_reached()):
+                seen += len(await consumer.poll(20))
+            assert (seen, ends) == (5, {TopicPartition(topic, 0): 5})
+            assert await consumer.watermarks((topic, 0)) == Watermarks(0, 5)
+            assert consumer.cached_watermarks((topic, 0)) == Watermarks(0, 5)
+
+    asyncio.run(main())

@@ -22,11 +22,34 @@ MakeTopic = Callable[..., str]
 FillTopic = Callable[..., None]
 
 
+@pytest.mark.parametrize("group_protocol", ["classic", "consumer"])
+def test_a_coordinator_that_is_silent_for_a_while_is_asked_again_by_a_member_that_joins(
+    group_protocol: str, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    with ApacheKafka() as kafka:
+        topic = make_topic(kafka)
+        fill_topic(kafka, topic, numbers(0, 3), 0)
+        with Consumer(
+            kafka.bootstrap,
+            group_id="joins",
+            group_protocol=group_protocol,
+            auto_offset_reset="earliest",
+            request_timeout_ms=500,
+        ) as consumer:
+            # From now on it knows the coordinator.
+            assert list(consumer.committed([(topic, 0)]).values()) == [None]
+            kafka.pause()
+            consumer.subscribe([topic])
+            assert consumer.poll(1.5) == []
+            kafka.resume()
+            assert [record.value for record in read(consumer, 3)] == numbers(0, 3)
+
+
 def numbers(start: int, end: int) -> list[bytes]:
     return [b"%d" % number for number in range(start, end)]
 
 
-def read(consumer: Consumer, count: int, timeout: float = 40.0) -> list[Any]:
+def read(consumer: Consumer, count: int, timeout: float = 60.0) -> list[Any]:
     deadline = time.monotonic() + timeout
     records: list[Any] = []
     while len(records) < count:
@@ -90,10 +113,10 @@ def test_no_call_outlives_its_deadline_while_a_broker_is_silent(
             consumer.end_offsets([(topic, 0)], timeout=0.5)
         with pytest.raises(KafkaTimeoutError):
             consumer.committed([(topic, 0)], timeout=0.5)
-        assert time.monotonic() - started < 8
+        assert time.monotonic() - started < 25
         started = time.monotonic()
         consumer.close(timeout=1)
-        assert time.monotonic() - started < 8
+        assert time.monotonic() - started < 25
     finally:
         own_broker.resume()
 
@@ -214,7 +237,7 @@ def test_the_second_consumer_with_one_instance_id_fences_the_first(
     group_id = f"fenced-{topic}"
 
     def poll_until_assigned(consumer: Consumer) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not consumer.assignment():
             assert time.monotonic() < deadline
             consumer.poll(0.1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from barnabas._kernel import BatchBuilder, RecordReader
 from barnabas.broker_errors import TopicAuthorizationFailedError
 from barnabas.client.fetch_buffer import FetchBuffer
-from barnabas.errors import CorruptBatchError, MisuseError
+from barnabas.errors import CorruptBatchError, LogTruncationError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -228,6 +229,36 @@ def test_an_offset_out_of_range_waits_until_what_was_fetched_is_taken() -> None:
     assert state.starting_point == "reset"
 
 
+def test_a_truncation_waits_until_what_was_fetched_is_taken_and_then_moves_the_position() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    assert not buffer.truncated(state, state.epoch, 2, 1, None)
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+    assert buffer.truncated(state, state.epoch, 2, 1, None)
+    assert buffer.positions() == {A: OffsetAndMetadata(2, "", 1)}
+    assert (state.fetch_offset, state.fetch_leader_epoch) == (2, 1)
+
+
+def test_a_truncation_at_an_unknown_offset_has_the_position_reset() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    assert buffer.truncated(state, state.epoch, -1, -1, None)
+    assert buffer.awaiting_position() == [state]
+    assert state.starting_point == "reset"
+
+
+def test_a_truncation_without_a_reset_policy_stops_the_partition_with_an_error() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    assert buffer.truncated(state, state.epoch, 2, 1, LogTruncationError("t", 0, 5, 2))
+    assert not buffer.truncated(state, state.epoch - 1, 2, 1, LogTruncationError("t", 0, 5, 2))
+    with pytest.raises(LogTruncationError):
+        buffer.take(10)
+    assert offsets(buffer) == []
+    assert not buffer.wants_more(state)
+
+
 def test_a_position_that_was_found_too_late_does_not_undo_a_seek() -> None:
     buffer = Calls().buffer
     buffer.add([A])
@@ -252,3 +283,167 @@ def test_a_paused_partition_keeps_what_was_fetched() -> None:
     assert not buffer.wants_more(buffer.state(A))
     buffer.resume([A])
     assert offsets(buffer) == [0, 1]
+
+
+def mark_end(buffer: FetchBuffer, partition: TopicPartition) -> None:
+    state = buffer.state(partition)
+    buffer.mark_end(state, state.epoch, state.fetch_offset)
+
+
+def test_an_end_comes_behind_the_records_before_it_and_before_those_after_it_once() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    mark_end(buffer, A)
+    mark_end(buffer, A)
+    fetched(buffer, A, batch(5, 8), end=8)
+    mark_end(buffer, A)
+    assert offsets(buffer, 3) == [0, 1, 2]
+    assert buffer.take_ends() == {}
+    assert offsets(buffer) == [3, 4]
+    assert buffer.take_ends() == {A: 5}
+    assert buffer.take_arrow(10, headers=False).num_rows == 3
+    assert buffer.take_ends() == {A: 8}
+    assert not buffer.has_data
+
+
+def test_columns_stop_at_an_end_too() -> None:
+    buffer = ready(Calls(), A, B)
+    mark_end(buffer, A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    fetched(buffer, B, batch(0, 2), end=2)
+    assert buffer.take_arrow(100, headers=False).num_rows == 2
+    assert buffer.take_ends() == {A: 0}
+    assert buffer.take_arrow(100, headers=False).num_rows == 5
+    assert buffer.take_ends() == {}
+
+
+def test_an_end_behind_records_that_were_given_back_comes_again_behind_them() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    mark_end(buffer, A)
+    buffer.give_back(buffer.take(100)[2:])
+    assert buffer.take_ends() == {}
+    assert offsets(buffer) == [2, 3, 4]
+    assert buffer.take_ends() == {A: 5}
+
+
+def test_a_seek_drops_an_end_and_has_it_come_again() -> None:
+    buffer = ready(Calls(), A)
+    mark_end(buffer, A)
+    buffer.seek(A, 7)
+    buffer.seek(A, 0)
+    assert offsets(buffer) == []
+    assert buffer.take_ends() == {}
+    mark_end(buffer, A)
+    assert offsets(buffer) == []
+    assert buffer.take_ends() == {A: 0}
+
+
+def test_there_is_room_for_what_is_not_queued_and_word_of_it_when_there_was_none() -> None:
+    calls = Calls(queued_max_bytes=1000)
+    buffer = ready(calls, A, B)
+    assert buffer.room() == 1000
+    fetched(buffer, A, batch(0, 50), end=50)
+    size = buffer.state(A).queued_bytes
+    assert 0 < size < 1000
+    assert buffer.room() == 1000 - size
+    fetched(buffer, A, batch(50, 100), end=100)
+    fetched(buffer, B, batch(0, 50), end=50)
+    assert buffer.room() == 0
+    asked = calls.room
+    offsets(buffer, 150)
+    assert buffer.room() == 1000
+    assert calls.room > asked
+
+
+def test_a_queue_that_is_all_but_full_has_no_room_until_a_quarter_of_it_is_free() -> None:
+    size = len(batch(100, 150))
+    calls = Calls(queued_max_bytes=size * 4)
+    buffer = ready(calls, A)
+    buffer.seek(A, 100)
+    for start in (100, 150, 200):
+        fetched(buffer, A, batch(start, start + 50), end=start + 50)
+    assert buffer.room() == size
+    fetched(buffer, A, batch(250, 251), end=251)
+    assert buffer.room() == 0
+    asked = calls.room
+    offsets(buffer, 49)
+    assert calls.room == asked
+    offsets(buffer, 1)
+    assert calls.room == asked + 1
+
+
+def test_what_cannot_be_taken_at_present_takes_no_room_from_others() -> None:
+    calls = Calls(queued_max_bytes=100)
+    buffer = ready(calls, A, B)
+    fetched(buffer, A, batch(0, 50), end=50)
+    assert buffer.room() == 0
+    asked = calls.room
+    buffer.pause([A])
+    assert calls.room == asked + 1
+    assert buffer.room() == 100
+    buffer.resume([A])
+    assert buffer.room() == 0
+    buffer.set_end_offsets({A: 20})
+    assert buffer.take_arrow(100, headers=False).num_rows == 20
+    assert buffer.room() == 100
+
+
+def test_a_lent_reader_keeps_its_place_until_it_is_settled() -> None:
+    buffer = ready(Calls(), A, B)
+    fetched(buffer, A, batch(0, 5), end=5)
+    fetched(buffer, B, batch(0, 2), end=2)
+    lent = buffer.lend()
+    assert lent is not None
+    state, reader = lent
+    assert [message.value() for message in reader.take_messages(3)] == [b"0", b"1", b"2"]
+    assert buffer.positions()[A] == OffsetAndMetadata(0)
+    buffer.settle(state, reader, 3)
+    assert buffer.positions()[A] == OffsetAndMetadata(3, "", 3)
+    assert buffer.lend() == lent
+    reader.take_messages(10)
+    buffer.settle(state, reader, 2)
+    other = buffer.lend()
+    assert other is not None
+    assert other[0].partition == B
+
+
+def test_what_is_settled_after_a_seek_counts_no_more() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    lent = buffer.lend()
+    assert lent is not None
+    state, reader = lent
+    reader.take_messages(3)
+    buffer.seek(A, 100)
+    buffer.settle(state, reader, 3)
+    assert buffer.state(A).position == 100
+
+
+def test_failures_are_told_with_their_partitions_to_those_who_ask() -> None:
+    buffer = ready(Calls(), A)
+    state, error = buffer.state(A), TopicAuthorizationFailedError("no")
+    buffer.fail(state, state.epoch, error)
+    failure = buffer.take_failure()
+    assert failure is not None
+    assert (failure.error, failure.partition, failure.position) == (error, A, 0)
+    assert buffer.take_failure() is None
+
+
+def test_failures_that_come_while_others_are_taken_are_told_once_each() -> None:
+    buffer = Calls().buffer
+    count = 2000
+
+    def fail() -> None:
+        for number in range(count):
+            buffer.raise_later(TopicAuthorizationFailedError(str(number)))
+
+    failing = threading.Thread(target=fail)
+    failing.start()
+    told: list[str] = []
+    while failing.is_alive() or len(told) < count:
+        failure = buffer.take_failure()
+        if failure is not None:
+            told.append(str(failure.error))
+    failing.join()
+    assert len(set(told)) == len(told) == count

@@ -11,12 +11,12 @@ from barnabas.client.partition_queue import HIGHEST_EPOCH, PartitionQueue, Pendi
 NOW = 100.0
 
 
-def make_batch(records: int = 1) -> Any:
+def make_batch(records: int = 1, *, compression: str = "none") -> Any:
     accumulator = Accumulator(
         batch_size=10_000,
         buffer_memory=1 << 20,
         max_record_bytes=1 << 20,
-        compression="none",
+        compression=compression,
         compression_level=None,
         partitioner="murmur2",
         wake=lambda: None,
@@ -31,15 +31,14 @@ def make_queue(*, is_idempotent: bool = True, batches: int = 0) -> PartitionQueu
     queue = PartitionQueue(TopicPartition("topic", 0), is_idempotent=is_idempotent)
     if is_idempotent:
         queue.set_producer_id(7, 0)
+        queue.is_known_to_brokers = True
     for _ in range(batches):
         add(queue)
     return queue
 
 
 def add(queue: PartitionQueue, records: int = 1) -> PendingBatch:
-    pending = queue.add(make_batch(records))
-    pending.is_encoded = True
-    return pending
+    return queue.add(make_batch(records))
 
 
 def send(queue: PartitionQueue, max_in_flight: int = 5) -> tuple[PendingBatch, tuple[int, int, int]]:
@@ -68,10 +67,25 @@ def test_no_more_than_the_allowed_number_is_in_flight() -> None:
     assert queue.next_to_send(2) is not None
 
 
-def test_a_batch_waits_until_it_is_compressed_and_holds_those_behind_it() -> None:
-    queue = make_queue(batches=2)
-    queue.waiting[0].is_encoded = False
+def test_nothing_follows_the_first_batch_of_an_epoch_before_that_is_acknowledged() -> None:
+    queue = make_queue(batches=3)
+    queue.set_producer_id(7, 1)
+    first, _ = send(queue)
+    assert queue.next_to_send(5) is None, "an unknown producer may begin with any sequence"
+    queue.retry(first, NOW)
+    assert send(queue) == (first, (7, 1, 0))
     assert queue.next_to_send(5) is None
+    queue.succeeded(first)
+    assert [send(queue)[1] for _ in range(2)] == [(7, 1, 1), (7, 1, 2)]
+
+
+def test_a_batch_waits_until_it_is_compressed_and_holds_those_behind_it() -> None:
+    queue = make_queue()
+    first = queue.add(make_batch(1000, compression="gzip"))
+    add(queue)
+    assert queue.next_to_send(5) is None
+    first.batch.seal()
+    assert queue.next_to_send(5) is first
 
 
 def test_a_retried_batch_keeps_its_sequence_and_those_behind_it_go_one_at_a_time() -> None:
@@ -114,7 +128,9 @@ def test_when_the_first_sequence_is_refused_all_begin_anew_in_the_next_epoch() -
     queue.sequence_refused(first, NOW)
     assert queue.next_to_send(5) is None, "the second one is not answered yet"
     queue.sequence_refused(second, NOW)
-    assert [send(queue)[1] for _ in range(3)] == [(7, 1, 0), (7, 1, 1), (7, 1, 2)]
+    assert send(queue) == (first, (7, 1, 0))
+    queue.succeeded(first)
+    assert [send(queue)[1] for _ in range(2)] == [(7, 1, 1), (7, 1, 2)]
 
 
 def test_after_a_batch_was_given_up_the_next_answer_tells_whether_it_arrived() -> None:
@@ -141,6 +157,7 @@ def test_a_retry_behind_a_batch_given_up_keeps_its_sequence_until_it_is_refused(
     assert send(queue) == (second, (7, 0, 1)), "it may have arrived: only the same sequence tells"
     queue.sequence_refused(second, NOW)
     assert send(queue) == (second, (7, 1, 0))
+    queue.succeeded(second)
     assert send(queue)[1] == (7, 1, 1)
 
 
@@ -161,7 +178,6 @@ def test_the_parts_of_a_split_batch_take_its_place_and_its_sequences() -> None:
     assert len(parts) > 1
     sequence = 0
     for part in parts:
-        part.is_encoded = True
         assert send(queue) == (part, (7, 0, sequence))
         sequence += part.record_count
         queue.succeeded(part)

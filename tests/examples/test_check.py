@@ -18,7 +18,7 @@ def as_json(table: pd.DataFrame) -> bytes:
 
 
 def test_the_same_figures_have_no_differences(expected: pd.DataFrame) -> None:
-    assert check.differences(expected, check.results(as_json(expected))) == []
+    assert check.differences(expected, check.results(as_json(expected), is_once=True)) == []
 
 
 @pytest.mark.parametrize("name", figures.COUNTS)
@@ -62,19 +62,20 @@ def test_another_airlines_name_is_reported(expected: pd.DataFrame) -> None:
     assert "airline is Untied" in line
 
 
-def test_the_last_result_of_a_key_counts(expected: pd.DataFrame) -> None:
-    earlier = expected.assign(flights=99)
-    found = check.results(as_json(earlier) + as_json(expected))
-    assert check.differences(expected, found) == []
+def test_the_last_result_of_a_key_counts_unless_there_may_be_only_one(expected: pd.DataFrame) -> None:
+    lines = as_json(expected.assign(flights=99)) + as_json(expected)
+    assert check.differences(expected, check.results(lines, is_once=False)) == []
+    with pytest.raises(check.ReadBackError, match="AA JFK 2013-05-01 was written more than once"):
+        check.results(lines, is_once=True)
 
 
 def test_a_record_with_an_unknown_field_is_refused(expected: pd.DataFrame) -> None:
     with pytest.raises(check.ReadBackError, match="not a result of the pipeline"):
-        check.results(as_json(expected.assign(nonsense=1)))
+        check.results(as_json(expected.assign(nonsense=1)), is_once=True)
 
 
 def test_no_results_are_an_empty_table() -> None:
-    assert check.results(b"").empty
+    assert check.results(b"", is_once=True).empty
 
 
 def test_when_stopped_the_days_before_the_last_result_must_be_whole(expected: pd.DataFrame) -> None:

@@ -50,10 +50,10 @@ def test_three_days_go_through_kafka_and_spark_and_come_back_right(tmp_path: Pat
 
 @pytest.mark.timeout(TIMEOUT_SECONDS + 30)
 def test_a_replay_against_the_clock_ends_with_right_results_on_ctrl_c(
-    tmp_path: Path, embedded_broker: Any, topic: Callable[[], str], eventually: Callable[..., object]
+    tmp_path: Path, apache_kafka: Any, topic: Callable[[], str], eventually: Callable[..., object]
 ) -> None:
     prefix = f"{topic()}-"
-    where = ["--bootstrap", embedded_broker.bootstrap, "--prefix", prefix, "--folder", str(tmp_path)]
+    where = ["--bootstrap", apache_kafka.bootstrap, "--prefix", prefix, "--folder", str(tmp_path)]
     command = [*COMMAND, *where, "--days", "6", "--follow", "--speed", "20000"]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -65,7 +65,7 @@ def test_a_replay_against_the_clock_ends_with_right_results_on_ctrl_c(
                 return bool((tmp_path / "checkpoints" / "delays").exists()) and not has_no_results()
 
             def has_no_results() -> bool:
-                return check.read_back(embedded_broker.bootstrap, Topics(prefix).delays).empty
+                return check.read_back(apache_kafka.bootstrap, Topics(prefix).delays, is_once=True).empty
 
             eventually(is_a_day_over, timeout=TIMEOUT_SECONDS)
             demo.send_signal(signal.SIGINT)

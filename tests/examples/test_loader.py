@@ -42,7 +42,7 @@ def records(bootstrap: str, topic: str) -> list[Record]:
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)
         while sum(ends.values()) > len(found):
-            batch = consumer.poll(timeout=10)
+            batch = consumer.poll(timeout=60)
             assert batch
             found += batch
     return found

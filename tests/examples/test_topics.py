@@ -39,7 +39,7 @@ def test_topics_of_an_earlier_run_are_emptied(
 ) -> None:
     prepare(broker.bootstrap, topics)
     with Producer(broker.bootstrap) as producer:
-        producer.send(topics.flights, b"{}", partition=0, headers=[OWNER_HEADER]).result(timeout=10)
+        producer.send(topics.flights, b"{}", partition=0, headers=[OWNER_HEADER]).result(timeout=30)
     assert prepare(broker.bootstrap, topics) == [topics.flights]
     partition = TopicPartition(topics.flights, 0)
     with Admin(broker.bootstrap) as admin, Consumer(broker.bootstrap) as consumer:
@@ -50,7 +50,7 @@ def test_topics_of_an_earlier_run_are_emptied(
 
 def test_a_topic_with_other_peoples_records_is_left_alone(broker: Any, topics: Topics) -> None:
     with Producer(broker.bootstrap) as producer:
-        producer.send(topics.weather, b"rain").result(timeout=10)
+        producer.send(topics.weather, b"rain").result(timeout=30)
     with pytest.raises(ForeignTopicError, match=f"{topics.weather!r}.* --prefix"):
         prepare(broker.bootstrap, topics)
     with Admin(broker.bootstrap) as admin:

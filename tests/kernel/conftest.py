@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import hypothesis
 import pytest
 
 from barnabas._kernel import BatchBuilder, Record
-
-# A machine that is busy with other tests is no failure; pytest's own limit holds for each test.
-hypothesis.settings.register_profile("kernel", deadline=None)
-hypothesis.settings.load_profile("kernel")
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 

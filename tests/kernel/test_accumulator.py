@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import select
 import threading
 import time
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas._kernel import Accumulator, RecordReader, crc32, fnv1a, murmur2, scan_batches
+from barnabas._kernel import Accumulator, RecordReader, Waker, crc32, fnv1a, murmur2, scan_batches
 from barnabas.errors import RecordTooLargeError
 
 Make = Callable[..., Accumulator]
@@ -46,7 +47,7 @@ def append(accumulator: Accumulator, value: bytes | None, key: bytes | None = No
     )
 
 
-def values(data: bytes) -> list[bytes | None]:
+def values(data: bytes | memoryview) -> list[bytes | None]:
     return [record.value for record in RecordReader("t", 0, data)]
 
 
@@ -153,6 +154,27 @@ def test_records_without_a_key_stay_together_until_a_batch_is_full(make: Make) -
     for _ in range(40):
         append(accumulator, bytes(100))
     assert len(accumulator.partitions()) == 1
+
+
+def test_records_without_a_key_leave_no_batch_half_full(make: Make) -> None:
+    accumulator = make(20)
+    for _ in range(1000):
+        append(accumulator, bytes(300))
+    partitions = [partition for _, partition in accumulator.partitions()]
+    assert partitions == list(range(20))
+    sizes: list[int] = []
+    for partition in partitions:
+        while batch := accumulator.drain("t", partition):
+            sizes.append(len(batch.encode()))
+    assert len([size for size in sizes if size < 900]) <= 1
+
+
+def test_a_batch_that_is_left_for_another_partition_is_ready_at_once(make: Make) -> None:
+    accumulator = make(20)
+    while len(accumulator.partitions()) < 2:
+        append(accumulator, bytes(300))
+    ready = [accumulator.ready_in_ms("t", p, 0, 1e9) for _, p in accumulator.partitions()]
+    assert sorted(is_ready == 0 for is_ready in ready) == [False, True]
 
 
 def test_a_partition_that_does_not_exist_is_refused(make: Make) -> None:
@@ -325,3 +347,31 @@ def test_many_threads_may_append_while_one_drains(make: Make) -> None:
     assert failures == []
     assert all(numbers == list(range(2000)) for numbers in seen.values())
     assert accumulator.buffered_records == 0
+
+
+def test_a_batch_keeps_the_bytes_it_gave_before_when_it_is_encoded_anew(make: Make) -> None:
+    accumulator = make()
+    accumulator.append("t", 0, None, b"value", None, None)
+    batch = accumulator.drain("t", 0)
+    assert batch is not None
+    first = batch.encode(producer_id=1, producer_epoch=0, base_sequence=0)
+    before = bytes(first)
+    second = batch.encode(producer_id=1, producer_epoch=1, base_sequence=0)
+    assert first == before
+    assert second != before
+    assert first.readonly
+
+
+def test_full_batches_are_compressed_by_threads_that_wake_whoever_waits_for_it(make: Make) -> None:
+    waker = Waker()
+    accumulator = make(batch_size=20_000, compression="gzip", wake=waker)
+    expected = [b"%06d" % number * 10 for number in range(2000)]
+    for value in expected:
+        accumulator.append("t", 0, None, value, None, None)
+    found: list[bytes | None] = []
+    while batch := accumulator.drain("t", 0):
+        while not batch.is_sealed:
+            assert select.select([waker], [], [], 10)[0]
+            waker.clear()
+        found += values(batch.encode())
+    assert found == expected

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -111,6 +112,33 @@ def test_readers_are_emptied_in_their_order_up_to_the_row_limit(batch: Batch, co
     assert sizes == [4, 4, 4, 3]
     assert rows == [("a", 0, i) for i in range(10)] + [("b", 1, i) for i in range(100, 105)]
     assert [(reader.next_offset, reader.remaining_bytes) for reader in readers] == [(10, 0), (105, 0)]
+
+
+def test_the_topic_is_right_whatever_was_read_before(batch: Batch) -> None:
+    for topics, count in [("a", 5), ("a", 50), ("bb", 3), ("a", 7), ("abba", 2), ("aab", 20), ("a", 50)]:
+        readers = [RecordReader(topic, 0, numbered(batch, 0, count)) for topic in topics]
+        taken = columns(take_arrow(readers, 1000))
+        assert taken.column("topic").to_pylist() == [topic for topic in topics for _ in range(count)]
+
+
+def test_columns_in_memory_that_was_used_before_show_nothing_of_it(batch: Batch) -> None:
+    """Key, value and headers of random lengths and nulls, in batches that are dropped one after the other."""
+    chance = random.Random(4)
+
+    def some_bytes() -> bytes | None:
+        return chance.choice([None, b"", chance.randbytes(chance.choice([3, 16, 17, 300]))])
+
+    for _ in range(20):
+        rows = [
+            (i, some_bytes(), some_bytes(), [("h", some_bytes())] * chance.choice([0, 0, 1, 2]))
+            for i in range(chance.choice([1, 9, 3000]))
+        ]
+        taken = columns(take_arrow([RecordReader("t", 0, batch(rows))], 10_000))
+        assert taken.column("key").to_pylist() == [key for _, key, _, _ in rows]
+        assert taken.column("value").to_pylist() == [value for _, _, value, _ in rows]
+        assert taken.column("headers").to_pylist() == [
+            [{"key": key, "value": value} for key, value in headers] or None for _, _, _, headers in rows
+        ]
 
 
 def test_rows_stop_at_about_the_byte_limit(batch: Batch) -> None:

@@ -30,7 +30,7 @@ def test_a_real_broker_tells_its_versions_and_answers(broker: Any) -> None:
         try:
             low, high = connection.versions[MetadataRequest.API_KEY]
             assert low <= connection.version_of(MetadataRequest) <= high
-            response = await connection.send(MetadataRequest(topics=[]), timeout_ms=5_000)
+            response = await connection.send(MetadataRequest(topics=[]), timeout_ms=30_000)
             assert [(b.host, b.port) for b in response.brokers] == [("127.0.0.1", broker.port)]
         finally:
             connection.close()
@@ -50,7 +50,7 @@ def test_requests_are_pipelined_and_answers_find_their_requests(scripted_broker:
     async def main() -> None:
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
-            futures = [connection.submit(MetadataRequest(), timeout_ms=5_000) for _ in range(3)]
+            futures = [connection.submit(MetadataRequest(), timeout_ms=30_000) for _ in range(3)]
             answers = await asyncio.gather(*futures)
             assert [a.cluster_id for a in answers] == ["answer 0", "answer 1", "answer 2"]
             assert connection.in_flight == 0
@@ -66,13 +66,13 @@ def test_the_highest_version_that_both_sides_speak_is_used(scripted_broker: Any,
     async def main() -> None:
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
-            await connection.send(MetadataRequest(), timeout_ms=5_000)
-            await connection.send(MetadataRequest(), timeout_ms=5_000, max_version=4)
+            await connection.send(MetadataRequest(), timeout_ms=30_000)
+            await connection.send(MetadataRequest(), timeout_ms=30_000, max_version=4)
             assert [h.request_api_version for h in broker.headers] == [4, 12, 4]
             assert {h.client_id for h in broker.headers} == {"tester"}
             assert broker.requests[0].client_software_name == "barnabas"
             with pytest.raises(NoCommonVersionError, match=r"127\.0\.0\.1:\d+ does not know Fetch requests"):
-                await connection.send(FetchRequest(), timeout_ms=5_000)
+                await connection.send(FetchRequest(), timeout_ms=30_000)
             connection.close()
 
     asyncio.run(main())
@@ -113,16 +113,36 @@ def test_a_request_without_an_answer_times_out_and_ends_the_connection(scripted_
     async def main() -> None:
         async with scripted_broker(silence) as broker:
             connection = await open_connection(broker)
-            late = connection.submit(MetadataRequest(), timeout_ms=5_000)
+            late = connection.submit(MetadataRequest(), timeout_ms=30_000)
             started = time.monotonic()
             with pytest.raises(KafkaTimeoutError, match="did not answer Metadata within 50 ms"):
                 await connection.send(MetadataRequest(), timeout_ms=50)
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 20
             with pytest.raises(KafkaConnectionError, match="did not answer"):
                 await late
             assert connection.is_closed
             with pytest.raises(KafkaConnectionError):
                 await connection.send(MetadataRequest(), timeout_ms=50)
+
+    asyncio.run(main())
+
+
+def test_a_broker_that_takes_no_bytes_is_given_up_though_no_answer_is_awaited(scripted_broker: Any) -> None:
+    async def hang(connection: Any, header: Any, request: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        async with scripted_broker(hang) as broker:
+            connection = await Connection.open(
+                "127.0.0.1", broker.port, client_id="tester", request_timeout_ms=200
+            )
+            name = MetadataRequest.MetadataRequestTopic(name="x" * 30_000)
+            async with asyncio.timeout(30):
+                while not connection.is_closed:
+                    connection.send_no_response(MetadataRequest(topics=[name] * 100))
+                    await connection.wait_until_writable()
+            with pytest.raises(KafkaConnectionError, match="has taken no byte for 200 ms"):
+                connection.send_no_response(MetadataRequest())
 
     asyncio.run(main())
 
@@ -140,8 +160,8 @@ def test_the_answer_to_a_request_that_its_caller_gave_up_is_dropped_in_order(
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(connection.send(MetadataRequest(), timeout_ms=5_000), 0.05)
-            second = connection.submit(MetadataRequest(), timeout_ms=5_000)
+                await asyncio.wait_for(connection.send(MetadataRequest(), timeout_ms=30_000), 0.05)
+            second = connection.submit(MetadataRequest(), timeout_ms=30_000)
             release.set()
             assert (await second).cluster_id == "to 3"
             assert not connection.is_closed
@@ -160,7 +180,7 @@ def test_an_answer_with_a_strange_correlation_id_ends_the_connection(
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
             with pytest.raises(BrokenProtocolError, match="answer 77 instead of 2"):
-                await connection.send(MetadataRequest(), timeout_ms=5_000)
+                await connection.send(MetadataRequest(), timeout_ms=30_000)
             assert connection.is_closed
 
     asyncio.run(main())
@@ -175,7 +195,7 @@ def test_an_answer_that_cannot_be_read_ends_the_connection(scripted_broker: Any)
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
             with pytest.raises(BrokenProtocolError, match=r"127\.0\.0\.1"):
-                await connection.send(MetadataRequest(), timeout_ms=5_000)
+                await connection.send(MetadataRequest(), timeout_ms=30_000)
             assert connection.is_closed
 
     asyncio.run(main())
@@ -188,7 +208,7 @@ def test_requests_under_way_fail_when_the_broker_hangs_up(scripted_broker: Any) 
     async def main() -> None:
         async with scripted_broker(hang_up) as broker:
             connection = await open_connection(broker)
-            futures = [connection.submit(MetadataRequest(), timeout_ms=5_000) for _ in range(2)]
+            futures = [connection.submit(MetadataRequest(), timeout_ms=30_000) for _ in range(2)]
             errors = await asyncio.gather(*futures, return_exceptions=True)
             assert [type(error) for error in errors] == [KafkaConnectionError] * 2
 
@@ -205,13 +225,29 @@ def test_a_throttled_client_waits_before_its_next_request(scripted_broker: Any, 
     async def main() -> None:
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
-            await connection.send(MetadataRequest(), timeout_ms=5_000)
-            # The wait is not the broker's silence: a shorter time-out does not strike.
-            await asyncio.gather(*[connection.send(MetadataRequest(), timeout_ms=200) for _ in range(2)])
+            await connection.send(MetadataRequest(), timeout_ms=30_000)
+            await asyncio.gather(*[connection.send(MetadataRequest(), timeout_ms=30_000) for _ in range(2)])
             connection.close()
 
     asyncio.run(main())
     assert arrivals[1] - arrivals[0] >= 0.25
+
+
+def test_nobody_waits_for_ever_for_a_broker_that_demands_to_be_left_alone_for_hours(
+    scripted_broker: Any, metadata: Any
+) -> None:
+    async def answer(connection: Any, header: Any, request: Any) -> None:
+        connection.answer(header, metadata(throttle_time_ms=2**31 - 1))
+
+    async def main() -> None:
+        async with scripted_broker(answer) as broker:
+            connection = await open_connection(broker)
+            await connection.send(MetadataRequest(), timeout_ms=30_000)
+            with pytest.raises(KafkaTimeoutError, match=r"Metadata wait for longer than 200 ms.*throttles"):
+                await connection.send(MetadataRequest(), timeout_ms=200)
+            assert connection.is_closed
+
+    asyncio.run(main())
 
 
 def test_something_that_does_not_speak_kafka_is_named_as_such(tcp_server: Any) -> None:
@@ -250,7 +286,7 @@ def test_a_silent_listener_is_given_up_at_the_time_out() -> None:
             started = time.monotonic()
             with pytest.raises(KafkaTimeoutError, match="did not answer ApiVersions within 100 ms"):
                 await Connection.open("127.0.0.1", port, client_id="tester", request_timeout_ms=100)
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 20
 
         asyncio.run(main())
 
@@ -289,7 +325,7 @@ def test_a_large_answer_arrives_whole(scripted_broker: Any, metadata: Any) -> No
     async def main() -> None:
         async with scripted_broker(answer) as broker:
             connection = await open_connection(broker)
-            response = await connection.send(MetadataRequest(), timeout_ms=5_000)
+            response = await connection.send(MetadataRequest(), timeout_ms=30_000)
             assert [b.node_id for b in response.brokers] == list(range(200))
             assert all(b.host == name for b in response.brokers)
             connection.close()

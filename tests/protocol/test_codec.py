@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from barnabas.errors import BrokenProtocolError
+from barnabas.errors import BrokenProtocolError, NoCommonVersionError
 from barnabas.protocol.codec import decode, decode_prefix, encode
 from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -52,7 +52,7 @@ def test_the_bytes_of_an_old_request_are_those_of_the_specification() -> None:
 
 def test_a_field_that_the_version_lacks_is_refused_by_name_when_set() -> None:
     with pytest.raises(
-        BrokenProtocolError, match="JoinGroupRequest version 4 cannot carry group_instance_id"
+        NoCommonVersionError, match="JoinGroupRequest version 4 cannot carry group_instance_id"
     ):
         encode(JoinGroupRequest(group_instance_id="worker-1"), 4)
 
@@ -60,7 +60,7 @@ def test_a_field_that_the_version_lacks_is_refused_by_name_when_set() -> None:
 def test_a_nested_field_that_the_version_lacks_is_refused_by_name_when_set() -> None:
     partition = FetchRequest.FetchPartition(last_fetched_epoch=3)
     request = FetchRequest(topics=[FetchRequest.FetchTopic(partitions=[partition])])
-    with pytest.raises(BrokenProtocolError, match="version 11 cannot carry last_fetched_epoch"):
+    with pytest.raises(NoCommonVersionError, match="version 11 cannot carry last_fetched_epoch"):
         encode(request, 11)
 
 

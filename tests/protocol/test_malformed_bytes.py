@@ -30,7 +30,7 @@ def try_to_decode(cls: type[Message], version: int, content: bytes) -> None:
     assert type(message) is cls
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(any_class, st.integers(0, 20), st.binary(max_size=300))
 def test_any_bytes_are_a_message_or_a_broken_protocol_error(
     cls: type[Message], version: int, content: bytes
@@ -60,7 +60,7 @@ def test_a_message_cut_short_anywhere_is_refused(cls: type[Message]) -> None:
                 decode(cls, version, content[:end])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=100))
 def test_any_bytes_are_a_request_or_a_broken_protocol_error(content: bytes) -> None:
     try:

@@ -4,36 +4,64 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import confluent_kafka.admin
 import pytest
+from bench import spark_connector
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 
+from barnabas import Consumer, TopicPartition
 from barnabas.testing import ApacheKafka, free_ports
 
-TIMEOUT_SECONDS = 30.0
+# PySpark warns of pandas 3 where it looks for it, and takes an error there for want of Spark Connect.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)
+    import pyspark.testing.utils  # noqa: F401
+
+TIMEOUT_SECONDS = 60.0
+CONNECTOR = Path(__file__).resolve().parents[2] / "build" / "spark-connector"
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Spark on two threads of this machine. Its workers are of this Python, so they find this package."""
+def connect_port() -> int:
+    return free_ports(1)[0]
+
+
+@pytest.fixture(scope="session")
+def connect_url(spark: SparkSession, connect_port: int) -> str:
+    """Where the same Spark takes sessions of Spark Connect."""
+    return f"sc://127.0.0.1:{connect_port}"
+
+
+@pytest.fixture(scope="session")
+def spark(connect_port: int) -> Iterator[SparkSession]:
+    """Spark on two threads of this machine. Its workers are of this Python, so they find this package.
+
+    Spark's own connector is there as well, for `side_by_side`: a machine can run one session at a time."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.extraClassPath", spark_connector.fetch(CONNECTOR).replace(",", os.pathsep))
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.log.level", "ERROR")
+        .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
+        .config("spark.connect.grpc.binding.address", "127.0.0.1")
+        .config("spark.connect.grpc.binding.port", connect_port)
         .getOrCreate()
     )
     gateway = session.sparkContext._gateway
@@ -65,10 +93,15 @@ class Kafka:
         self._admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": bootstrap})
 
     def create(
-        self, partitions: int = 1, *, name: str | None = None, config: Mapping[str, str] | None = None
+        self,
+        partitions: int = 1,
+        *,
+        name: str | None = None,
+        replicas: int = 1,
+        config: Mapping[str, str] | None = None,
     ) -> str:
         name = name or f"spark-{uuid.uuid4().hex[:12]}"
-        new = confluent_kafka.admin.NewTopic(name, partitions, 1, config=dict(config or {}))
+        new = confluent_kafka.admin.NewTopic(name, partitions, replicas, config=dict(config or {}))
         self._admin.create_topics([new])[name].result(TIMEOUT_SECONDS)
         return name
 
@@ -185,6 +218,23 @@ class Kafka:
             producer.commit_transaction(TIMEOUT_SECONDS)
         else:
             producer.abort_transaction(TIMEOUT_SECONDS)
+
+
+def committed(kafka: Kafka, topic: str) -> list[bytes]:
+    """What a reader of committed data sees, in the order of values, once nothing is open."""
+    with (
+        Consumer(kafka.bootstrap, isolation_level="read_committed", auto_offset_reset="earliest") as consumer,
+        Consumer(kafka.bootstrap) as everything,
+    ):
+        partitions = [TopicPartition(topic, info.partition) for info in consumer.partitions_for(topic)]
+        consumer.assign(partitions)
+        deadline = time.monotonic() + 60
+        while (ends := consumer.end_offsets(partitions)) != everything.end_offsets(partitions):
+            assert time.monotonic() < deadline, "a transaction stays open"
+        values: list[bytes] = []
+        while any(consumer.position(partition) < end for partition, end in ends.items()):
+            values += [bytes(record.value) for record in consumer.poll(0.2)]
+    return sorted(values)
 
 
 @pytest.fixture(scope="session")

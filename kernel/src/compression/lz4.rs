@@ -10,6 +10,7 @@ use twox_hash::XxHash32;
 
 use super::too_large;
 use crate::error::Reason;
+use crate::spare_memory::SpareBytes;
 
 /// How the byte at the end of a frame's header was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,69 +126,105 @@ fn read_header(input: &mut Input<'_>, checksum: HeaderChecksum) -> Result<FrameH
     Ok(FrameHeader { flags, max_block_bytes })
 }
 
-pub fn decompress(data: &[u8], limit: usize, checksum: HeaderChecksum) -> Result<Vec<u8>, Reason> {
-    let mut output = Vec::with_capacity(data.len().saturating_mul(3).min(limit));
+pub fn decompress(data: &[u8], limit: usize, checksum: HeaderChecksum) -> Result<SpareBytes, Reason> {
+    // One byte above the limit, so that a block that ends there can be told from one that goes on.
+    let mut output = SpareBytes::with_length(size_at_most(data, checksum).min(limit.saturating_add(1)));
+    let mut length = 0;
     let mut input = Input(data);
     while !input.0.is_empty() {
         let header = read_header(&mut input, checksum)?;
-        let frame_start = output.len();
-        loop {
-            let length = input.take_u32()?;
-            if length == 0 {
-                break;
+        let frame_start = length;
+        while let Some(block) = next_block(&mut input, &header)? {
+            let (before, room) = output.as_mut_slice().split_at_mut(length);
+            length += block.decompress(&header, &before[frame_start..], room, limit)?;
+            if length > limit {
+                return Err(too_large(limit));
             }
-            append_block(&mut input, length, &header, frame_start, limit, &mut output)?;
         }
-        if header.flags & CONTENT_CHECKSUM != 0 && input.take_u32()? != xxhash32(&output[frame_start..]) {
+        if header.flags & CONTENT_CHECKSUM != 0 && input.take_u32()? != xxhash32(&output[frame_start..length])
+        {
             return Err("lz4: wrong checksum of the frame's content".into());
         }
     }
-    Ok(output)
+    Ok(output.truncated(length))
 }
 
-fn append_block(
-    input: &mut Input<'_>,
-    length: u32,
-    header: &FrameHeader,
-    frame_start: usize,
-    limit: usize,
-    output: &mut Vec<u8>,
-) -> Result<(), Reason> {
-    let block = input.take((length & !STORED_BLOCK) as usize)?;
-    if header.flags & BLOCK_CHECKSUMS != 0 && input.take_u32()? != xxhash32(block) {
-        return Err("lz4: wrong checksum of a block".into());
+/// More bytes than this do not come out of the frames; what is wrong with them shows when they are read.
+fn size_at_most(data: &[u8], checksum: HeaderChecksum) -> usize {
+    let mut input = Input(data);
+    let mut size = 0_usize;
+    while let Ok(header) = read_header(&mut input, checksum) {
+        while let Ok(Some(block)) = next_block(&mut input, &header) {
+            size = size.saturating_add(block.size_at_most(&header));
+        }
+        if header.flags & CONTENT_CHECKSUM != 0 && input.take(4).is_err() {
+            break;
+        }
     }
-    let start = output.len();
-    if length & STORED_BLOCK != 0 {
-        if block.len() > header.max_block_bytes {
-            return Err("lz4: a block is larger than the frame allows".into());
-        }
-        if block.len() > limit - start {
-            return Err(too_large(limit));
-        }
-        output.extend_from_slice(block);
-        return Ok(());
+    size
+}
+
+struct Block<'a> {
+    bytes: &'a [u8],
+    is_stored: bool,
+    checksum: Option<u32>,
+}
+
+/// None where the frame ends.
+fn next_block<'a>(input: &mut Input<'a>, header: &FrameHeader) -> Result<Option<Block<'a>>, Reason> {
+    let length = input.take_u32()?;
+    if length == 0 {
+        return Ok(None);
     }
-    // One byte above the limit, so that a block that ends there can be told from one that goes on.
-    let room = header.max_block_bytes.min(block.len().saturating_mul(MAX_RATIO)).min(limit - start + 1);
-    output.resize(start + room, 0);
-    let (before, target) = output.split_at_mut(start);
-    let written = if header.flags & INDEPENDENT_BLOCKS != 0 {
-        block::decompress_into(block, target)
-    } else {
-        let window = &before[frame_start.max(start.saturating_sub(WINDOW_BYTES))..];
-        block::decompress_into_with_dict(block, target, window)
-    };
-    let written = match written {
-        Ok(written) if written <= limit - start => written,
-        Ok(_) => return Err(too_large(limit)),
-        Err(block::DecompressError::OutputTooSmall { .. }) if room > limit - start => {
-            return Err(too_large(limit));
+    let bytes = input.take((length & !STORED_BLOCK) as usize)?;
+    let checksum = if header.flags & BLOCK_CHECKSUMS != 0 { Some(input.take_u32()?) } else { None };
+    Ok(Some(Block { bytes, is_stored: length & STORED_BLOCK != 0, checksum }))
+}
+
+impl Block<'_> {
+    fn size_at_most(&self, header: &FrameHeader) -> usize {
+        if self.is_stored {
+            return self.bytes.len();
         }
-        Err(error) => return Err(format!("lz4: {error}").into()),
-    };
-    output.truncate(start + written);
-    Ok(())
+        header.max_block_bytes.min(self.bytes.len().saturating_mul(MAX_RATIO))
+    }
+
+    /// Writes what the block holds to the start of `room`, behind what the frame's blocks `before` it held, and
+    /// says how much that is. `room` is too small only where the whole would be above the limit.
+    fn decompress(
+        &self,
+        header: &FrameHeader,
+        before: &[u8],
+        room: &mut [u8],
+        limit: usize,
+    ) -> Result<usize, Reason> {
+        if self.checksum.is_some_and(|checksum| checksum != xxhash32(self.bytes)) {
+            return Err("lz4: wrong checksum of a block".into());
+        }
+        if self.is_stored {
+            if self.bytes.len() > header.max_block_bytes {
+                return Err("lz4: a block is larger than the frame allows".into());
+            }
+            room.get_mut(..self.bytes.len()).ok_or_else(|| too_large(limit))?.copy_from_slice(self.bytes);
+            return Ok(self.bytes.len());
+        }
+        let size = self.size_at_most(header);
+        let is_cut = room.len() < size;
+        let target = if is_cut { room } else { &mut room[..size] };
+        let written = if header.flags & INDEPENDENT_BLOCKS != 0 {
+            block::decompress_into(self.bytes, target)
+        } else {
+            block::decompress_into_with_dict(
+                self.bytes,
+                target,
+                &before[before.len().saturating_sub(WINDOW_BYTES)..],
+            )
+        };
+        written.map_err(|error| match error {
+            block::DecompressError::OutputTooSmall { .. } if is_cut => too_large(limit),
+            error => format!("lz4: {error}").into(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -199,9 +236,10 @@ mod tests {
         let mut frame = Vec::new();
         compress(b"an old message", &mut frame);
         frame[6] = header_checksum(&frame[..6]);
-        assert!(decompress(&frame, 100, HeaderChecksum::Standard).unwrap_err().contains("header"));
+        let reason = decompress(&frame, 100, HeaderChecksum::Standard).err().unwrap();
+        assert!(reason.contains("header"));
         let output = decompress(&frame, 100, HeaderChecksum::StandardOrWithMagic).unwrap();
-        assert_eq!(output, b"an old message");
+        assert_eq!(&output[..], b"an old message");
     }
 
     #[test]
@@ -222,6 +260,7 @@ mod tests {
         frame.extend_from_slice(&(dictionary_block.len() as u32).to_le_bytes());
         frame.extend_from_slice(&dictionary_block);
         frame.extend_from_slice(&[0; 4]);
-        assert_eq!(decompress(&frame, 10_000, HeaderChecksum::Standard).unwrap(), first.repeat(2));
+        let output = decompress(&frame, 10_000, HeaderChecksum::Standard).unwrap();
+        assert_eq!(output[..], first.repeat(2));
     }
 }

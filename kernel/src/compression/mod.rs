@@ -4,9 +4,10 @@ mod lz4;
 mod snappy;
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 
 use crate::error::Reason;
+use crate::spare_memory::SpareBytes;
 
 pub use lz4::HeaderChecksum;
 
@@ -78,7 +79,7 @@ impl Compression {
     }
 
     /// The decompressed bytes, at most `limit` of them.
-    pub fn decompress(self, data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
+    pub fn decompress(self, data: &[u8], limit: usize) -> Result<SpareBytes, Reason> {
         self.decompress_with(data, limit, HeaderChecksum::Standard)
     }
 
@@ -88,20 +89,23 @@ impl Compression {
         data: &[u8],
         limit: usize,
         header_checksum: HeaderChecksum,
-    ) -> Result<Vec<u8>, Reason> {
-        let mut output = match self {
+    ) -> Result<SpareBytes, Reason> {
+        Ok(match self {
             Self::None if data.len() > limit => return Err(too_large(limit)),
-            Self::None => data.to_vec(),
-            Self::Gzip => decompress_gzip(data, limit)?,
-            Self::Snappy => snappy::decompress(data, limit)?,
+            Self::None => data.to_vec().into(),
+            Self::Gzip => fitting(decompress_gzip(data, limit)?),
+            Self::Snappy => fitting(snappy::decompress(data, limit)?),
             Self::Lz4 => lz4::decompress(data, limit, header_checksum)?,
             Self::Zstd => decompress_zstd(data, limit)?,
-        };
-        if output.capacity() / 2 > output.len() {
-            output.shrink_to_fit();
-        }
-        Ok(output)
+        })
     }
+}
+
+fn fitting(mut output: Vec<u8>) -> SpareBytes {
+    if output.capacity() / 2 > output.len() {
+        output.shrink_to_fit();
+    }
+    output.into()
 }
 
 fn too_large(limit: usize) -> Reason {
@@ -141,21 +145,28 @@ fn compress_zstd(data: &[u8], level: Option<i32>, output: &mut Vec<u8>) {
             *slot = Some((level, compressor));
         }
         let (_, compressor) = slot.as_mut().expect("set just above");
-        let compressed = compressor.compress(data).expect("the output is as large as zstd asks for");
-        output.extend_from_slice(&compressed);
+        let start = output.len();
+        output.reserve(zstd::zstd_safe::compress_bound(data.len()));
+        let mut target = Cursor::new(std::mem::take(output));
+        target.set_position(start as u64);
+        compressor.compress_to_buffer(data, &mut target).expect("the output is as large as zstd asks for");
+        *output = target.into_inner();
     });
 }
 
-fn decompress_zstd(data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
+fn decompress_zstd(data: &[u8], limit: usize) -> Result<SpareBytes, Reason> {
     ZSTD_DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
             Some(decompressor) => decompressor,
             None => slot.insert(zstd::bulk::Decompressor::new().map_err(|error| format!("zstd: {error}"))?),
         };
-        decompressor.decompress(data, limit).map_err(|error| {
+        let size = zstd::bulk::Decompressor::upper_bound(data).unwrap_or(limit).min(limit);
+        let mut output = SpareBytes::with_length(size);
+        let written = decompressor.decompress_to_buffer(data, output.as_mut_slice()).map_err(|error| {
             let message = error.to_string();
             if message.contains("too small") { too_large(limit) } else { format!("zstd: {message}").into() }
-        })
+        })?;
+        Ok(output.truncated(written))
     })
 }
 
@@ -183,7 +194,8 @@ mod tests {
             for sample in samples() {
                 let mut compressed = Vec::new();
                 codec.compress(&sample, None, &mut compressed);
-                assert_eq!(codec.decompress(&compressed, sample.len()).as_ref(), Ok(&sample), "{codec:?}");
+                let output = codec.decompress(&compressed, sample.len()).unwrap();
+                assert_eq!(output[..], sample, "{codec:?}");
             }
         }
     }

@@ -3,10 +3,10 @@
 //! Its lock is held for moments, never while Python code runs or while a thread waits for the interpreter
 //! lock: threads that hold the interpreter lock may wait for it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -14,31 +14,54 @@ use pyo3::types::PyString;
 use super::arrow_in::RowBatches;
 use super::arrow_rows::{RowRun, RowsToAppend};
 use super::builder::MAX_RECORD_BYTES;
-use super::delivery::{Delivery, TopicName, call_when_done};
+use super::delivery::{Delivery, TopicName};
+#[cfg(unix)]
+use super::direct_send::{Direct, DirectSend, DirectTarget, Permit, SentBatch};
 use super::errors::{codec_and_level, record_too_large};
+use super::event_queue::EventQueue;
 use super::input::{InputBytes, InputHeaders};
-use super::producer_batch::ProducerBatch;
-use super::queues::{Queues, Refused, Settings, Waiting};
+use super::producer_batch::{ClosedBatch, ProducerBatch};
+use super::queues::{Appended, Queues, Refused, Settings, Waiting};
+#[cfg(unix)]
+use super::waker::{Signal, Waker};
+use crate::compression::Compression;
 use crate::partitioner::Partitioner;
-use crate::records::NewRecord;
+use crate::records::{NewRecord, Sealer};
 
 pub fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+/// To compress a batch as small as this takes less time than to have another thread do it.
+const SEALED_AT_ONCE_BYTES: usize = 4096;
+
+/// How the sender learns that there is something new for it to do.
+enum Wake {
+    Call(Py<PyAny>),
+    #[cfg(unix)]
+    Signal(Arc<Signal>),
 }
 
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct Accumulator {
     pub settings: Settings,
     queues: Mutex<Queues>,
-    wake: Py<PyAny>,
+    wake: Wake,
+    #[cfg(unix)]
+    direct: DirectSend,
 }
 
 impl Drop for Accumulator {
     fn drop(&mut self) {
-        for topic in self.lock().topics.values() {
+        if let Some(sealer) = &self.settings.sealer {
+            sealer.close();
+        }
+        for topic in &self.lock().topics {
             for waiting in topic.partitions.iter().flat_map(|queue| &queue.batches) {
-                if let Waiting::Open(batch) = waiting {
-                    batch.outcome.abandon();
+                match waiting {
+                    Waiting::Open(batch) => batch.outcome.abandon(),
+                    Waiting::Closed(batch) => batch.outcome.abandon(),
+                    Waiting::Returned(_) => {}
                 }
             }
         }
@@ -47,15 +70,127 @@ impl Drop for Accumulator {
 
 impl Accumulator {
     /// The record is in the buffer already, so a failure here is not the caller's.
-    fn wake_sender(&self, py: Python<'_>) {
-        if let Err(error) = self.wake.call0(py) {
-            error.write_unraisable(py, Some(self.wake.bind(py)));
+    pub fn wake_sender(&self, py: Python<'_>) {
+        match &self.wake {
+            #[cfg(unix)]
+            Wake::Signal(signal) => signal.wake(),
+            Wake::Call(function) => {
+                if let Err(error) = function.call0(py) {
+                    error.write_unraisable(py, Some(function.bind(py)));
+                }
+            }
         }
     }
 
+    /// Wakes the sender where that takes no interpreter lock; whether it did.
+    pub fn signal_sender(&self) -> bool {
+        match &self.wake {
+            #[cfg(unix)]
+            Wake::Signal(signal) => {
+                signal.wake();
+                true
+            }
+            Wake::Call(_) => false,
+        }
+    }
+
+    /// Appends a record, to be reported to `on_delivery`. None where it takes waiting.
+    pub fn append_record(
+        &self,
+        py: Python<'_>,
+        topic: &Bound<'_, PyString>,
+        partition: Option<i32>,
+        record: &NewRecord<'_>,
+        on_delivery: Option<Py<PyAny>>,
+    ) -> PyResult<Option<Py<Delivery>>> {
+        let timestamp = record.timestamp;
+        if timestamp < 0 {
+            return Err(PyValueError::new_err(format!("timestamp {timestamp} ms is before 1970")));
+        }
+        let name = topic.to_str()?;
+        let appended = {
+            let mut queues = self.lock();
+            let topic_index = queues.index_of_object(topic, name);
+            queues
+                .append_at(&self.settings, name, topic_index, partition, record)
+                .map(|place| place.to_appended())
+        };
+        let Appended { outcome, index: record_index, partition, wake } = match appended {
+            Ok(appended) => appended,
+            Err(refused) => return refusal(py, refused).map(|()| None),
+        };
+        if let Some(on_delivery) = on_delivery {
+            outcome.report_when_done(py, record_index, timestamp, on_delivery);
+        }
+        let delivery = Delivery::new(outcome, record_index, record_index, timestamp);
+        if wake && !self.send_directly(py, name, partition)? {
+            self.wake_sender(py);
+        }
+        Py::new(py, delivery).map(Some)
+    }
+
+    /// Sends what was just appended to an idle partition, where that is permitted; whether it was.
+    #[cfg(unix)]
+    fn send_directly(&self, py: Python<'_>, topic: &str, partition: u32) -> PyResult<bool> {
+        let mut direct = self.direct.lock();
+        let Direct::Permitted(permit) = &*direct else { return Ok(false) };
+        let target = permit.target.get();
+        if target.partition != partition || target.topic != topic {
+            return Ok(false);
+        }
+        let Some(batch) = self.take_small(topic, partition as usize) else { return Ok(false) };
+        batch.body.seal();
+        let batch = Py::new(py, ProducerBatch::new(batch, self.settings.codec))?;
+        match permit.send(batch) {
+            Ok(sent) => {
+                *direct = Direct::Sent(sent);
+                Ok(true)
+            }
+            Err(batch) => {
+                drop(direct);
+                self.put_back(batch)?;
+                Ok(false)
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn send_directly(&self, _py: Python<'_>, _topic: &str, _partition: u32) -> PyResult<bool> {
+        Ok(false)
+    }
+
+    /// A partition's batch, if it is the only one and sealing it takes no time.
+    #[cfg(unix)]
+    fn take_small(&self, topic: &str, partition: usize) -> Option<ClosedBatch> {
+        let mut queues = self.lock();
+        let queue = queues.partition(topic, partition)?;
+        match queue.batches.front() {
+            Some(Waiting::Open(batch))
+                if queue.batches.len() == 1 && batch.builder.size() <= SEALED_AT_ONCE_BYTES => {}
+            _ => return None,
+        }
+        match queue.batches.pop_front() {
+            Some(Waiting::Open(batch)) => Some(ClosedBatch::from(batch)),
+            _ => None,
+        }
+    }
+
+    #[inline]
     pub fn lock(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How to wake the sender, and who compresses for it: threads that can only wake it without Python.
+fn waking(wake: &Bound<'_, PyAny>, codec: Compression) -> (Wake, Option<Arc<Sealer>>) {
+    #[cfg(unix)]
+    if let Ok(waker) = wake.cast::<Waker>() {
+        let signal = Arc::clone(&waker.get().0);
+        let sealed = Arc::clone(&signal);
+        let sealer = (codec != Compression::None).then(|| Sealer::new(move || sealed.wake()));
+        return (Wake::Signal(signal), sealer);
+    }
+    (Wake::Call(wake.clone().unbind()), None)
 }
 
 fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
@@ -69,7 +204,7 @@ fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
 #[pymethods]
 impl Accumulator {
     #[new]
-    #[pyo3(signature = (*, batch_size, buffer_memory, max_record_bytes, compression, compression_level, partitioner, wake))]
+    #[pyo3(signature = (*, batch_size, buffer_memory, max_record_bytes, compression, compression_level, partitioner, wake, ignore_keys=false, is_adaptive=true, sticky_linger_ms=None, max_batch_records=u32::MAX))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of the constructor")]
     fn new(
         py: Python<'_>,
@@ -80,34 +215,88 @@ impl Accumulator {
         compression_level: Option<i32>,
         partitioner: &str,
         wake: Py<PyAny>,
+        ignore_keys: bool,
+        is_adaptive: bool,
+        sticky_linger_ms: Option<f64>,
+        max_batch_records: u32,
     ) -> PyResult<Self> {
         let partitioner = Partitioner::from_name(partitioner).ok_or_else(|| {
             let names = Partitioner::NAMES;
             PyValueError::new_err(format!("unknown partitioner {partitioner:?}; there are {names}"))
         })?;
         let monotonic_s: f64 = py.import("time")?.call_method0("monotonic")?.extract()?;
+        let codec = codec_and_level(compression, compression_level)?;
+        let (wake, sealer) = waking(wake.bind(py), codec.0);
         let settings = Settings {
             batch_size: batch_size.min(MAX_RECORD_BYTES),
             buffer_memory,
             max_record_bytes: max_record_bytes.min(MAX_RECORD_BYTES),
-            codec: codec_and_level(compression, compression_level)?,
+            codec,
             partitioner,
+            ignore_keys,
+            is_adaptive,
+            sticky_linger_ms,
+            max_batch_records,
             clock: (Instant::now(), monotonic_s * 1000.0),
+            events: OnceLock::new(),
+            sealer,
         };
-        Ok(Self { settings, queues: Mutex::default(), wake })
+        Ok(Self {
+            settings,
+            queues: Mutex::default(),
+            wake,
+            #[cfg(unix)]
+            direct: DirectSend::default(),
+        })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.wake)
+        match &self.wake {
+            Wake::Call(function) => visit.call(function),
+            #[cfg(unix)]
+            Wake::Signal(_) => Ok(()),
+        }
     }
 
-    fn set_partition_count(&self, topic: Bound<'_, PyString>, partition_count: u32) -> PyResult<()> {
+    fn set_partition_count(
+        &self,
+        py: Python<'_>,
+        topic: Bound<'_, PyString>,
+        partition_count: u32,
+    ) -> PyResult<()> {
         let name = topic.to_str()?.to_owned();
-        self.lock().set_partition_count(TopicName { name, object: topic.unbind() }, partition_count);
+        self.unpark(py, TopicName { name, object: topic.unbind() }, partition_count);
         Ok(())
     }
 
-    #[pyo3(signature = (topic, partition, key, value, headers, timestamp, callback=None))]
+    pub fn report_to(&self, events: &Bound<'_, EventQueue>) -> PyResult<()> {
+        let events = Arc::clone(&events.get().events);
+        self.settings.events.set(events).map_err(|_| PyTypeError::new_err("there are events already"))
+    }
+
+    #[pyo3(signature = (topic, error, *, until_ms=i64::MAX))]
+    fn fail_parked(&self, py: Python<'_>, topic: Option<&str>, error: Py<PyAny>, until_ms: i64) -> usize {
+        self.fail_parked_until(py, topic, &error, until_ms)
+    }
+
+    fn parked_topics(&self) -> Vec<String> {
+        self.lock().parked.keys().cloned().collect()
+    }
+
+    #[getter]
+    fn is_shut(&self) -> bool {
+        self.lock().is_shut
+    }
+
+    fn set_unavailable(&self, topic: &str, partitions: Vec<usize>) {
+        self.lock().set_unavailable(topic, &partitions);
+    }
+
+    fn set_shut(&self, is_shut: bool) {
+        self.lock().is_shut = is_shut;
+    }
+
+    #[pyo3(signature = (topic, partition, key, value, headers, timestamp, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "the parts of a record")]
     fn append(
         &self,
@@ -118,33 +307,15 @@ impl Accumulator {
         value: Option<InputBytes>,
         headers: InputHeaders,
         timestamp: Option<i64>,
-        callback: Option<Py<PyAny>>,
+        on_delivery: Option<Py<PyAny>>,
     ) -> PyResult<Option<Py<Delivery>>> {
-        let timestamp = timestamp.unwrap_or_else(now_ms);
-        if timestamp < 0 {
-            return Err(PyValueError::new_err(format!("timestamp {timestamp} ms is before 1970")));
-        }
         let record = NewRecord {
-            timestamp,
+            timestamp: timestamp.unwrap_or_else(now_ms),
             key: key.as_ref().map(AsRef::as_ref),
             value: value.as_ref().map(AsRef::as_ref),
             headers: headers.as_ref(),
         };
-        let topic = topic.to_str()?;
-        let appended = self.lock().append(&self.settings, topic, partition, &record);
-        let appended = match appended {
-            Ok(appended) => appended,
-            Err(refused) => return refusal(py, refused).map(|()| None),
-        };
-        let delivery =
-            Py::new(py, Delivery::new(appended.outcome, appended.index, appended.index, timestamp))?;
-        if let Some(callback) = callback {
-            call_when_done(py, delivery.clone_ref(py), callback);
-        }
-        if appended.wake {
-            self.wake_sender(py);
-        }
-        Ok(Some(delivery))
+        self.append_record(py, topic, partition, &record, on_delivery)
     }
 
     #[pyo3(signature = (topic, data, *, row_offset=0, timestamp=None))]
@@ -185,13 +356,14 @@ impl Accumulator {
     }
 
     fn needs_metadata(&self, topic: &str) -> bool {
-        self.lock().topics.get(topic).is_none_or(|queues| queues.partition_count == 0)
+        let queues = self.lock();
+        queues.index_of(topic).is_none_or(|index| queues.topics[index].partition_count == 0)
     }
 
     fn partitions(&self, py: Python<'_>) -> Vec<(Py<PyString>, usize)> {
         let queues = self.lock();
         let mut found = Vec::new();
-        for topic in queues.topics.values() {
+        for topic in &queues.topics {
             for (partition, queue) in topic.partitions.iter().enumerate() {
                 if !queue.batches.is_empty() {
                     found.push((topic.name.object.clone_ref(py), partition));
@@ -206,7 +378,7 @@ impl Accumulator {
         let Some(queue) = queues.partition(topic, partition) else { return f64::INFINITY };
         match queue.batches.front() {
             None => f64::INFINITY,
-            Some(Waiting::Returned(_)) => 0.0,
+            Some(Waiting::Closed(_) | Waiting::Returned(_)) => 0.0,
             Some(Waiting::Open(batch)) if batch.is_full || queue.batches.len() > 1 => 0.0,
             Some(Waiting::Open(batch)) => (batch.created_ms + linger_ms - now_ms).max(0.0),
         }
@@ -214,13 +386,22 @@ impl Accumulator {
 
     fn drain(&self, py: Python<'_>, topic: &str, partition: usize) -> PyResult<Option<Py<ProducerBatch>>> {
         let taken = self.lock().partition(topic, partition).and_then(|queue| queue.batches.pop_front());
-        match taken {
-            None => Ok(None),
-            Some(Waiting::Returned(batch)) => Ok(Some(batch)),
+        let batch = match taken {
+            None => return Ok(None),
+            Some(Waiting::Returned(batch)) => return Ok(Some(batch)),
+            Some(Waiting::Closed(batch)) => batch,
             Some(Waiting::Open(batch)) => {
-                Py::new(py, ProducerBatch::new(batch, self.settings.codec)).map(Some)
+                let is_small = batch.builder.size() <= SEALED_AT_ONCE_BYTES;
+                let closed = ClosedBatch::from(batch);
+                match &self.settings.sealer {
+                    Some(sealer) if !is_small => sealer.seal_soon(Arc::clone(&closed.body)),
+                    None if !is_small && self.settings.codec.0 != Compression::None => {}
+                    _ => closed.body.seal(),
+                }
+                closed
             }
-        }
+        };
+        Py::new(py, ProducerBatch::new(batch, self.settings.codec)).map(Some)
     }
 
     fn put_back(&self, batch: Py<ProducerBatch>) -> PyResult<()> {
@@ -238,6 +419,38 @@ impl Accumulator {
         let mut queues = self.lock();
         queues.buffered_bytes = queues.buffered_bytes.saturating_sub(bytes);
         queues.buffered_records = queues.buffered_records.saturating_sub(records);
+    }
+
+    #[cfg(unix)]
+    fn permit(
+        &self,
+        target: Py<DirectTarget>,
+        producer_id: i64,
+        producer_epoch: i16,
+        base_sequence: i32,
+        correlation_id: i32,
+    ) {
+        let producer = crate::records::ProducerState {
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            is_transactional: false,
+        };
+        *self.direct.lock() = Direct::Permitted(Permit { target, producer, correlation_id });
+    }
+
+    #[cfg(unix)]
+    fn forbid(&self) -> Option<SentBatch> {
+        match std::mem::take(&mut *self.direct.lock()) {
+            Direct::Sent(sent) => Some(sent.into_batch()),
+            Direct::Forbidden | Direct::Permitted(_) => None,
+        }
+    }
+
+    #[cfg(unix)]
+    #[getter]
+    fn has_sent_directly(&self) -> bool {
+        matches!(*self.direct.lock(), Direct::Sent(_))
     }
 
     #[getter]

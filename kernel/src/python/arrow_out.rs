@@ -46,7 +46,7 @@ impl ArrowRecords {
 /// One reader's share in a call of `take_arrow`.
 struct Source<'a> {
     cursor: &'a mut RecordCursor,
-    topic: &'a str,
+    topic: &'a Arc<str>,
     partition: i32,
     end_offset: i64,
 }
@@ -63,7 +63,7 @@ impl Source<'_> {
             let timestamp_type = open.timestamp_type;
             let records = open.records_left_at_most();
             let share = records.min(room);
-            columns.reserve(share, open.payload.len() / records.max(1) * share);
+            columns.reserve(share, open.payload.len() / records.max(1) * share, share == records);
             let mut full = false;
             let taken = self.cursor.take_from_open(room, self.end_offset, |payload, record| {
                 full = !columns.push(payload, record);
@@ -98,7 +98,7 @@ pub fn take_arrow(
     let mut borrowed = Vec::with_capacity(readers.len());
     for reader in &readers {
         let reader = reader.try_borrow_mut()?;
-        topics.push(reader.place().0.bind(py).to_str()?.to_owned());
+        topics.push(Arc::<str>::from(reader.place().0.bind(py).to_str()?));
         borrowed.push(reader);
     }
     let mut sources: Vec<_> = borrowed
@@ -111,7 +111,8 @@ pub fn take_arrow(
         })
         .collect();
     let taken = py.detach(|| {
-        let mut columns = RecordColumns::new(headers, max_bytes);
+        let waiting_bytes = sources.iter().map(|source| source.cursor.remaining_bytes()).sum();
+        let mut columns = RecordColumns::new(headers, max_bytes, waiting_bytes);
         for (index, source) in sources.iter_mut().enumerate() {
             match source.take(&mut columns, max_records) {
                 Ok(true) => {}
@@ -121,6 +122,7 @@ pub fn take_arrow(
                 Err(error) => return Err((index, error)),
             }
         }
+        columns.finish();
         Ok(columns)
     });
     match taken {

@@ -1,11 +1,10 @@
 //! Rows of Arrow data on their way into an accumulator.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::accumulator::{Accumulator, now_ms};
 use super::delivery::{BatchOutcome, Delivery};
-use super::queues::{Queues, Refused};
+use super::queues::{Place, Queues, Refused, Settings};
 use crate::arrow::RowBatch;
 use crate::records::{NO_HEADERS, NewRecord, encode_headers};
 
@@ -44,32 +43,46 @@ impl RowsToAppend<'_> {
     ) -> Result<(), Refused> {
         /// Others that append must not wait for longer than this many rows take.
         const ROWS_AT_A_TIME: usize = 1024;
-        // The run that a partition's rows go to at present, by partition.
-        let mut newest: HashMap<u32, usize> = HashMap::new();
-        for (index, run) in self.runs.iter().enumerate() {
-            newest.insert(run.partition, index);
-        }
+        let mut newest = NewestRuns::of(&self.runs);
         let mut row = first_row;
         while row < batch.len() {
+            let now = self.timestamp.unwrap_or_else(now_ms);
             let mut queues = accumulator.lock();
+            let topic_index = queues.index_of(self.topic);
             for _ in 0..ROWS_AT_A_TIME.min(batch.len() - row) {
-                self.append_row(accumulator, &mut queues, batch, row, &mut newest)?;
+                self.append_row(
+                    &accumulator.settings,
+                    &mut queues,
+                    topic_index,
+                    batch,
+                    row,
+                    now,
+                    &mut newest,
+                )?;
                 row += 1;
+            }
+            drop(queues);
+            if self.wake {
+                self.wake = !accumulator.signal_sender();
             }
         }
         Ok(())
     }
 
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "what stays the same from row to row")]
     fn append_row(
         &mut self,
-        accumulator: &Accumulator,
+        settings: &Settings,
         queues: &mut Queues,
+        topic_index: Option<usize>,
         batch: &RowBatch,
         row: usize,
-        newest: &mut HashMap<u32, usize>,
+        now: i64,
+        newest: &mut NewestRuns,
     ) -> Result<(), Refused> {
         let row = batch.row(row).map_err(|error| Refused::BadRow(error.0))?;
-        let timestamp = row.timestamp.or(self.timestamp).unwrap_or_else(now_ms);
+        let timestamp = row.timestamp.unwrap_or(now);
         if timestamp < 0 {
             return Err(Refused::BadRow(format!("timestamp {timestamp} ms is before 1970")));
         }
@@ -83,24 +96,57 @@ impl RowsToAppend<'_> {
         };
         // What no int32 holds is no partition of any topic.
         let partition = row.partition.map(|partition| i32::try_from(partition).unwrap_or(-1));
-        let appended = queues.append(&accumulator.settings, self.topic, partition, &record)?;
+        let place = queues.append_at(settings, self.topic, topic_index, partition, &record)?;
         self.taken += 1;
-        self.wake |= appended.wake;
-        if let Some(run) = newest.get(&appended.partition).map(|&index| &mut self.runs[index]) {
-            if Arc::ptr_eq(&run.outcome, &appended.outcome) {
-                run.last_index = appended.index;
-                run.last_timestamp = timestamp;
-                return Ok(());
-            }
-        }
-        newest.insert(appended.partition, self.runs.len());
-        self.runs.push(RowRun {
-            outcome: appended.outcome,
-            partition: appended.partition,
-            first_index: appended.index,
-            last_index: appended.index,
-            last_timestamp: timestamp,
-        });
+        self.wake |= place.wake;
+        let index = newest.index_in(&mut self.runs, &place);
+        let run = &mut self.runs[index];
+        run.last_index = place.index;
+        run.last_timestamp = timestamp;
         Ok(())
+    }
+}
+
+/// The run that a partition's rows go to at present.
+struct NewestRuns {
+    /// By partition; `NONE` where there is no run yet.
+    indexes: Vec<usize>,
+}
+
+const NONE: usize = usize::MAX;
+
+impl NewestRuns {
+    fn of(runs: &[RowRun]) -> Self {
+        let mut newest = Self { indexes: Vec::new() };
+        for (index, run) in runs.iter().enumerate() {
+            *newest.slot(run.partition) = index;
+        }
+        newest
+    }
+
+    #[inline]
+    fn slot(&mut self, partition: u32) -> &mut usize {
+        let partition = partition as usize;
+        if partition >= self.indexes.len() {
+            self.indexes.resize(partition + 1, NONE);
+        }
+        &mut self.indexes[partition]
+    }
+
+    /// Where the run is that a row belongs to: the partition's newest, or one that begins with it.
+    #[inline]
+    fn index_in(&mut self, runs: &mut Vec<RowRun>, place: &Place<'_>) -> usize {
+        let slot = self.slot(place.partition);
+        if *slot == NONE || !Arc::ptr_eq(&runs[*slot].outcome, place.outcome) {
+            *slot = runs.len();
+            runs.push(RowRun {
+                outcome: Arc::clone(place.outcome),
+                partition: place.partition,
+                first_index: place.index,
+                last_index: place.index,
+                last_timestamp: 0,
+            });
+        }
+        *slot
     }
 }

@@ -8,12 +8,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 
 use super::errors::error_with_message;
+use super::event_queue::Events;
+use super::message_report::{Fate, KeptMessages, MessageReport, ReportedMessages};
+use super::record_metadata::RecordMetadata;
 
 /// A topic's name, for Rust and for Python.
 pub struct TopicName {
@@ -44,7 +48,35 @@ enum Outcome {
 struct State {
     outcome: Outcome,
     failed_records: HashMap<u32, Arc<Py<PyAny>>>,
-    waiting: Vec<(Py<Delivery>, Py<PyAny>)>,
+    waiting: Vec<Waiter>,
+    messages: KeptMessages,
+}
+
+/// Who is to be told when records are delivered or have failed.
+enum Waiter {
+    /// Is called with the delivery.
+    Callback {
+        delivery: Py<Delivery>,
+        callback: Py<PyAny>,
+    },
+    Report(Report),
+}
+
+/// A function that is called with the error and the metadata of one record, one of them None. Does without a
+/// delivery, since a producer may have one for each of millions of records.
+struct Report {
+    index: u32,
+    timestamp: i64,
+    on_delivery: Py<PyAny>,
+}
+
+impl Waiter {
+    fn covers(&self, index: u32) -> bool {
+        match self {
+            Self::Callback { delivery, .. } => delivery.get().covers(index),
+            Self::Report(report) => report.index == index,
+        }
+    }
 }
 
 /// What becomes of the records of one batch.
@@ -53,12 +85,17 @@ pub struct BatchOutcome {
     pub partition: i32,
     state: Mutex<State>,
     changed: Condvar,
+    /// Where messages are reported, for a producer that has them.
+    events: Option<Arc<Events>>,
 }
 
 /// What a delivery has come to.
-enum Resolution {
-    /// Nothing yet; this batch is waited for.
-    Pending(Arc<BatchOutcome>),
+pub enum Resolution {
+    /// Nothing yet; this batch is waited for, in which the last of the records stands at `last`.
+    Pending {
+        outcome: Arc<BatchOutcome>,
+        last: u32,
+    },
     Delivered {
         offset: i64,
         log_append_time: i64,
@@ -67,10 +104,55 @@ enum Resolution {
     Abandoned,
 }
 
+impl Resolution {
+    /// Metadata or the error. Not for what is pending.
+    pub fn into_result(
+        self,
+        py: Python<'_>,
+        outcome: &BatchOutcome,
+        timestamp: i64,
+    ) -> PyResult<Result<Py<PyAny>, Py<PyAny>>> {
+        static CLOSED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        match self {
+            Self::Delivered { offset, log_append_time } => {
+                let timestamp = if log_append_time >= 0 { log_append_time } else { timestamp };
+                let topic = outcome.topic.object.clone_ref(py);
+                let metadata = RecordMetadata { topic, partition: outcome.partition, offset, timestamp };
+                Ok(Ok(Py::new(py, metadata)?.into_any()))
+            }
+            Self::Failed(error) => Ok(Err(error.clone_ref(py))),
+            Self::Abandoned | Self::Pending { .. } => {
+                let message = format!("a record for {} was given up with its producer", outcome.place());
+                let error = error_with_message(py, &CLOSED, "ClosedError", message);
+                Ok(Err(error.into_value(py).into_any()))
+            }
+        }
+    }
+}
+
+/// The offset of a batch's record, which with acks=0 nobody knows.
+fn offset_of(base_offset: i64, index: u32) -> i64 {
+    if base_offset < 0 { -1 } else { base_offset + i64::from(index) }
+}
+
 impl BatchOutcome {
-    pub fn new(topic: Arc<TopicName>, partition: i32) -> Arc<Self> {
-        let state = State { outcome: Outcome::Pending, failed_records: HashMap::new(), waiting: Vec::new() };
-        Arc::new(Self { topic, partition, state: Mutex::new(state), changed: Condvar::new() })
+    pub fn new(topic: Arc<TopicName>, partition: i32, events: Option<Arc<Events>>) -> Arc<Self> {
+        let state = State {
+            outcome: Outcome::Pending,
+            failed_records: HashMap::new(),
+            waiting: Vec::new(),
+            messages: KeptMessages::default(),
+        };
+        Arc::new(Self { topic, partition, state: Mutex::new(state), changed: Condvar::new(), events })
+    }
+
+    /// For the batches that this one is split into.
+    pub fn part(&self) -> Arc<Self> {
+        Self::new(Arc::clone(&self.topic), self.partition, self.events.clone())
+    }
+
+    fn place(&self) -> String {
+        format!("{}-{}", self.topic.name, self.partition)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -78,32 +160,105 @@ impl BatchOutcome {
     }
 
     /// Decides the batch, once; later decisions change nothing.
-    fn settle(&self, py: Python<'_>, outcome: Outcome) {
-        let waiting = {
+    fn settle(self: &Arc<Self>, py: Python<'_>, outcome: Outcome) {
+        let split = if let Outcome::Split(split) = &outcome { Some(Arc::clone(split)) } else { None };
+        let (waiting, messages) = {
             let mut state = self.lock();
             if !matches!(state.outcome, Outcome::Pending) {
                 return;
             }
             state.outcome = outcome;
             self.changed.notify_all();
-            std::mem::take(&mut state.waiting)
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.messages))
         };
-        notify(py, waiting);
+        self.notify(py, waiting);
+        match split {
+            None => self.report(py, messages),
+            Some(split) => self.hand_on(py, &split, messages),
+        }
     }
 
-    pub fn deliver(&self, py: Python<'_>, base_offset: i64, log_append_time: i64) {
+    /// Leaves messages to be reported in the user's thread.
+    fn report(self: &Arc<Self>, py: Python<'_>, messages: KeptMessages) {
+        let Some(events) = &self.events else { return };
+        if !messages.is_empty() {
+            events.push_reports(py, ReportedMessages::new(Fate::Batch(Arc::clone(self)), messages));
+        }
+    }
+
+    /// Gives the messages of a batch that was split to the parts.
+    fn hand_on(self: &Arc<Self>, py: Python<'_>, split: &SplitBatch, messages: KeptMessages) {
+        let mut failed = KeptMessages::default();
+        for mut report in messages.reports {
+            if self.has_failed(report.index) {
+                failed.reports.push(report);
+                continue;
+            }
+            let (part, index) = split.places[report.index as usize];
+            report.index = index;
+            split.parts[part as usize].keep_message(py, report);
+        }
+        match split.parts.last() {
+            Some(last) => last.keep_silent(py, messages.silent_messages, messages.silent_bytes),
+            None => {
+                failed.silent_messages = messages.silent_messages;
+                failed.silent_bytes = messages.silent_bytes;
+            }
+        }
+        self.report(py, failed);
+    }
+
+    /// Has a message reported when its record is decided.
+    pub fn keep_message(self: &Arc<Self>, py: Python<'_>, report: MessageReport) {
+        let mut late = KeptMessages::default();
+        {
+            let mut state = self.lock();
+            if matches!(state.outcome, Outcome::Pending) {
+                state.messages.reports.push(report);
+                return;
+            }
+        }
+        late.reports.push(report);
+        self.report_late(py, late);
+    }
+
+    /// The same for messages without a callback.
+    pub fn keep_silent(self: &Arc<Self>, py: Python<'_>, messages: usize, bytes: usize) {
+        {
+            let mut state = self.lock();
+            if matches!(state.outcome, Outcome::Pending) {
+                state.messages.silent_messages += messages;
+                state.messages.silent_bytes += bytes;
+                return;
+            }
+        }
+        let late = KeptMessages { reports: Vec::new(), silent_messages: messages, silent_bytes: bytes };
+        self.report_late(py, late);
+    }
+
+    /// For messages whose batch was decided between their record's append and now.
+    #[cold]
+    fn report_late(self: &Arc<Self>, py: Python<'_>, late: KeptMessages) {
+        let outcome = self.lock().outcome.clone();
+        match outcome {
+            Outcome::Split(split) => self.hand_on(py, &split, late),
+            _ => self.report(py, late),
+        }
+    }
+
+    pub fn deliver(self: &Arc<Self>, py: Python<'_>, base_offset: i64, log_append_time: i64) {
         self.settle(py, Outcome::Delivered { base_offset, log_append_time });
     }
 
-    pub fn fail(&self, py: Python<'_>, error: Py<PyAny>) {
+    pub fn fail(self: &Arc<Self>, py: Python<'_>, error: Py<PyAny>) {
         self.settle(py, Outcome::Failed(Arc::new(error)));
     }
 
-    pub fn split(&self, py: Python<'_>, split: SplitBatch) {
+    pub fn split(self: &Arc<Self>, py: Python<'_>, split: SplitBatch) {
         self.settle(py, Outcome::Split(Arc::new(split)));
     }
 
-    pub fn fail_record(&self, py: Python<'_>, index: u32, error: Py<PyAny>) {
+    pub fn fail_record(self: &Arc<Self>, py: Python<'_>, index: u32, error: Py<PyAny>) {
         let waiting = {
             let mut state = self.lock();
             if !matches!(state.outcome, Outcome::Pending) {
@@ -111,12 +266,12 @@ impl BatchOutcome {
             }
             state.failed_records.entry(index).or_insert_with(|| Arc::new(error));
             self.changed.notify_all();
-            let concerned = |(delivery, _): &(Py<Delivery>, _)| delivery.get().covers(index);
-            let (waiting, others) = std::mem::take(&mut state.waiting).into_iter().partition(concerned);
+            let waiting = std::mem::take(&mut state.waiting);
+            let (waiting, others) = waiting.into_iter().partition(|waiter| waiter.covers(index));
             state.waiting = others;
             waiting
         };
-        notify(py, waiting);
+        self.notify(py, waiting);
     }
 
     /// Whether this record has failed on its own.
@@ -126,18 +281,18 @@ impl BatchOutcome {
 
     /// For a batch that is dropped: whoever still waits is told that nothing will come.
     pub fn abandon(&self) {
-        let waiting = {
+        let forgotten = {
             let mut state = self.lock();
             if matches!(state.outcome, Outcome::Pending) {
                 state.outcome = Outcome::Abandoned;
                 self.changed.notify_all();
             }
-            std::mem::take(&mut state.waiting)
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.messages))
         };
-        drop(waiting);
+        drop(forgotten);
     }
 
-    fn resolve(self: &Arc<Self>, first: u32, last: u32) -> Resolution {
+    pub fn resolve(self: &Arc<Self>, first: u32, last: u32) -> Resolution {
         let split = {
             let state = self.lock();
             if !state.failed_records.is_empty() {
@@ -146,9 +301,9 @@ impl BatchOutcome {
                 }
             }
             match &state.outcome {
-                Outcome::Pending => return Resolution::Pending(Arc::clone(self)),
+                Outcome::Pending => return Resolution::Pending { outcome: Arc::clone(self), last },
                 Outcome::Delivered { base_offset, log_append_time } => {
-                    let offset = if *base_offset < 0 { -1 } else { base_offset + i64::from(last) };
+                    let offset = offset_of(*base_offset, last);
                     return Resolution::Delivered { offset, log_append_time: *log_append_time };
                 }
                 Outcome::Failed(error) => return Resolution::Failed(Arc::clone(error)),
@@ -168,6 +323,79 @@ impl BatchOutcome {
         resolution.unwrap_or(Resolution::Abandoned)
     }
 
+    /// Calls back those that are done; the others wait on for what their records became part of.
+    fn notify(self: &Arc<Self>, py: Python<'_>, waiting: Vec<Waiter>) {
+        let all_delivered = self.all_delivered();
+        for waiter in waiting {
+            match (waiter, all_delivered) {
+                (Waiter::Callback { delivery, callback }, _) => call_when_done(py, delivery, callback),
+                // What nearly all reports are, without looking at the batch for each.
+                (Waiter::Report(report), Some((base_offset, log_append_time))) => {
+                    let offset = offset_of(base_offset, report.index);
+                    let resolution = Resolution::Delivered { offset, log_append_time };
+                    self.call_back(py, resolution, report.timestamp, &report.on_delivery);
+                }
+                (Waiter::Report(Report { index, timestamp, on_delivery }), None) => {
+                    self.report_when_done(py, index, timestamp, on_delivery);
+                }
+            }
+        }
+    }
+
+    /// The base offset and the log append time, once every record of the batch is delivered.
+    fn all_delivered(&self) -> Option<(i64, i64)> {
+        let state = self.lock();
+        match state.outcome {
+            Outcome::Delivered { base_offset, log_append_time } if state.failed_records.is_empty() => {
+                Some((base_offset, log_append_time))
+            }
+            _ => None,
+        }
+    }
+
+    fn call_back(&self, py: Python<'_>, resolution: Resolution, timestamp: i64, on_delivery: &Py<PyAny>) {
+        let called = resolution.into_result(py, self, timestamp).and_then(|result| match result {
+            Ok(metadata) => call_with_two(py, on_delivery, &py.None(), &metadata),
+            Err(error) => call_with_two(py, on_delivery, &error, &py.None()),
+        });
+        if let Err(error) = called {
+            error.write_unraisable(py, Some(on_delivery.bind(py)));
+        }
+    }
+
+    /// Calls `on_delivery(error, metadata)` when the record is delivered or has failed.
+    pub fn report_when_done(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        index: u32,
+        timestamp: i64,
+        on_delivery: Py<PyAny>,
+    ) {
+        let mut report = Report { index, timestamp, on_delivery };
+        let mut resolution = Resolution::Pending { outcome: Arc::clone(self), last: index };
+        while let Resolution::Pending { outcome, last } = resolution {
+            report.index = last;
+            match outcome.keep(report) {
+                None => return,
+                Some(decided) => report = decided,
+            }
+            resolution = outcome.resolve(last, last);
+        }
+        self.call_back(py, resolution, timestamp, &report.on_delivery);
+    }
+
+    /// Keeps a report until its record is decided; gives it back if that has happened.
+    fn keep(&self, report: Report) -> Option<Report> {
+        let mut state = self.lock();
+        let is_pending = matches!(state.outcome, Outcome::Pending)
+            && (state.failed_records.is_empty() || !state.failed_records.contains_key(&report.index));
+        if !is_pending {
+            return Some(report);
+        }
+        state.waiting.push(Waiter::Report(report));
+        None
+    }
+
     /// Waits until the batch is decided or one of its records is, or `time` has passed.
     fn wait_for_change(&self, time: Duration) {
         let state = self.lock();
@@ -177,18 +405,29 @@ impl BatchOutcome {
     }
 }
 
-/// Calls back those that are done; the others wait on for what their records became part of.
-fn notify(py: Python<'_>, waiting: Vec<(Py<Delivery>, Py<PyAny>)>) {
-    for (delivery, callback) in waiting {
-        call_when_done(py, delivery, callback);
+/// `callable(first, second)`, without a tuple for the arguments.
+pub fn call_with_two(
+    py: Python<'_>,
+    callable: &Py<PyAny>,
+    first: &Py<PyAny>,
+    second: &Py<PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let end = std::ptr::null_mut::<ffi::PyObject>();
+    // SAFETY: the objects are alive and the interpreter lock is held; NULL ends the arguments. The result is a new
+    // reference, or NULL with an exception set.
+    #[allow(unsafe_code)]
+    unsafe {
+        let (callable, first, second) = (callable.as_ptr(), first.as_ptr(), second.as_ptr());
+        let result = ffi::PyObject_CallFunctionObjArgs(callable, first, second, end);
+        Bound::from_owned_ptr_or_err(py, result).map(Bound::unbind)
     }
 }
 
 pub fn call_when_done(py: Python<'_>, delivery: Py<Delivery>, callback: Py<PyAny>) {
-    while let Resolution::Pending(outcome) = delivery.get().resolve() {
+    while let Resolution::Pending { outcome, .. } = delivery.get().resolve() {
         let mut state = outcome.lock();
         if matches!(state.outcome, Outcome::Pending) {
-            state.waiting.push((delivery, callback));
+            state.waiting.push(Waiter::Callback { delivery, callback });
             return;
         }
     }
@@ -223,28 +462,15 @@ impl Delivery {
     }
 
     fn place(&self) -> String {
-        format!("{}-{}", self.outcome.topic.name, self.outcome.partition)
+        self.outcome.place()
     }
 
     /// Metadata or the error; None while there is neither.
     fn settled(&self, py: Python<'_>) -> PyResult<Option<Result<Py<PyAny>, Py<PyAny>>>> {
-        static METADATA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        static CLOSED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        Ok(match self.resolve() {
-            Resolution::Pending(_) => None,
-            Resolution::Failed(error) => Some(Err(error.clone_ref(py))),
-            Resolution::Delivered { offset, log_append_time } => {
-                let timestamp = if log_append_time >= 0 { log_append_time } else { self.timestamp };
-                let class = METADATA.import(py, "barnabas.types", "RecordMetadata")?;
-                let topic = &self.outcome.topic.object;
-                Some(Ok(class.call1((topic, self.outcome.partition, offset, timestamp))?.unbind()))
-            }
-            Resolution::Abandoned => {
-                let message = format!("a record for {} was given up with its producer", self.place());
-                let error = error_with_message(py, &CLOSED, "ClosedError", message);
-                Some(Err(error.into_value(py).into_any()))
-            }
-        })
+        match self.resolve() {
+            Resolution::Pending { .. } => Ok(None),
+            resolution => resolution.into_result(py, &self.outcome, self.timestamp).map(Some),
+        }
     }
 
     /// Waits without the interpreter lock until something is known; KafkaTimeoutError after `timeout`.
@@ -269,7 +495,7 @@ impl Delivery {
                 );
                 return Err(error_with_message(py, &TIMEOUT, "KafkaTimeoutError", message));
             }
-            if let Resolution::Pending(outcome) = self.resolve() {
+            if let Resolution::Pending { outcome, .. } = self.resolve() {
                 py.detach(|| outcome.wait_for_change(left.min(SIGNAL_CHECK)));
             }
             py.check_signals()?;
@@ -280,7 +506,7 @@ impl Delivery {
 #[pymethods]
 impl Delivery {
     fn done(&self) -> bool {
-        !matches!(self.resolve(), Resolution::Pending(_))
+        !matches!(self.resolve(), Resolution::Pending { .. })
     }
 
     #[pyo3(signature = (timeout=None))]
@@ -314,7 +540,7 @@ impl Delivery {
 
     fn __repr__(&self) -> String {
         let state = match self.resolve() {
-            Resolution::Pending(_) => "pending".to_owned(),
+            Resolution::Pending { .. } => "pending".to_owned(),
             Resolution::Delivered { offset, .. } => format!("at offset {offset}"),
             Resolution::Failed(_) | Resolution::Abandoned => "failed".to_owned(),
         };

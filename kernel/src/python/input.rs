@@ -5,6 +5,7 @@ use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
 
+use super::receive_buffer::{FrozenBytes, ReceiveBuffer};
 use crate::records::{NO_HEADERS, encode_headers};
 use crate::shared_bytes::{BytesOwner, SharedBytes};
 
@@ -28,21 +29,6 @@ impl PythonBytes {
         let bytes = object.as_bytes();
         Self { start: bytes.as_ptr(), length: bytes.len(), _object: object.clone().unbind() }
     }
-
-    /// The part of a bytes object that a contiguous memoryview of it shows; None for any other view.
-    fn viewed(view: &Bound<'_, PyMemoryView>) -> PyResult<Option<Self>> {
-        let buffer = PyUntypedBuffer::get(view.as_any())?;
-        let exporter = view.getattr(pyo3::intern!(view.py(), "obj"))?;
-        let Ok(object) = exporter.cast_exact::<PyBytes>() else { return Ok(None) };
-        if !buffer.is_c_contiguous() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            start: buffer.buf_ptr().cast(),
-            length: buffer.len_bytes(),
-            _object: object.clone().unbind(),
-        }))
-    }
 }
 
 impl BytesOwner for PythonBytes {
@@ -57,10 +43,11 @@ impl BytesOwner for PythonBytes {
     }
 }
 
-/// Bytes from an argument: without a copy from `bytes` and from memoryviews of `bytes`, which nobody can
-/// change; copied from any other buffer, since another thread might write to it.
+/// Bytes from an argument: without a copy from `bytes` and from memoryviews of `bytes` or of frozen buffers, which
+/// nobody can change; copied from any other buffer, since another thread might write to it.
 pub enum InputBytes {
     Immutable(PythonBytes),
+    Frozen(FrozenBytes),
     Copied(Vec<u8>),
 }
 
@@ -69,17 +56,85 @@ impl AsRef<[u8]> for InputBytes {
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Immutable(bytes) => bytes.bytes(),
+            Self::Frozen(bytes) => bytes.bytes(),
             Self::Copied(bytes) => bytes,
         }
+    }
+}
+
+/// As `InputBytes`, but what is immutable is only borrowed, from whoever holds the object during the call.
+pub enum BorrowedInput<'a> {
+    Bytes(&'a [u8]),
+    Other(InputBytes),
+}
+
+impl<'a> BorrowedInput<'a> {
+    #[inline]
+    pub fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        match object.cast_exact::<PyBytes>() {
+            Ok(bytes) => Ok(Self::Bytes(bytes.as_bytes())),
+            Err(_) => object.extract().map(Self::Other),
+        }
+    }
+}
+
+impl AsRef<[u8]> for BorrowedInput<'_> {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Other(input) => input.as_ref(),
+        }
+    }
+}
+
+/// Bytes that may be let go of by a thread without the interpreter lock, which it takes for that.
+struct KeptBytes(Option<PythonBytes>);
+
+impl Drop for KeptBytes {
+    fn drop(&mut self) {
+        let attached = Python::try_attach(|_| drop(self.0.take()));
+        if attached.is_none() {
+            // The interpreter has ended, and with it all objects.
+            std::mem::forget(self.0.take());
+        }
+    }
+}
+
+impl BytesOwner for KeptBytes {
+    fn bytes(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], BytesOwner::bytes)
+    }
+
+    fn is_free(&self) -> bool {
+        false
     }
 }
 
 impl From<InputBytes> for SharedBytes {
     fn from(input: InputBytes) -> Self {
         match input {
-            InputBytes::Immutable(bytes) => Self::new(bytes),
+            InputBytes::Immutable(bytes) => Self::new(KeptBytes(Some(bytes))),
+            InputBytes::Frozen(bytes) => Self::new(bytes),
             InputBytes::Copied(bytes) => Self::new(bytes),
         }
+    }
+}
+
+impl InputBytes {
+    /// What a contiguous memoryview of bytes or of a frozen buffer shows; None for any other view.
+    fn viewed(view: &Bound<'_, PyMemoryView>) -> PyResult<Option<Self>> {
+        let buffer = PyUntypedBuffer::get(view.as_any())?;
+        if !buffer.is_c_contiguous() {
+            return Ok(None);
+        }
+        let (start, length) = (buffer.buf_ptr().cast::<u8>().cast_const(), buffer.len_bytes());
+        let exporter = view.getattr(pyo3::intern!(view.py(), "obj"))?;
+        if let Ok(buffer) = exporter.cast_exact::<ReceiveBuffer>() {
+            return Ok(buffer.get().frozen_bytes(start, length).map(Self::Frozen));
+        }
+        let Ok(object) = exporter.cast_exact::<PyBytes>() else { return Ok(None) };
+        Ok(Some(Self::Immutable(PythonBytes { start, length, _object: object.clone().unbind() })))
     }
 }
 
@@ -92,8 +147,8 @@ impl FromPyObject<'_, '_> for InputBytes {
             return Ok(Self::Immutable(PythonBytes::whole(&bytes)));
         }
         if let Ok(view) = object.cast_exact::<PyMemoryView>() {
-            if let Some(bytes) = PythonBytes::viewed(&view)? {
-                return Ok(Self::Immutable(bytes));
+            if let Some(bytes) = Self::viewed(&view)? {
+                return Ok(bytes);
             }
         }
         PyBuffer::<u8>::get(&object)?.to_vec(object.py()).map(Self::Copied)

@@ -1,17 +1,19 @@
 //! `ProducerBatch`: a closed batch on its way to a broker, and the batch that it was while records came in.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::{PyBaseException, PyIndexError, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyMemoryView, PyString};
 
+use super::batch_bytes::BatchBytes;
 use super::delivery::{BatchOutcome, SplitBatch};
 use super::errors::to_corrupt_batch;
 use crate::compression::Compression;
 use crate::records::{
-    Batch, BatchBuilder, HeaderIter, Limits, NewRecord, ProducerState, SealedBatch, encode_headers,
+    Batch, BatchBody, BatchBuilder, HeaderIter, Limits, NewRecord, NoBytes, ProducerState, SealedBatch,
+    encode_headers,
 };
 
 /// A batch that takes records.
@@ -26,17 +28,35 @@ pub struct OpenBatch {
     pub is_full: bool,
 }
 
-enum Contents {
-    Open(BatchBuilder),
-    Sealed(SealedBatch),
-    /// Split into smaller batches.
-    UsedUp,
+/// A batch that takes no more.
+pub struct ClosedBatch {
+    pub outcome: Arc<BatchOutcome>,
+    pub body: Arc<BatchBody>,
+    pub first_record_number: u64,
+    pub record_count: usize,
+    created_ms: f64,
+    size: usize,
+    buffered_bytes: usize,
+}
+
+impl From<OpenBatch> for ClosedBatch {
+    fn from(batch: OpenBatch) -> Self {
+        Self {
+            outcome: batch.outcome,
+            first_record_number: batch.first_record_number,
+            record_count: batch.builder.record_count(),
+            created_ms: batch.created_ms,
+            size: batch.builder.size(),
+            buffered_bytes: batch.buffered_bytes,
+            body: BatchBody::new(batch.builder),
+        }
+    }
 }
 
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct ProducerBatch {
     outcome: Arc<BatchOutcome>,
-    contents: Mutex<Contents>,
+    body: Arc<BatchBody>,
     record_count: usize,
     size: usize,
     pub first_record_number: u64,
@@ -53,18 +73,23 @@ impl Drop for ProducerBatch {
 }
 
 impl ProducerBatch {
-    pub fn new(batch: OpenBatch, codec: (Compression, Option<i32>)) -> Self {
+    pub fn new(batch: ClosedBatch, codec: (Compression, Option<i32>)) -> Self {
         Self {
             outcome: batch.outcome,
-            record_count: batch.builder.record_count(),
-            size: batch.builder.size(),
+            body: batch.body,
+            record_count: batch.record_count,
+            size: batch.size,
             first_record_number: batch.first_record_number,
             created_ms: batch.created_ms,
             codec,
             buffered_bytes: AtomicUsize::new(batch.buffered_bytes),
-            buffered_records: AtomicUsize::new(batch.builder.record_count()),
-            contents: Mutex::new(Contents::Open(batch.builder)),
+            buffered_records: AtomicUsize::new(batch.record_count),
         }
+    }
+
+    /// The batch as this producer writes it, of a batch that was sealed; None if it was split, or is broken.
+    pub fn encoded(&self, producer: &ProducerState) -> Option<Arc<SealedBatch>> {
+        self.body.encode(producer).ok()
     }
 
     pub fn topic_name(&self) -> &str {
@@ -83,22 +108,6 @@ impl ProducerBatch {
     fn charge(&self, bytes: usize, records: usize) {
         self.buffered_bytes.store(bytes, Ordering::Relaxed);
         self.buffered_records.store(records, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Contents> {
-        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seal(&self, producer: &ProducerState) -> PyResult<()> {
-        let mut contents = self.lock();
-        let mut sealed = match std::mem::replace(&mut *contents, Contents::UsedUp) {
-            Contents::Open(builder) => builder.seal(),
-            Contents::Sealed(sealed) => sealed,
-            Contents::UsedUp => return Err(used_up()),
-        };
-        sealed.encode(producer, 0, -1, false);
-        *contents = Contents::Sealed(sealed);
-        Ok(())
     }
 
     /// The records in batches of at most `max_bytes`, and for each old record its part and its index there.
@@ -140,8 +149,13 @@ struct Parts {
     places: Vec<(u32, u32)>,
 }
 
-fn used_up() -> PyErr {
-    PyValueError::new_err("this batch was split into smaller ones and is used up")
+fn no_bytes(reason: NoBytes) -> PyErr {
+    match reason {
+        NoBytes::UsedUp => PyValueError::new_err("this batch was split into smaller ones and is used up"),
+        NoBytes::Broken(reason) => {
+            PyRuntimeError::new_err(format!("compressing this batch failed: {reason}"))
+        }
+    }
 }
 
 #[pymethods]
@@ -179,13 +193,28 @@ impl ProducerBatch {
         producer_epoch: i16,
         base_sequence: i32,
         is_transactional: bool,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
         let producer = ProducerState { producer_id, producer_epoch, base_sequence, is_transactional };
-        py.detach(|| self.seal(&producer))?;
-        match &*self.lock() {
-            Contents::Sealed(sealed) => Ok(PyBytes::new(py, sealed.bytes())),
-            Contents::Open(_) | Contents::UsedUp => Err(used_up()),
+        if !self.body.is_sealed() {
+            py.detach(|| self.body.seal());
         }
+        // The checksum takes less time than getting the interpreter lock back.
+        let encoded = self.body.encode(&producer).map_err(no_bytes)?;
+        PyMemoryView::from(Bound::new(py, BatchBytes(encoded))?.as_any())
+    }
+
+    #[getter]
+    fn is_sealed(&self) -> bool {
+        self.body.is_sealed()
+    }
+
+    #[getter]
+    fn broken_because(&self) -> Option<String> {
+        if self.body.is_sealed() { self.body.broken_because() } else { None }
+    }
+
+    fn seal(&self, py: Python<'_>) {
+        py.detach(|| self.body.seal());
     }
 
     #[pyo3(signature = (base_offset, log_append_time=-1))]
@@ -207,24 +236,23 @@ impl ProducerBatch {
     }
 
     fn split(&self, py: Python<'_>, max_bytes: usize) -> PyResult<Vec<Self>> {
-        py.detach(|| self.seal(&ProducerState::NONE))?;
-        let Contents::Sealed(sealed) = std::mem::replace(&mut *self.lock(), Contents::UsedUp) else {
-            return Err(used_up());
-        };
+        let sealed = py.detach(|| self.body.use_up()).map_err(no_bytes)?;
         let parts = py.detach(|| self.rebuild(&sealed, max_bytes)).map_err(to_corrupt_batch(py))?;
         let part_count = parts.builders.len();
         let mut batches = Vec::with_capacity(part_count);
         for (first_index, builder) in parts.builders {
             let part = OpenBatch {
-                outcome: BatchOutcome::new(Arc::clone(&self.outcome.topic), self.outcome.partition),
+                outcome: self.outcome.part(),
                 buffered_bytes: builder.size(),
                 builder,
                 first_record_number: self.first_record_number + first_index,
                 created_ms: self.created_ms,
                 is_full: true,
             };
-            batches.push(Self::new(part, self.codec));
+            batches.push(Self::new(ClosedBatch::from(part), self.codec));
         }
+        // Few batches are ever split: these need no other thread.
+        py.detach(|| batches.iter().for_each(|batch| batch.body.seal()));
         if let Some((last, others)) = batches.split_last() {
             // What was charged for the old batch is charged for its parts, no more and no less.
             let (mut bytes, mut records) = self.take_buffered();

@@ -3,21 +3,26 @@
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::delivery::{BatchOutcome, TopicName};
-use super::producer_batch::{OpenBatch, ProducerBatch};
+use super::event_queue::Events;
+use super::parked::ParkedMessage;
+use super::producer_batch::{ClosedBatch, OpenBatch, ProducerBatch};
 use crate::compression::Compression;
-use crate::partitioner::{Partitioner, StickyChoice};
-use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord};
+use crate::partitioner::{Odds, Partitioner, StickyChoice};
+use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
 
 /// A batch in a partition's queue.
 pub enum Waiting {
     Open(OpenBatch),
+    /// Full, and on its way to being compressed.
+    Closed(ClosedBatch),
     /// Was taken before and put back.
     Returned(Py<ProducerBatch>),
 }
@@ -27,6 +32,8 @@ pub enum Waiting {
 pub struct PartitionQueue {
     pub batches: VecDeque<Waiting>,
     records_appended: u64,
+    /// Records that may go to any partition leave this one out.
+    is_unavailable: bool,
 }
 
 /// What waits for one topic.
@@ -38,12 +45,41 @@ pub struct TopicQueues {
     sticky: StickyChoice,
 }
 
+/// FNV-1a: cheaper for short names than Rust's own, whose safety from chosen names a producer's topics do not need.
+pub struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// All that waits, and what it takes of the buffer.
 #[derive(Default)]
 pub struct Queues {
-    pub topics: HashMap<String, TopicQueues>,
+    /// In the order in which they became known. None is ever taken out.
+    pub topics: Vec<TopicQueues>,
+    names: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
+    /// The name that was last looked for, as its caller has it, and the topic's place: it is mostly the same again.
+    last_found: Option<(Py<PyString>, usize)>,
     pub buffered_bytes: usize,
     pub buffered_records: usize,
+    /// Nothing is taken: a transactional producer is between two transactions.
+    pub is_shut: bool,
+    /// Messages of topics whose partition count is not known.
+    pub parked: HashMap<String, Vec<ParkedMessage>>,
 }
 
 /// What all batches are made with.
@@ -53,11 +89,33 @@ pub struct Settings {
     pub max_record_bytes: usize,
     pub codec: (Compression, Option<i32>),
     pub partitioner: Partitioner,
+    /// Keys choose no partition.
+    pub ignore_keys: bool,
+    /// Partitions with shorter queues are chosen more often (KIP-794).
+    pub is_adaptive: bool,
+    /// A free choice of a partition stands no longer than this; None: as long as batch_size bytes last.
+    pub sticky_linger_ms: Option<f64>,
+    /// A batch takes no more records than this.
+    pub max_batch_records: u32,
     /// A moment by Rust's clock, and the same by Python's `time.monotonic()`, in milliseconds.
     pub clock: (Instant, f64),
+    /// Where messages are reported, for a producer that has them.
+    pub events: OnceLock<Arc<Events>>,
+    /// Compresses batches as soon as they are full. None where they are not compressed, or only when they are sent.
+    pub sealer: Option<Arc<Sealer>>,
 }
 
 impl Settings {
+    /// The partition for a key, or None where the choice is free.
+    fn partition_of(&self, key: Option<&[u8]>, partition_count: u32) -> Option<u32> {
+        if self.ignore_keys { None } else { self.partitioner.partition(key, partition_count) }
+    }
+
+    fn is_full(&self, batch: &OpenBatch) -> bool {
+        batch.builder.size() >= self.batch_size
+            || batch.builder.record_count() >= self.max_batch_records as usize
+    }
+
     fn monotonic_ms(&self) -> f64 {
         self.clock.1 + self.clock.0.elapsed().as_secs_f64() * 1000.0
     }
@@ -72,9 +130,29 @@ pub struct Appended {
     pub wake: bool,
 }
 
+/// The same, as long as the queues stay locked.
+pub struct Place<'a> {
+    pub outcome: &'a Arc<BatchOutcome>,
+    pub index: u32,
+    pub partition: u32,
+    /// The sender has something new to do.
+    pub wake: bool,
+}
+
+impl Place<'_> {
+    pub fn to_appended(&self) -> Appended {
+        Appended {
+            outcome: Arc::clone(self.outcome),
+            index: self.index,
+            partition: self.partition,
+            wake: self.wake,
+        }
+    }
+}
+
 /// Why a record was not taken.
 pub enum Refused {
-    /// The buffer is full, or the topic's partition count is not known: try again later.
+    /// The buffer is full or shut, or the topic's partition count is not known: try again later.
     NotNow,
     TooLarge(String),
     NoSuchPartition(String),
@@ -97,19 +175,62 @@ impl Refused {
 impl Queues {
     /// Makes a topic known, or its partition count anew. Queues stay even if there are fewer partitions now.
     pub fn set_partition_count(&mut self, name: TopicName, partition_count: u32) {
-        let queues = self.topics.entry(name.name.clone()).or_insert_with(|| TopicQueues {
-            sticky: StickyChoice::new(RandomState::new().hash_one(&name.name)),
-            name: Arc::new(name),
-            partition_count: 0,
-            partitions: Vec::new(),
-        });
+        let index = match self.names.get(&name.name) {
+            Some(&index) => index,
+            None => {
+                self.names.insert(name.name.clone(), self.topics.len());
+                self.topics.push(TopicQueues {
+                    sticky: StickyChoice::new(RandomState::new().hash_one(&name.name)),
+                    name: Arc::new(name),
+                    partition_count: 0,
+                    partitions: Vec::new(),
+                });
+                self.topics.len() - 1
+            }
+        };
+        let queues = &mut self.topics[index];
         queues.partition_count = partition_count;
         let length = queues.partitions.len().max(partition_count as usize);
         queues.partitions.resize_with(length, PartitionQueue::default);
     }
 
+    /// Which partitions of a topic are left out where the choice is free; all others are not.
+    pub fn set_unavailable(&mut self, topic: &str, unavailable: &[usize]) {
+        let Some(index) = self.index_of(topic) else { return };
+        let queues = &mut self.topics[index];
+        queues.sticky.leave(unavailable);
+        for (number, queue) in queues.partitions.iter_mut().enumerate() {
+            queue.is_unavailable = unavailable.contains(&number);
+        }
+    }
+
     pub fn partition(&mut self, topic: &str, partition: usize) -> Option<&mut PartitionQueue> {
-        self.topics.get_mut(topic)?.partitions.get_mut(partition)
+        let index = self.index_of(topic)?;
+        self.topics[index].partitions.get_mut(partition)
+    }
+
+    /// A topic's place in `topics`, if it is known.
+    pub fn index_of(&self, topic: &str) -> Option<usize> {
+        self.names.get(topic).copied()
+    }
+
+    /// As `index_of`, for a name whose text, `topic`, is only read if it is not the last one again.
+    #[inline]
+    pub fn index_of_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
+        match &self.last_found {
+            Some((last, index)) if last.is(name) => Some(*index),
+            _ => self.find_object(name, topic),
+        }
+    }
+
+    #[cold]
+    fn find_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
+        let index = self.index_of(topic)?;
+        // The end of a subclass's object may run Python code, and this lock is held then.
+        if name.is_exact_instance_of::<PyString>() {
+            self.last_found = Some((name.clone().unbind(), index));
+        }
+        Some(index)
     }
 
     /// Appends one record to the partition given, or to the one that the partitioner chooses.
@@ -120,6 +241,20 @@ impl Queues {
         partition: Option<i32>,
         record: &NewRecord<'_>,
     ) -> Result<Appended, Refused> {
+        let index = self.index_of(topic);
+        self.append_at(settings, topic, index, partition, record).map(|place| place.to_appended())
+    }
+
+    /// As `append`, with the topic's place known, if it has one.
+    #[inline]
+    pub fn append_at(
+        &mut self,
+        settings: &Settings,
+        topic: &str,
+        index: Option<usize>,
+        partition: Option<i32>,
+        record: &NewRecord<'_>,
+    ) -> Result<Place<'_>, Refused> {
         let max_size = record.max_size();
         if max_size + HEADER_BYTES > settings.max_record_bytes {
             return Err(too_large(topic, max_size, "max_request_size", settings.max_record_bytes));
@@ -127,31 +262,55 @@ impl Queues {
         if max_size > settings.buffer_memory {
             return Err(too_large(topic, max_size, "buffer_memory", settings.buffer_memory));
         }
-        let Some(queues) = self.topics.get_mut(topic) else { return Err(Refused::NotNow) };
+        let Some(index) = index else { return Err(Refused::NotNow) };
+        let queues = &mut self.topics[index];
         let count = queues.partition_count;
-        if count == 0 || self.buffered_bytes + max_size > settings.buffer_memory {
+        if count == 0 || self.is_shut || self.buffered_bytes + max_size > settings.buffer_memory {
             return Err(Refused::NotNow);
         }
+        let mut was_full = false;
+        let mut is_free = false;
         let partition = match partition {
             Some(partition) => u32::try_from(partition)
                 .ok()
                 .filter(|&partition| partition < count)
                 .ok_or_else(|| no_such_partition(topic, partition, count))?,
-            None => match settings.partitioner.partition(record.key, count) {
+            None => match settings.partition_of(record.key, count) {
                 Some(partition) => partition,
                 None => {
-                    let partition = queues.sticky.partition(count);
-                    queues.sticky.count_bytes(max_size, settings.batch_size);
-                    partition
+                    if let Some(longest_ms) = settings.sticky_linger_ms {
+                        queues.sticky.expire(settings.monotonic_ms(), longest_ms);
+                    }
+                    if let Some(present) = queues.sticky.due(settings.batch_size) {
+                        let queue = queues.partitions.get_mut(present as usize);
+                        if let Some(ended) = queue.and_then(|queue| queue.end_batch_without(settings, record))
+                        {
+                            was_full = ended;
+                            queues.sticky.give_up();
+                        }
+                    }
+                    is_free = true;
+                    let waiting = &queues.partitions[..count as usize];
+                    queues.sticky.partition(count, || odds(waiting, settings.is_adaptive))
                 }
             },
         };
         let queue = &mut queues.partitions[partition as usize];
-        let (appended, bytes) = queue.append(settings, &queues.name, partition, record);
+        let (mut place, bytes) = queue.append(settings, &queues.name, partition, record);
+        place.wake |= was_full;
+        if is_free {
+            queues.sticky.count_bytes(bytes, settings.batch_size);
+        }
         self.buffered_bytes += bytes;
         self.buffered_records += 1;
-        Ok(appended)
+        Ok(place)
     }
+}
+
+fn odds(queues: &[PartitionQueue], is_adaptive: bool) -> Odds {
+    let length = |queue: &PartitionQueue| if is_adaptive { queue.batches.len() } else { 0 };
+    let lengths: Vec<_> = queues.iter().map(|queue| (!queue.is_unavailable).then(|| length(queue))).collect();
+    Odds::new(&lengths)
 }
 
 #[cold]
@@ -177,34 +336,81 @@ impl PartitionQueue {
         topic: &Arc<TopicName>,
         partition: u32,
         record: &NewRecord<'_>,
-    ) -> (Appended, usize) {
-        let mut wake = self.batches.is_empty();
+    ) -> (Place<'_>, usize) {
         let record_number = self.records_appended;
         self.records_appended += 1;
-        if let Some(Waiting::Open(batch)) = self.batches.back_mut() {
-            if !batch.is_full {
-                if let Some(bytes) = batch.append(record) {
-                    batch.is_full = batch.builder.size() >= settings.batch_size;
-                    return (batch.appended(partition, wake || batch.is_full), bytes);
+        let was_empty = self.batches.is_empty();
+        let (bytes, has_filled) = match self.batches.back_mut() {
+            Some(Waiting::Open(batch)) if !batch.is_full => (batch.append(settings, record), true),
+            _ => (None, false),
+        };
+        let (bytes, wake) = match bytes {
+            Some(bytes) => (bytes, false),
+            None => {
+                self.close_full(settings);
+                (self.begin(settings, topic, partition, record_number, record), was_empty || has_filled)
+            }
+        };
+        let Some(Waiting::Open(batch)) = self.batches.back() else {
+            unreachable!("one was just appended to")
+        };
+        let index = batch.builder.record_count() as u32 - 1;
+        (Place { outcome: &batch.outcome, index, partition, wake: wake || batch.is_full }, bytes)
+    }
+
+    /// Ends the newest batch if it has no room for this record, and says whether that is news to the sender. None if
+    /// it takes more.
+    fn end_batch_without(&mut self, settings: &Settings, record: &NewRecord<'_>) -> Option<bool> {
+        let is_news = match self.batches.back_mut() {
+            Some(Waiting::Open(batch)) if !batch.is_full => {
+                if batch.builder.has_room_for(record) {
+                    return None;
                 }
                 batch.is_full = true;
-                wake = true;
+                true
             }
+            _ => false,
+        };
+        self.close_full(settings);
+        Some(is_news)
+    }
+
+    /// Has the newest batch compressed, now that it is full.
+    #[cold]
+    fn close_full(&mut self, settings: &Settings) {
+        let Some(sealer) = &settings.sealer else { return };
+        match self.batches.pop_back() {
+            Some(Waiting::Open(batch)) => {
+                let closed = ClosedBatch::from(batch);
+                sealer.seal_soon(Arc::clone(&closed.body));
+                self.batches.push_back(Waiting::Closed(closed));
+            }
+            other => self.batches.extend(other),
         }
+    }
+
+    /// A new batch with a first record. Gives its bytes.
+    #[cold]
+    fn begin(
+        &mut self,
+        settings: &Settings,
+        topic: &Arc<TopicName>,
+        partition: u32,
+        first_record_number: u64,
+        record: &NewRecord<'_>,
+    ) -> usize {
         let (codec, level) = settings.codec;
         let mut batch = OpenBatch {
-            outcome: BatchOutcome::new(Arc::clone(topic), partition as i32),
+            outcome: BatchOutcome::new(Arc::clone(topic), partition as i32, settings.events.get().cloned()),
             builder: BatchBuilder::new(codec, level, settings.batch_size),
-            first_record_number: record_number,
+            first_record_number,
             created_ms: settings.monotonic_ms(),
             buffered_bytes: 0,
             is_full: false,
         };
-        let bytes = batch.append(record).expect("the first record always fits");
-        batch.is_full = batch.builder.size() >= settings.batch_size;
-        let appended = batch.appended(partition, wake || batch.is_full);
+        let bytes = batch.append(settings, record).expect("the first record always fits");
         self.batches.push_back(Waiting::Open(batch));
-        (appended, bytes)
+        bytes
     }
 
     /// Puts a batch back before all that hold later records.
@@ -212,6 +418,7 @@ impl PartitionQueue {
         let number = batch.get().first_record_number;
         let position = self.batches.partition_point(|waiting| match waiting {
             Waiting::Open(other) => other.first_record_number < number,
+            Waiting::Closed(other) => other.first_record_number < number,
             Waiting::Returned(other) => other.get().first_record_number < number,
         });
         self.batches.insert(position, Waiting::Returned(batch));
@@ -219,18 +426,16 @@ impl PartitionQueue {
 }
 
 impl OpenBatch {
-    /// Bytes that the batch grew by; None if the record does not fit.
-    fn append(&mut self, record: &NewRecord<'_>) -> Option<usize> {
+    /// Bytes that the batch grew by; None if the record does not fit: then the batch is full.
+    #[inline]
+    fn append(&mut self, settings: &Settings, record: &NewRecord<'_>) -> Option<usize> {
         let before = self.buffered_bytes;
-        if !self.builder.append(record) {
+        let has_room = self.builder.append(record);
+        self.is_full = !has_room || settings.is_full(self);
+        if !has_room {
             return None;
         }
         self.buffered_bytes = self.builder.size();
         Some(self.buffered_bytes - before)
-    }
-
-    fn appended(&self, partition: u32, wake: bool) -> Appended {
-        let index = self.builder.record_count() as u32 - 1;
-        Appended { outcome: Arc::clone(&self.outcome), index, partition, wake }
     }
 }

@@ -1,15 +1,17 @@
 //! `RecordReader`: a cursor over one partition of a fetch response, giving `Record` objects.
 
-use std::sync::Arc;
-
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
 use super::errors::corrupt_batch;
 use super::input::InputBytes;
+use super::locked_rc::LockedRc;
+use super::message::Message;
+use super::objects::{CollectorPause, new_plain};
 use super::record::{Record, RecordSource};
 use crate::error::CorruptBatch;
-use crate::records::{CursorOptions, Limits, RecordCursor};
+use crate::records::{CursorOptions, Limits, RecordCursor, RecordSlices};
 
 /// Giving up the interpreter lock costs as much as reading a batch of this size.
 const DETACH_BYTES: usize = 4096;
@@ -17,13 +19,20 @@ const DETACH_BYTES: usize = 4096;
 #[pyclass(module = "barnabas._kernel")]
 pub struct RecordReader {
     topic: Py<PyString>,
+    /// What records call their topic.
+    shown_topic: Py<PyString>,
     partition: i32,
     cursor: RecordCursor,
     /// What the records of the open batch share, and which batch that is.
-    source: Option<(u64, Arc<RecordSource>)>,
+    source: Option<(u64, LockedRc<RecordSource>)>,
 }
 
 impl RecordReader {
+    pub fn of(topic: &Bound<'_, PyString>, partition: i32, cursor: RecordCursor) -> Self {
+        let (topic, shown_topic) = (topic.clone().unbind(), topic.clone().unbind());
+        Self { topic, shown_topic, partition, cursor, source: None }
+    }
+
     pub fn cursor(&mut self) -> &mut RecordCursor {
         &mut self.cursor
     }
@@ -44,31 +53,34 @@ impl RecordReader {
         py.detach(|| cursor.open_next(i64::MAX))
     }
 
-    fn source(&mut self, py: Python<'_>) -> Option<Arc<RecordSource>> {
+    fn source(&mut self, py: Python<'_>) -> Option<LockedRc<RecordSource>> {
         let number = self.cursor.batches_opened();
         if let Some((seen, source)) = &self.source {
             if *seen == number {
-                return Some(Arc::clone(source));
+                return Some(source.clone_ref(py));
             }
         }
         let open = self.cursor.open_batch()?;
-        let source = Arc::new(RecordSource {
-            topic: self.topic.clone_ref(py),
+        let source = RecordSource {
+            topic: self.shown_topic.clone_ref(py),
             partition: self.partition,
             leader_epoch: open.leader_epoch,
             timestamp_type: open.timestamp_type,
             payload: open.payload.clone(),
-        });
-        self.source = Some((number, Arc::clone(&source)));
+        };
+        let source = LockedRc::new(py, source);
+        self.source = Some((number, source.clone_ref(py)));
         Some(source)
     }
 
-    /// Records of the next batch that has any, at most `max_records`; nothing if the reader is exhausted.
-    fn take_from_batch(
+    /// Records of the next batch that has any, at most `max_records`, as what `make` makes of them; false if the
+    /// reader is exhausted.
+    fn take_from_batch<T>(
         &mut self,
         py: Python<'_>,
         max_records: usize,
-        records: &mut Vec<Py<Record>>,
+        records: &mut Vec<Py<T>>,
+        make: impl Fn(Python<'_>, &LockedRc<RecordSource>, &RecordSlices) -> PyResult<Py<T>>,
     ) -> PyResult<bool> {
         if !self.open_next(py).map_err(|error| self.error(py, &error))? {
             self.source = None;
@@ -79,22 +91,70 @@ impl RecordReader {
         if let Some(open) = self.cursor.open_batch() {
             records.reserve(open.records_left_at_most().min(max_records));
         }
+        let _pause = CollectorPause::new(py);
         self.cursor
-            .take_from_open(max_records, i64::MAX, |_, slices| {
-                match Py::new(py, Record::new(&source, slices)) {
-                    Ok(record) => {
-                        records.push(record);
-                        true
-                    }
-                    Err(error) => {
-                        failure = Some(error);
-                        false
-                    }
+            .take_from_open(max_records, i64::MAX, |_, slices| match make(py, &source, slices) {
+                Ok(record) => {
+                    records.push(record);
+                    true
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    false
                 }
             })
             .map_err(|error| self.error(py, &error))?;
         failure.map_or(Ok(true), Err)
     }
+
+    /// Up to `max_records` of all batches, as what `make` makes of them.
+    fn take_all<'py, T: PyTypeInfo>(
+        &mut self,
+        py: Python<'py>,
+        max_records: usize,
+        make: impl Fn(Python<'_>, &LockedRc<RecordSource>, &RecordSlices) -> PyResult<Py<T>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut records = Vec::new();
+        while records.len() < max_records {
+            match self.take_from_batch(py, max_records - records.len(), &mut records, &make) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // What was read before is handed over; the reader stands still, so the next call raises.
+                Err(_) if !records.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        PyList::new(py, records)
+    }
+
+    /// The next record as a message of `confluent_kafka`, and its offset.
+    pub fn next_message(&mut self, py: Python<'_>) -> PyResult<Option<(Py<Message>, i64)>> {
+        let mut message = None;
+        while message.is_none() {
+            let is_open = self.cursor.open_batch().is_some();
+            if !is_open && !self.open_next(py).map_err(|error| self.error(py, &error))? {
+                self.source = None;
+                return Ok(None);
+            }
+            let Some(source) = self.source(py) else { return Ok(None) };
+            self.cursor
+                .take_from_open(1, i64::MAX, |_, slices| {
+                    message = Some((Message::fetched(py, &source, slices), slices.offset));
+                    true
+                })
+                .map_err(|error| self.error(py, &error))?;
+        }
+        message.map(|(message, offset)| message.map(|message| (message, offset))).transpose()
+    }
+}
+
+#[inline]
+fn new_record(
+    py: Python<'_>,
+    source: &LockedRc<RecordSource>,
+    slices: &RecordSlices,
+) -> PyResult<Py<Record>> {
+    new_plain(py, Record::new(py, source, slices))
 }
 
 #[pymethods]
@@ -112,8 +172,12 @@ impl RecordReader {
     ) -> Self {
         let limits = Limits { check_crcs, max_decompressed_bytes };
         let options = CursorOptions { fetch_offset, aborted: aborted.as_deref(), limits };
-        let cursor = RecordCursor::new(data.into(), &options);
-        Self { topic: topic.unbind(), partition, cursor, source: None }
+        Self::of(&topic, partition, RecordCursor::new(data.into(), &options))
+    }
+
+    fn show_topic(&mut self, name: Bound<'_, PyString>) {
+        self.shown_topic = name.unbind();
+        self.source = None;
     }
 
     #[getter]
@@ -147,17 +211,11 @@ impl RecordReader {
     }
 
     fn take<'py>(&mut self, py: Python<'py>, max_records: usize) -> PyResult<Bound<'py, PyList>> {
-        let mut records = Vec::new();
-        while records.len() < max_records {
-            match self.take_from_batch(py, max_records - records.len(), &mut records) {
-                Ok(true) => {}
-                Ok(false) => break,
-                // What was read before is handed over; the reader stands still, so the next call raises.
-                Err(_) if !records.is_empty() => break,
-                Err(error) => return Err(error),
-            }
-        }
-        PyList::new(py, records)
+        self.take_all(py, max_records, new_record)
+    }
+
+    fn take_messages<'py>(&mut self, py: Python<'py>, max_messages: usize) -> PyResult<Bound<'py, PyList>> {
+        self.take_all(py, max_messages, Message::fetched)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -166,7 +224,7 @@ impl RecordReader {
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         let mut records = Vec::new();
-        while records.is_empty() && self.take_from_batch(py, 1, &mut records)? {}
+        while records.is_empty() && self.take_from_batch(py, 1, &mut records, new_record)? {}
         Ok(records.pop())
     }
 }

@@ -1,13 +1,13 @@
 //! `Record`: a message that points into the batch it came in.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use super::input::{InputBytes, InputHeaders};
+use super::locked_rc::LockedRc;
 use crate::records::{HeaderIter, RecordSlices, Span, read_varint};
 use crate::shared_bytes::SharedBytes;
 
@@ -22,7 +22,7 @@ pub struct RecordSource {
 
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct Record {
-    source: Arc<RecordSource>,
+    source: LockedRc<RecordSource>,
     #[pyo3(get)]
     offset: i64,
     #[pyo3(get)]
@@ -34,9 +34,9 @@ pub struct Record {
 
 impl Record {
     #[inline]
-    pub fn new(source: &Arc<RecordSource>, slices: &RecordSlices) -> Self {
+    pub fn new(py: Python<'_>, source: &LockedRc<RecordSource>, slices: &RecordSlices) -> Self {
         Self {
-            source: Arc::clone(source),
+            source: source.clone_ref(py),
             offset: slices.offset,
             timestamp: slices.timestamp,
             key: slices.key,
@@ -75,6 +75,7 @@ impl Record {
     #[pyo3(signature = (topic, partition, offset, timestamp=-1, key=None, value=None, headers=InputHeaders::None, *, timestamp_type=0, leader_epoch=-1))]
     #[expect(clippy::too_many_arguments, reason = "the constructor of a record")]
     fn py_new(
+        py: Python<'_>,
         topic: Py<PyString>,
         partition: i32,
         offset: i64,
@@ -92,7 +93,8 @@ impl Record {
         read_varint(headers.as_ref(), &mut count_end);
         let headers = append(&mut payload, &headers.as_ref()[count_end..]);
         let payload = SharedBytes::new(payload);
-        let source = Arc::new(RecordSource { topic, partition, leader_epoch, timestamp_type, payload });
+        let source = RecordSource { topic, partition, leader_epoch, timestamp_type, payload };
+        let source = LockedRc::new(py, source);
         Self { source, offset, timestamp, key, value, headers }
     }
 

@@ -1,6 +1,6 @@
 //! Whole batches of any magic in a run of bytes: cutting them apart, checking and opening them.
 
-use std::borrow::Cow;
+use std::ops::Deref;
 
 use super::Limits;
 use super::header::{BatchHeader, HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT};
@@ -8,12 +8,31 @@ use super::legacy::{LegacyEntry, MIN_ENTRY_BYTES};
 use super::record::{RecordDecoder, RecordSlices};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
+use crate::spare_memory::SpareBytes;
 
 /// Where a whole batch lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchFrame {
     pub start: usize,
     pub end: usize,
+}
+
+/// The bytes that the records of a batch lie in.
+pub enum Payload<'a> {
+    /// Those of the batch itself.
+    Lent(&'a [u8]),
+    Decompressed(SpareBytes),
+}
+
+impl Deref for Payload<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Lent(bytes) => bytes,
+            Self::Decompressed(bytes) => bytes,
+        }
+    }
 }
 
 /// The header of a batch of some magic.
@@ -90,12 +109,12 @@ impl Batch {
         &self,
         batch: &'a [u8],
         limits: &Limits,
-    ) -> Result<(Cow<'a, [u8]>, Vec<RecordSlices>), CorruptBatch> {
+    ) -> Result<(Payload<'a>, Vec<RecordSlices>), CorruptBatch> {
         match self {
             Self::Current(header) => {
                 let payload = match open_payload(header, batch, limits.max_decompressed_bytes)? {
-                    Some(payload) => Cow::Owned(payload),
-                    None => Cow::Borrowed(&batch[HEADER_BYTES..]),
+                    Some(payload) => Payload::Decompressed(payload),
+                    None => Payload::Lent(&batch[HEADER_BYTES..]),
                 };
                 let corrupt = |reason| CorruptBatch::new(header.base_offset, reason);
                 let mut decoder = RecordDecoder::new(header);
@@ -107,11 +126,11 @@ impl Batch {
                 Ok((payload, records))
             }
             Self::Legacy(entry) if entry.compression()? == Compression::None => {
-                Ok((Cow::Borrowed(batch), vec![entry.single_record()]))
+                Ok((Payload::Lent(batch), vec![entry.single_record()]))
             }
             Self::Legacy(entry) => entry
                 .unwrap(batch, limits.max_decompressed_bytes)
-                .map(|(payload, records)| (Cow::Owned(payload), records)),
+                .map(|(payload, records)| (Payload::Decompressed(payload), records)),
         }
     }
 }
@@ -121,7 +140,7 @@ pub fn open_payload(
     header: &BatchHeader,
     batch: &[u8],
     max_decompressed_bytes: usize,
-) -> Result<Option<Vec<u8>>, CorruptBatch> {
+) -> Result<Option<SpareBytes>, CorruptBatch> {
     let compression = header.compression()?;
     if compression == Compression::None || header.record_count == 0 {
         return Ok(None);
@@ -163,7 +182,12 @@ pub fn frame_at(data: &[u8], start: usize) -> Result<Option<BatchFrame>, Corrupt
 
 /// All whole batches of `data`, in order; ends at a tail that is cut short, or after an error.
 pub fn frames(data: &[u8]) -> impl Iterator<Item = Result<BatchFrame, CorruptBatch>> + '_ {
-    let mut position = Some(0);
+    frames_from(data, 0)
+}
+
+/// Those from the one at `start` on.
+pub fn frames_from(data: &[u8], start: usize) -> impl Iterator<Item = Result<BatchFrame, CorruptBatch>> + '_ {
+    let mut position = Some(start);
     std::iter::from_fn(move || {
         let frame = frame_at(data, position?).transpose();
         position = match &frame {

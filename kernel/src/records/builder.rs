@@ -1,8 +1,9 @@
 //! Writing record batches of magic 2.
 
 use super::header::{BatchHeader, HEADER_BYTES};
-use super::varint::{varlong_size, write_varint, write_varlong};
+use super::varint::{put_varlong, varlong_size, write_varint};
 use crate::compression::Compression;
+use crate::spare_memory;
 
 /// Who writes a batch, for idempotence and transactions (KIP-98); all -1 for a plain producer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +43,24 @@ fn write_nullable(output: &mut Vec<u8>, bytes: Option<&[u8]>) {
     }
 }
 
+#[inline]
 fn nullable_size(bytes: Option<&[u8]>) -> usize {
     bytes.map_or(1, |bytes| varlong_size(bytes.len() as i64) + bytes.len())
+}
+
+#[inline(always)]
+fn put_bytes<'a>(output: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
+    let (front, rest) = output.split_at_mut(bytes.len());
+    front.copy_from_slice(bytes);
+    rest
+}
+
+#[inline(always)]
+fn put_nullable<'a>(output: &'a mut [u8], bytes: Option<&[u8]>) -> &'a mut [u8] {
+    match bytes {
+        Some(bytes) => put_bytes(put_varlong(output, bytes.len() as i64), bytes),
+        None => put_varlong(output, -1),
+    }
 }
 
 /// A record about to be written. `headers` as `encode_headers` makes them.
@@ -57,12 +74,14 @@ pub struct NewRecord<'a> {
 
 impl NewRecord<'_> {
     /// The most bytes that the record takes in any batch.
+    #[inline]
     pub fn max_size(&self) -> usize {
         const MAX_VARINT: usize = 5;
         const MAX_VARLONG: usize = 10;
         MAX_VARINT + 1 + MAX_VARLONG + MAX_VARINT + self.body_size()
     }
 
+    #[inline]
     fn body_size(&self) -> usize {
         nullable_size(self.key) + nullable_size(self.value) + self.headers.len()
     }
@@ -74,12 +93,16 @@ pub struct BatchBuilder {
     compression: Compression,
     compression_level: Option<i32>,
     max_bytes: usize,
-    /// Room for the header, then the records.
+    /// Up to `end` room for the header, then the records; behind it old contents or zeros.
     bytes: Vec<u8>,
+    end: usize,
     record_count: i32,
     base_timestamp: i64,
     max_timestamp: i64,
 }
+
+/// What a batch begins with where no spare memory is there.
+const FIRST_BYTES: usize = 4 * 1024;
 
 impl BatchBuilder {
     pub fn new(compression: Compression, compression_level: Option<i32>, max_bytes: usize) -> Self {
@@ -88,61 +111,95 @@ impl BatchBuilder {
             compression_level,
             max_bytes,
             bytes: Vec::new(),
+            end: HEADER_BYTES,
             record_count: 0,
             base_timestamp: -1,
             max_timestamp: -1,
         }
     }
 
+    /// Whether `append` would take the record.
+    #[inline]
+    pub fn has_room_for(&self, record: &NewRecord<'_>) -> bool {
+        if self.record_count == 0 || self.end + record.max_size() <= self.max_bytes {
+            return true;
+        }
+        let (_, _, body_size) = self.measured(record);
+        self.end + varlong_size(body_size as i64) + body_size <= self.max_bytes
+    }
+
+    /// What the record takes here: its timestamp and its offset from the first, and its size without the length.
+    #[inline(always)]
+    fn measured(&self, record: &NewRecord<'_>) -> (i64, i64, usize) {
+        let timestamp_delta = record.timestamp.wrapping_sub(self.base_timestamp);
+        let offset_delta = i64::from(self.record_count);
+        let body_size = 1 + varlong_size(timestamp_delta) + varlong_size(offset_delta) + record.body_size();
+        (timestamp_delta, offset_delta, body_size)
+    }
+
     /// False when the record does not fit any more. The first always fits.
     #[inline]
     pub fn append(&mut self, record: &NewRecord<'_>) -> bool {
         if self.record_count == 0 {
-            if self.bytes.is_empty() {
-                self.bytes.reserve(self.max_bytes.min(16 * 1024).max(HEADER_BYTES + record.max_size()));
-                self.bytes.resize(HEADER_BYTES, 0);
-            }
             self.base_timestamp = record.timestamp;
             self.max_timestamp = record.timestamp;
         }
-        let timestamp_delta = record.timestamp.wrapping_sub(self.base_timestamp);
-        let body_size = 1
-            + varlong_size(timestamp_delta)
-            + varlong_size(i64::from(self.record_count))
-            + record.body_size();
+        let (timestamp_delta, offset_delta, body_size) = self.measured(record);
         let size = varlong_size(body_size as i64) + body_size;
-        if self.record_count > 0 && self.bytes.len() + size > self.max_bytes {
+        if self.record_count > 0 && self.end + size > self.max_bytes {
             return false;
         }
-        self.bytes.reserve(size);
-        write_varint(&mut self.bytes, body_size as i32);
-        self.bytes.push(0);
-        write_varlong(&mut self.bytes, timestamp_delta);
-        write_varint(&mut self.bytes, self.record_count);
-        write_nullable(&mut self.bytes, record.key);
-        write_nullable(&mut self.bytes, record.value);
-        self.bytes.extend_from_slice(record.headers);
+        if self.end + size > self.bytes.len() {
+            self.grow(self.end + size);
+        }
+        let output = &mut self.bytes[self.end..self.end + size];
+        let output = put_varlong(output, body_size as i64);
+        let output = put_bytes(output, &[0]);
+        let output = put_varlong(output, timestamp_delta);
+        let output = put_varlong(output, offset_delta);
+        let output = put_nullable(output, record.key);
+        let output = put_nullable(output, record.value);
+        put_bytes(output, record.headers);
+        self.end += size;
         self.record_count += 1;
         self.max_timestamp = self.max_timestamp.max(record.timestamp);
         true
     }
 
+    #[cold]
+    fn grow(&mut self, least: usize) {
+        if self.bytes.is_empty() {
+            self.bytes = spare_memory::take(least, self.max_bytes.max(least)).unwrap_or_default();
+        }
+        let doubled = (self.bytes.len() * 2).max(FIRST_BYTES).min(self.max_bytes);
+        self.bytes.resize(self.bytes.capacity().max(doubled).max(least), 0);
+    }
+
+    #[inline]
     pub fn record_count(&self) -> usize {
         self.record_count as usize
     }
 
     /// Bytes of header and records, before compression.
+    #[inline]
     pub fn size(&self) -> usize {
-        self.bytes.len().max(HEADER_BYTES)
+        self.end
     }
 
     /// Compresses the records. There must be at least one.
-    pub fn seal(self) -> SealedBatch {
+    pub fn seal(mut self) -> SealedBatch {
         let bytes = if self.compression == Compression::None {
-            self.bytes
+            self.bytes.truncate(self.end);
+            std::mem::take(&mut self.bytes)
         } else {
-            let mut compressed = vec![0; HEADER_BYTES];
-            self.compression.compress(&self.bytes[HEADER_BYTES..], self.compression_level, &mut compressed);
+            let mut compressed = spare_memory::take(self.end, self.max_bytes).unwrap_or_default();
+            compressed.clear();
+            compressed.resize(HEADER_BYTES, 0);
+            self.compression.compress(
+                &self.bytes[HEADER_BYTES..self.end],
+                self.compression_level,
+                &mut compressed,
+            );
             compressed
         };
         let header = BatchHeader {
@@ -161,12 +218,24 @@ impl BatchBuilder {
     }
 }
 
+impl Drop for BatchBuilder {
+    fn drop(&mut self) {
+        spare_memory::give_back(std::mem::take(&mut self.bytes));
+    }
+}
+
 /// A batch that takes no more records. Its header can be written again and again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SealedBatch {
     bytes: Vec<u8>,
     header: BatchHeader,
     compression: Compression,
+}
+
+impl Drop for SealedBatch {
+    fn drop(&mut self) {
+        spare_memory::give_back(std::mem::take(&mut self.bytes));
+    }
 }
 
 impl SealedBatch {

@@ -1,14 +1,19 @@
 //! A cursor over the record batches of one partition. Opens batches when it reaches them; knows which
 //! records are to be skipped, and nothing of what they are turned into.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
 use super::aborted::AbortedTransactions;
-use super::batch::{Batch, frame_at, open_payload};
+use super::ahead::{BatchAhead, BatchOpeners, Opened};
+use super::batch::{Batch, frame_at, frames_from, open_payload};
 use super::header::HEADER_BYTES;
 use super::record::{RecordDecoder, RecordSlices};
 use super::{BatchFrame, Limits};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
 use crate::shared_bytes::SharedBytes;
+use crate::spare_memory::SpareBytes;
 
 enum Records {
     Current(RecordDecoder),
@@ -56,6 +61,8 @@ pub struct RecordCursor {
     aborted: Option<AbortedTransactions>,
     open: Option<OpenBatch>,
     batches_opened: u64,
+    /// Those behind `position` that may be open already when the cursor gets there.
+    ahead: VecDeque<Arc<BatchAhead>>,
 }
 
 impl RecordCursor {
@@ -91,7 +98,21 @@ impl RecordCursor {
             aborted: options.aborted.map(AbortedTransactions::new),
             open: None,
             batches_opened: 0,
+            ahead: VecDeque::new(),
         }
+    }
+
+    /// Has the batches that come opened by others, where their bytes may be with others.
+    pub fn open_ahead(&mut self, openers: &BatchOpeners) {
+        if !self.data.is_free() {
+            return;
+        }
+        let first = self.open.as_ref().map_or(self.position, |open| open.end);
+        self.ahead = frames_from(self.data.as_ref(), first)
+            .map_while(Result::ok)
+            .filter_map(|frame| BatchAhead::new(&self.data, frame.start, frame.end, self.limits))
+            .collect();
+        openers.add(self.ahead.iter());
     }
 
     pub fn next_offset(&self) -> i64 {
@@ -152,7 +173,10 @@ impl RecordCursor {
             return Ok(());
         }
         let mut wanted = last_offset >= self.next_offset;
-        if wanted && self.limits.check_crcs {
+        let is_ahead = self.ahead.front().is_some_and(|batch| batch.start == frame.start);
+        let ahead = if is_ahead { self.ahead.pop_front() } else { None };
+        let opened = if wanted { ahead.and_then(|batch| self.take_ahead(&batch)).transpose()? } else { None };
+        if wanted && opened.is_none() && self.limits.check_crcs {
             batch.check_crc(bytes)?;
         }
         if let Batch::Current(header) = &batch {
@@ -166,7 +190,7 @@ impl RecordCursor {
             }
             wanted &= !header.is_control() && header.record_count > 0;
         }
-        let open = if wanted { Some(self.open(&batch, frame)?) } else { None };
+        let open = if wanted { Some(self.open(&batch, frame, opened)?) } else { None };
         self.last_leader_epoch = batch.leader_epoch();
         match open {
             Some(open) => {
@@ -181,12 +205,30 @@ impl RecordCursor {
         Ok(())
     }
 
-    fn open(&self, batch: &Batch, frame: BatchFrame) -> Result<OpenBatch, CorruptBatch> {
+    /// What opening the batch gave, if others have begun with it. While they are at it, the next one is opened here.
+    fn take_ahead(&self, batch: &BatchAhead) -> Option<Opened> {
+        if batch.is_being_opened() {
+            let _ = self.ahead.iter().any(|next| next.open_early());
+        }
+        batch.take()
+    }
+
+    /// `opened` is what became of the batch ahead, if anything did.
+    fn open(
+        &self,
+        batch: &Batch,
+        frame: BatchFrame,
+        opened: Option<Option<SpareBytes>>,
+    ) -> Result<OpenBatch, CorruptBatch> {
         let bytes = &self.data.as_ref()[frame.start..frame.end];
         let limit = self.limits.max_decompressed_bytes;
         let (payload, records) = match batch {
             Batch::Current(header) => {
-                let payload = match open_payload(header, bytes, limit)? {
+                let payload = match opened {
+                    Some(payload) => payload,
+                    None => open_payload(header, bytes, limit)?,
+                };
+                let payload = match payload {
                     Some(payload) => SharedBytes::new(payload),
                     None => self.data.slice(frame.start + HEADER_BYTES, frame.end),
                 };
@@ -224,42 +266,78 @@ impl RecordCursor {
     ) -> Result<usize, CorruptBatch> {
         let Some(open) = &mut self.open else { return Ok(0) };
         let payload = open.payload.as_ref();
-        let mut taken = 0;
-        while taken < max_records {
-            let record = match &open.records {
-                Records::Current(decoder) => match decoder.peek(payload) {
-                    Ok(record) => record,
-                    Err(_) if taken > 0 => return Ok(taken),
-                    Err(reason) => return Err(CorruptBatch::new(open.base_offset, reason)),
-                },
-                Records::Legacy(records) => records.as_slice().first().copied(),
-            };
-            let Some(record) = record else { break };
-            if record.offset >= end_offset {
-                self.next_offset = self.next_offset.max(end_offset);
-                return Ok(taken);
+        let mut run = Run { max_records, end_offset, next_offset: self.next_offset, taken: 0 };
+        let left = match &mut open.records {
+            Records::Current(decoder) => {
+                // A copy lies in registers while records are taken.
+                let mut copy = decoder.clone();
+                let left = loop {
+                    if run.is_over() {
+                        break Ok(copy.records_left());
+                    }
+                    match copy.peek(payload) {
+                        Ok(Some(record)) if run.takes(&record, |record| accept(payload, record)) => {
+                            copy.step_over(&record);
+                        }
+                        Ok(_) => break Ok(copy.records_left()),
+                        Err(reason) => break Err(reason),
+                    }
+                };
+                *decoder = copy;
+                left
             }
-            if record.offset >= self.next_offset {
-                if !accept(payload, &record) {
-                    return Ok(taken);
+            Records::Legacy(records) => {
+                while let Some(record) = records.as_slice().first() {
+                    if run.is_over() || !run.takes(record, |record| accept(payload, record)) {
+                        break;
+                    }
+                    records.next();
                 }
-                taken += 1;
-                self.next_offset = record.offset + 1;
+                Ok(records.len())
             }
-            match &mut open.records {
-                Records::Current(decoder) => decoder.step_over(&record),
-                Records::Legacy(records) => drop(records.next()),
-            }
-        }
-        let exhausted = match &open.records {
-            Records::Current(decoder) => decoder.records_left() == 0,
-            Records::Legacy(records) => records.len() == 0,
         };
-        if exhausted {
-            self.next_offset = self.next_offset.max((open.last_offset + 1).min(end_offset));
-            self.position = open.end;
-            self.open = None;
+        self.next_offset = run.next_offset;
+        match left {
+            Ok(0) => {
+                self.next_offset = self.next_offset.max((open.last_offset + 1).min(end_offset));
+                self.position = open.end;
+                self.open = None;
+            }
+            Err(reason) if run.taken == 0 => return Err(CorruptBatch::new(open.base_offset, reason)),
+            _ => {}
         }
-        Ok(taken)
+        Ok(run.taken)
+    }
+}
+
+/// Records that are taken one after the other.
+struct Run {
+    max_records: usize,
+    end_offset: i64,
+    next_offset: i64,
+    taken: usize,
+}
+
+impl Run {
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.taken == self.max_records
+    }
+
+    /// False if the record is not taken and nothing behind it; one before `next_offset` is passed over.
+    #[inline(always)]
+    fn takes(&mut self, record: &RecordSlices, accept: impl FnOnce(&RecordSlices) -> bool) -> bool {
+        if record.offset >= self.end_offset {
+            self.next_offset = self.next_offset.max(self.end_offset);
+            return false;
+        }
+        if record.offset >= self.next_offset {
+            if !accept(record) {
+                return false;
+            }
+            self.taken += 1;
+            self.next_offset = record.offset + 1;
+        }
+        true
     }
 }

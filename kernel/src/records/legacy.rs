@@ -4,6 +4,7 @@ use super::record::{RecordSlices, Span};
 use crate::checksums::crc32;
 use crate::compression::{Compression, HeaderChecksum};
 use crate::error::{CorruptBatch, Reason};
+use crate::spare_memory::SpareBytes;
 
 /// Size and offset before each message.
 const LOG_OVERHEAD: usize = 12;
@@ -110,7 +111,11 @@ impl LegacyEntry {
     }
 
     /// The records of a compressed entry: the decompressed set, and where they are in it.
-    pub fn unwrap(&self, entry: &[u8], limit: usize) -> Result<(Vec<u8>, Vec<RecordSlices>), CorruptBatch> {
+    pub fn unwrap(
+        &self,
+        entry: &[u8],
+        limit: usize,
+    ) -> Result<(SpareBytes, Vec<RecordSlices>), CorruptBatch> {
         let corrupt = |reason: Reason| CorruptBatch::new(self.offset, reason);
         let value = self.value.ok_or_else(|| corrupt("a compressed message has no value".into()))?;
         let set = self

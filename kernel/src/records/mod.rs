@@ -1,6 +1,7 @@
 //! Kafka's record batches: magic 2, and the message sets of magic 0 and 1 that came before.
 
 mod aborted;
+mod ahead;
 mod batch;
 mod builder;
 mod cursor;
@@ -8,8 +9,10 @@ mod header;
 mod legacy;
 mod record;
 mod scan;
+mod sealing;
 mod varint;
 
+pub use ahead::BatchOpeners;
 pub use batch::{Batch, BatchFrame, frames, open_payload};
 pub use builder::{
     BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch,
@@ -20,6 +23,7 @@ pub use record::{HeaderIter, RecordDecoder, RecordSlices, Span};
 pub use scan::{
     BatchSummary, RecordPosition, find_first_at_or_after, find_max_timestamp, scan_batches, stamp_batches,
 };
+pub use sealing::{BatchBody, NoBytes, Sealer};
 pub use varint::{read_varint, write_varint};
 
 /// What of a batch is checked, and how large its records may become.

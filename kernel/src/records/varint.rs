@@ -63,6 +63,20 @@ pub fn write_varlong(output: &mut Vec<u8>, value: i64) {
     output.push(raw as u8);
 }
 
+/// Writes at the front of `output`, which has room for it; gives what lies behind.
+#[inline(always)]
+pub fn put_varlong(output: &mut [u8], value: i64) -> &mut [u8] {
+    let mut raw = ((value << 1) ^ (value >> 63)) as u64;
+    let mut position = 0;
+    while raw >= 0x80 {
+        output[position] = raw as u8 | 0x80;
+        raw >>= 7;
+        position += 1;
+    }
+    output[position] = raw as u8;
+    &mut output[position + 1..]
+}
+
 /// Bytes that `write_varlong` makes of `value`.
 #[inline]
 pub fn varlong_size(value: i64) -> usize {
@@ -82,6 +96,9 @@ mod tests {
             let mut bytes = Vec::new();
             write_varlong(&mut bytes, value);
             assert_eq!(bytes.len(), varlong_size(value), "{value}");
+            let mut room = [0; 11];
+            assert_eq!(put_varlong(&mut room, value).len(), room.len() - bytes.len());
+            assert_eq!(room[..bytes.len()], bytes);
             let mut position = 0;
             assert_eq!(read_varlong(&bytes, &mut position), Some(value));
             assert_eq!(position, bytes.len());

@@ -88,6 +88,7 @@ class Broker:
                 self._handle,
                 versions,
                 max_request_bytes=cluster.settings.number("socket.request.max.bytes"),
+                max_idle_ms=cluster.settings.number("connections.max.idle.ms"),
             )
             self._parts = parts
             parts.port = await server.start(self._host, self._port)

@@ -398,6 +398,14 @@ _BROKER_ONLY = _table(
         dynamic=False,
     ),
     Setting("socket.request.max.bytes", _INT, "104857600", "Largest request.", low=1, dynamic=False),
+    Setting(
+        "connections.max.idle.ms",
+        SettingType.LONG,
+        "600000",
+        "How long a connection may stay open without a request.",
+        low=1,
+        dynamic=False,
+    ),
 )
 
 

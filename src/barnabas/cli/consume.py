@@ -13,8 +13,9 @@ import typer
 
 from barnabas import Consumer, Record, TopicPartition
 from barnabas.cli import record_format
-from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Settings, UsageError, client_settings
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note
+from barnabas.config import ConsumerConfig
 
 _MAX_RECORDS_A_POLL = 10_000
 _POLL_SECONDS = 0.2
@@ -52,7 +53,8 @@ def consume(
             "--format", help="A template of {topic} {partition} {offset} {timestamp} {key} {value} {headers}."
         ),
     ] = None,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -64,11 +66,15 @@ def consume(
     if from_beginning and offset is not None:
         raise UsageError("--from-beginning and --offset exclude each other")
     line_of = _format(as_json=as_json, template=template, key=key, headers=headers)
-    settings = client_settings(setting)
+    settings = client_settings(ConsumerConfig, bootstrap, command_config, setting)
     if from_beginning:
         settings.setdefault("auto_offset_reset", "earliest")
     count = 0
-    with contextlib.suppress(KeyboardInterrupt), Consumer(bootstrap, group_id=group, **settings) as consumer:
+    if group is not None:
+        settings["group_id"] = group
+    else:
+        settings.pop("group_id", None)
+    with contextlib.suppress(KeyboardInterrupt), Consumer(**settings) as consumer:
         ends: dict[TopicPartition, int] = {}
         if group is not None:
             consumer.subscribe([topic])

@@ -9,15 +9,16 @@ import typer
 
 from barnabas import Admin, TopicPartition
 from barnabas.cli.options import (
-    DEFAULT_BOOTSTRAP,
     AsJson,
     Bootstrap,
+    CommandConfig,
     Settings,
     UsageError,
     client_settings,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.client.admin_types import GroupMember, OffsetSpec
+from barnabas.client.admin_types import MemberDescription, OffsetSpec
+from barnabas.config import AdminConfig
 
 app = typer.Typer(help="List, describe, delete and reset consumer groups.", no_args_is_help=True)
 
@@ -26,10 +27,14 @@ Group = Annotated[str, typer.Argument(help="The group.")]
 
 @app.command("list")
 def list_groups(
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, setting: Settings = None, as_json: AsJson = False
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print all groups."""
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         found = sorted(admin.list_groups(), key=lambda group: group.group_id)
     if as_json:
         print_json([{"group": group.group_id, "state": group.state, "type": group.type} for group in found])
@@ -41,10 +46,15 @@ def list_groups(
 
 @app.command()
 def describe(
-    group: Group, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, setting: Settings = None, as_json: AsJson = False
+    group: Group,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print the group's state, and each partition's committed offset, end, lag and owner."""
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         described = admin.describe_groups([group])[group]
         committed = _committed(admin, group)
         if described.state == "Dead" and not committed:
@@ -75,11 +85,13 @@ def describe(
 @app.command()
 def delete(
     groups: Annotated[list[str], typer.Argument(help="The groups.")],
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Delete groups that have no members, with their offsets."""
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         admin.delete_groups(groups)
     note(f"deleted {', '.join(groups)}")
 
@@ -106,7 +118,8 @@ def reset_offsets(
         int | None, typer.Option("--shift-by", help="So many on, or back if negative.")
     ] = None,
     execute: Annotated[bool, typer.Option("--execute", help="Do it; without this, only show.")] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -114,7 +127,8 @@ def reset_offsets(
     ways = [to_earliest, to_latest, to_offset is not None, to_datetime is not None, shift_by is not None]
     if sum(ways) != 1:
         raise UsageError("give one of --to-earliest, --to-latest, --to-offset, --to-datetime, --shift-by")
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         committed = _committed(admin, group)
         partitions = _chosen(admin, topic) if topic else sorted(committed)
         if not partitions:
@@ -171,7 +185,7 @@ def _shifted(
 
 
 def _progress(
-    partition: TopicPartition, committed: int | None, end: int, member: GroupMember | None
+    partition: TopicPartition, committed: int | None, end: int, member: MemberDescription | None
 ) -> dict[str, Any]:
     return {
         "topic": partition.topic,

@@ -6,21 +6,47 @@ Knows nothing of any one command.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from barnabas.config import from_properties
+from barnabas.cli.properties import read_properties
+from barnabas.config import (
+    ALIASES,
+    AdminConfig,
+    CommonConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    from_properties,
+    names,
+)
 from barnabas.errors import InvalidSettingError, MisuseError
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 # A person at a terminal hears of a wrong address sooner than a service does.
 API_TIMEOUT_MS = 15_000
+CLIENTS = (AdminConfig, ConsumerConfig, ProducerConfig)
 
 Bootstrap = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--bootstrap", "-b", envvar="BARNABAS_BOOTSTRAP", metavar="HOST:PORT", help="Brokers to begin with."
+        "--bootstrap",
+        "-b",
+        envvar="BARNABAS_BOOTSTRAP",
+        metavar="HOST:PORT",
+        help=f"Brokers to begin with; {DEFAULT_BOOTSTRAP} where nothing names any.",
+    ),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        envvar="BARNABAS_COMMAND_CONFIG",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="A properties file of settings, as Kafka's own tools take it; for passwords above all.",
     ),
 ]
 Settings = Annotated[
@@ -30,9 +56,23 @@ Settings = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
-def client_settings(given: Sequence[str] | None) -> dict[str, Any]:
-    """Keyword arguments for a client from `-X name=value`. Raises: InvalidSettingError."""
-    settings: dict[str, Any] = {"default_api_timeout_ms": API_TIMEOUT_MS}
+def client_settings(
+    config_type: type[CommonConfig],
+    bootstrap: str | None,
+    command_config: Path | None,
+    given: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Keyword arguments for a client: from `-X name=value` before those of the file. A setting in the file
+    that is another kind of client's is left out, so that one file serves all. Raises: InvalidSettingError."""
+    file = {} if command_config is None else from_properties(read_properties(command_config))
+    elsewhere = {name for kind in CLIENTS for name in names(kind)} - set(names(config_type))
+    settings: dict[str, Any] = {
+        "bootstrap_servers": DEFAULT_BOOTSTRAP,
+        "default_api_timeout_ms": API_TIMEOUT_MS,
+    }
+    settings |= {name: value for name, value in file.items() if ALIASES.get(name, name) not in elsewhere}
+    if bootstrap is not None:
+        settings["bootstrap_servers"] = bootstrap
     return settings | from_properties(pairs(given, "-X"))
 
 

@@ -14,15 +14,16 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from barnabas import Producer, RecordMetadata
 from barnabas.cli.options import (
-    DEFAULT_BOOTSTRAP,
     AsJson,
     Bootstrap,
+    CommandConfig,
     Settings,
     UsageError,
     client_settings,
     pairs,
 )
 from barnabas.cli.output import note, print_json, stderr
+from barnabas.config import ProducerConfig
 
 # The bar is only for what takes a while: some seconds' worth of lines.
 _BYTES_WORTH_A_BAR = 4_000_000
@@ -62,7 +63,8 @@ def produce(
             "--tombstones", help="An empty value is no value: it deletes its key in a compacted topic."
         ),
     ] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,7 +78,8 @@ def produce(
     separator = None if key_separator is None else key_separator.encode()
     deliveries = Deliveries()
     count = 0
-    with Producer(bootstrap, **client_settings(setting)) as producer, _lines(file) as lines:
+    settings = client_settings(ProducerConfig, bootstrap, command_config, setting)
+    with Producer(**settings) as producer, _lines(file) as lines:
         for line_number, line in enumerate(lines, 1):
             value: bytes | None = line.rstrip(b"\r\n") if line.endswith(b"\r\n") else line.rstrip(b"\n")
             record_key = fixed_key

@@ -9,9 +9,9 @@ import typer
 from barnabas import Admin, NewTopic, TopicPartition
 from barnabas.broker_errors import TopicAlreadyExistsError
 from barnabas.cli.options import (
-    DEFAULT_BOOTSTRAP,
     AsJson,
     Bootstrap,
+    CommandConfig,
     Settings,
     UsageError,
     client_settings,
@@ -19,6 +19,7 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.client.admin_types import BROKER_DEFAULT, ConfigResource, ResourceType, TopicDescription
+from barnabas.config import AdminConfig
 
 app = typer.Typer(help="List, describe, create, alter and delete topics.", no_args_is_help=True)
 
@@ -32,12 +33,14 @@ Config = Annotated[
 @app.command("list")
 def list_topics(
     internal: Annotated[bool, typer.Option("--internal", help="Kafka's own topics as well.")] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the names of all topics."""
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         names = admin.list_topics(internal=internal)
     if as_json:
         print_json(names)
@@ -61,14 +64,16 @@ def create(
     if_not_exists: Annotated[
         bool, typer.Option("--if-not-exists", help="Do nothing if the topic is there.")
     ] = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Create a topic."""
     wanted = NewTopic(
         topic, partitions or BROKER_DEFAULT, replication_factor or BROKER_DEFAULT, pairs(config, "--config")
     )
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         try:
             admin.create_topics([wanted])
         except TopicAlreadyExistsError:
@@ -82,12 +87,14 @@ def create(
 @app.command()
 def describe(
     topics: Topics,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the partitions, their offsets, and the settings that are not defaults."""
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         described = admin.describe_topics(topics)
         found = [_description(admin, described[name]) for name in topics]
     if as_json:
@@ -113,14 +120,16 @@ def alter(
         list[str] | None,
         typer.Option("--delete-config", metavar="NAME", help="Back to the broker's default."),
     ] = None,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Add partitions, or change settings. Settings that are not named stay as they are."""
     changes: dict[str, str | None] = {**pairs(config, "--config"), **dict.fromkeys(delete_config or ())}
     if partitions is None and not changes:
         raise UsageError("nothing to alter: give --partitions, --config or --delete-config")
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         if changes:
             admin.alter_configs({ConfigResource(ResourceType.TOPIC, topic): changes})
         if partitions is not None:
@@ -129,9 +138,15 @@ def alter(
 
 
 @app.command()
-def delete(topics: Topics, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP, setting: Settings = None) -> None:
+def delete(
+    topics: Topics,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
     """Delete topics, with all their records."""
-    with Admin(bootstrap, **client_settings(setting)) as admin:
+    settings = client_settings(AdminConfig, bootstrap, command_config, setting)
+    with Admin(**settings) as admin:
         admin.delete_topics(topics)
     note(f"deleted {', '.join(topics)}")
 

@@ -1,262 +1,291 @@
-"""The part of Admin that concerns groups: their members and their committed offsets.
+"""The part of Admin that concerns groups of all types and their members. Their offsets are in
+`admin_group_offsets`.
 
 Owns the requests and what their answers mean. Must not know how a request finds its coordinator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable
 
 from barnabas.broker_errors import ErrorCode, error_for
-from barnabas.client.admin_calls import MOVED_COORDINATOR, AdminCalls, always, by_topic
-from barnabas.client.admin_types import GroupDescription, GroupListing, GroupMember
+from barnabas.client import admin_group_descriptions as descriptions
+from barnabas.client.admin_calls import MOVED_COORDINATOR, AdminCalls, failure, names_of
+from barnabas.client.admin_types import (
+    ClassicGroupDescription,
+    GroupDescription,
+    GroupListing,
+    MemberToRemove,
+    StreamsGroupDescription,
+)
 from barnabas.client.client import GROUP_COORDINATOR
-from barnabas.errors import BrokerError
-from barnabas.net.connection import Connection
-from barnabas.protocol.codec import decode_prefix
-from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from barnabas.errors import BarnabasError
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
-from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from barnabas.types import Node, OffsetAndMetadata, TopicPartition
+from barnabas.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from barnabas.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 
-CONSUMER_PROTOCOL = "consumer"
-FIRST_VERSION_WITH_GROUPS = 8
-# Later versions name topics by id, which nobody who manages a group needs to know.
-HIGHEST_VERSION_WITH_NAMES = 9
+FIRST_VERSION_WITH_BATCHES_OF_MEMBERS = 3
+NOT_OF_THE_CONSUMER_PROTOCOL = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
+REMOVED_BY_ADMIN = "member was removed by an admin"
 
 
 class GroupAdmin(AdminCalls):
     """See `barnabas.client.admin.Admin`."""
 
-    async def list_groups(self, *, timeout: float | None = None) -> list[GroupListing]:
-        """All groups of the cluster, sorted by id."""
+    async def list_groups(
+        self,
+        *,
+        states: Iterable[str] = (),
+        types: Iterable[str] = (),
+        protocol_types: Iterable[str] | None = None,
+        timeout: float | None = None,
+    ) -> list[GroupListing]:
+        """The groups of the cluster, sorted by id: all, or those in one of `states` ("Stable", "Empty", ...;
+        KIP-518), of one of `types` ("classic", "consumer", "share", "streams"; KIP-848), of one of
+        `protocol_types` ("consumer", "connect", "share", "" for groups that only have offsets; KIP-1043). If
+        a broker fails, the outcome is by node id.
 
-        async def attempt() -> dict[str, GroupListing]:
-            groups: dict[str, GroupListing] = {}
-            metadata = await self._client.refresh_metadata()
-            for node_id in metadata.nodes:
-                response = await self._client.send(node_id, ListGroupsRequest())
-                if response.error_code:
-                    raise error_for(response.error_code, f"listing the groups of node {node_id}")
-                for group in response.groups:
-                    groups[group.group_id] = GroupListing(
-                        group.group_id, group.protocol_type, group.group_state, group.group_type
-                    )
-            return groups
+        Raises: UnsupportedVersionError (a filter that the broker is too old for), ...
+        """
+        wanted_protocols = None if protocol_types is None else set(protocol_types)
+        request = ListGroupsRequest(
+            states_filter=names_of(states, "states"), types_filter=names_of(types, "types")
+        )
 
-        groups = await self._retry(attempt, "listing groups", timeout)
+        async def ask(node_id: int, group: list[int]) -> dict[int, list[GroupListing] | BarnabasError]:
+            response = await self._send(node_id, request)
+            error = failure(response.error_code, f"listing the groups of node {node_id}")
+            return {
+                node_id: error
+                or [
+                    GroupListing(found.group_id, found.protocol_type, found.group_state, found.group_type)
+                    for found in response.groups
+                    if wanted_protocols is None or found.protocol_type in wanted_protocols
+                ]
+            }
+
+        by_node = await self._ask_for_each(
+            await self._all_nodes(timeout),
+            self._known_node,
+            ask,
+            what="listing groups",
+            timeout=timeout,
+            retried=MOVED_COORDINATOR,
+        )
+        groups = {listing.group_id: listing for listings in by_node.values() for listing in listings}
         return [groups[group_id] for group_id in sorted(groups)]
 
     async def describe_groups(
-        self, group_ids: Iterable[str], *, timeout: float | None = None
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout: float | None = None,
     ) -> dict[str, GroupDescription]:
-        """State, members and assignments of groups of the classic protocol. A group that does not exist is
-        described as Dead. Raises: GroupAuthorizationFailedError, ..."""
-        described: dict[str, GroupDescription] = {}
-        for group_id in group_ids:
-            request = DescribeGroupsRequest(groups=[group_id])
-            response = await self._ask_coordinator(group_id, always(request), _describe_code, timeout)
-            coordinator = self._client.node(await self._client.coordinator(GROUP_COORDINATOR, group_id))
-            described[group_id] = _description(response.groups[0], coordinator)
-        return described
+        """State, members and assignments of consumers' groups, of the consumer protocol (KIP-848) or of the
+        classic one. A group that does not exist is described as Dead.
 
-    async def list_group_offsets(
-        self,
-        group_id: str,
-        partitions: Iterable[TopicPartition] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The committed offsets of a group, of all partitions or of those asked for; a partition without one
-        is left out."""
-        wanted = None if partitions is None else [TopicPartition(*partition) for partition in partitions]
-        response = await self._ask_coordinator(
-            group_id,
-            partial(_offset_fetch_request, group_id, wanted),
-            _offset_fetch_code,
-            timeout,
-            max_version=HIGHEST_VERSION_WITH_NAMES,
-        )
-        topics = response.groups[0].topics if response.groups else response.topics
-        offsets: dict[TopicPartition, OffsetAndMetadata] = {}
-        for topic in topics:
-            for found in topic.partitions:
-                partition = TopicPartition(topic.name, found.partition_index)
-                if found.error_code:
-                    raise error_for(found.error_code, f"group {group_id!r}, {partition}")
-                if found.committed_offset >= 0:
-                    epoch = None if found.committed_leader_epoch < 0 else found.committed_leader_epoch
-                    offsets[partition] = OffsetAndMetadata(
-                        found.committed_offset, found.metadata or "", epoch
-                    )
-        return offsets
-
-    async def alter_group_offsets(
-        self,
-        group_id: str,
-        offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
-        *,
-        timeout: float | None = None,
-    ) -> None:
-        """Commits offsets on behalf of a group without members.
-
-        Raises: UnknownMemberIdError (the group has members), UnknownTopicOrPartitionError, ...
+        Raises: GroupAuthorizationFailedError, ...
         """
-        topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
-        for (topic, number), offset in offsets.items():
-            position = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-            topics.setdefault(topic, []).append(
-                OffsetCommitRequest.OffsetCommitRequestPartition(
-                    partition_index=number,
-                    committed_offset=position.offset,
-                    committed_leader_epoch=-1 if position.leader_epoch is None else position.leader_epoch,
-                    committed_metadata=position.metadata,
+
+        async def ask(coordinator: int, group: list[str]) -> dict[str, GroupDescription | BarnabasError]:
+            node = self._client.node(coordinator)
+            answers: dict[str, GroupDescription | BarnabasError] = {}
+            if await self._version(coordinator, ConsumerGroupDescribeRequest) >= 0:
+                modern = ConsumerGroupDescribeRequest(
+                    group_ids=group, include_authorized_operations=include_authorized_operations
                 )
+                for found in (await self._send(coordinator, modern)).groups:
+                    if found.error_code not in NOT_OF_THE_CONSUMER_PROTOCOL:
+                        answers[found.group_id] = failure(
+                            found.error_code, f"group {found.group_id!r}", found.error_message
+                        ) or descriptions.of_consumer_protocol(found, node)
+            others = [group_id for group_id in group if group_id not in answers]
+            if others:
+                classic = DescribeGroupsRequest(
+                    groups=others, include_authorized_operations=include_authorized_operations
+                )
+                for old in (await self._send(coordinator, classic)).groups:
+                    # From version 6 on, a group that does not exist is an error; before, it is Dead.
+                    is_missing = old.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+                    error = failure(old.error_code, f"group {old.group_id!r}", old.error_message)
+                    answers[old.group_id] = (
+                        error
+                        if error is not None and not is_missing
+                        else descriptions.of_classic_protocol(old, node)
+                    )
+            return answers
+
+        return await self._ask_coordinators(
+            names_of(group_ids, "groups"), ask, what="describing groups", timeout=timeout
+        )
+
+    async def describe_classic_groups(
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, ClassicGroupDescription]:
+        """State and members of groups of the classic protocol, whatever they are for: Kafka Connect's are too
+        (KIP-1043). Raises: GroupIdNotFoundError (from Kafka 4.0 on; before, the state is Dead), ..."""
+
+        async def ask(
+            coordinator: int, group: list[str]
+        ) -> dict[str, ClassicGroupDescription | BarnabasError]:
+            request = DescribeGroupsRequest(
+                groups=group, include_authorized_operations=include_authorized_operations
             )
-        request = OffsetCommitRequest(
-            group_id=group_id,
-            topics=[
-                OffsetCommitRequest.OffsetCommitRequestTopic(name=topic, partitions=partitions)
-                for topic, partitions in topics.items()
-            ],
-        )
-        response = await self._ask_coordinator(
-            group_id, always(request), _offset_commit_code, timeout, max_version=HIGHEST_VERSION_WITH_NAMES
-        )
-        for topic in response.topics:
-            for result in topic.partitions:
-                if result.error_code:
-                    partition = TopicPartition(topic.name, result.partition_index)
-                    raise error_for(result.error_code, f"group {group_id!r}, {partition}")
+            node = self._client.node(coordinator)
+            return {
+                found.group_id: failure(found.error_code, f"group {found.group_id!r}", found.error_message)
+                or descriptions.of_any_classic_group(found, node)
+                for found in (await self._send(coordinator, request)).groups
+            }
 
-    async def delete_group_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: float | None = None
-    ) -> None:
-        """Forgets committed offsets of a group.
+        return await self._ask_coordinators(
+            names_of(group_ids, "groups"), ask, what="describing classic groups", timeout=timeout
+        )
 
-        Raises: GroupSubscribedToTopicError, GroupIdNotFoundError, ...
+    async def describe_share_groups(
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, GroupDescription]:
+        """State, members and assignments of share groups (KIP-932). Raises: GroupIdNotFoundError, ..."""
+
+        async def ask(coordinator: int, group: list[str]) -> dict[str, GroupDescription | BarnabasError]:
+            request = ShareGroupDescribeRequest(
+                group_ids=group, include_authorized_operations=include_authorized_operations
+            )
+            node = self._client.node(coordinator)
+            return {
+                found.group_id: failure(found.error_code, f"group {found.group_id!r}", found.error_message)
+                or descriptions.of_share_group(found, node)
+                for found in (await self._send(coordinator, request)).groups
+            }
+
+        return await self._ask_coordinators(
+            names_of(group_ids, "groups"), ask, what="describing share groups", timeout=timeout
+        )
+
+    async def describe_streams_groups(
+        self,
+        group_ids: Iterable[str],
+        *,
+        include_authorized_operations: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, StreamsGroupDescription]:
+        """State, topology and members of groups of Kafka Streams (KIP-1071).
+
+        Raises: GroupIdNotFoundError, ...
         """
-        topics: dict[str, list[OffsetDeleteRequest.OffsetDeleteRequestPartition]] = {}
-        for topic, number in partitions:
-            partition = OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=number)
-            topics.setdefault(topic, []).append(partition)
-        request = OffsetDeleteRequest(
-            group_id=group_id,
-            topics=[
-                OffsetDeleteRequest.OffsetDeleteRequestTopic(name=topic, partitions=group)
-                for topic, group in topics.items()
-            ],
+
+        async def ask(
+            coordinator: int, group: list[str]
+        ) -> dict[str, StreamsGroupDescription | BarnabasError]:
+            request = StreamsGroupDescribeRequest(
+                group_ids=group, include_authorized_operations=include_authorized_operations
+            )
+            node = self._client.node(coordinator)
+            return {
+                found.group_id: failure(found.error_code, f"group {found.group_id!r}", found.error_message)
+                or descriptions.of_streams_group(found, node)
+                for found in (await self._send(coordinator, request)).groups
+            }
+
+        return await self._ask_coordinators(
+            names_of(group_ids, "groups"), ask, what="describing streams groups", timeout=timeout
         )
-        response = await self._ask_coordinator(group_id, always(request), lambda r: r.error_code, timeout)
-        for topic in response.topics:
-            for result in topic.partitions:
-                if result.error_code:
-                    partition = TopicPartition(topic.name, result.partition_index)
-                    raise error_for(result.error_code, f"group {group_id!r}, {partition}")
 
     async def delete_groups(self, group_ids: Iterable[str], *, timeout: float | None = None) -> None:
-        """Deletes groups without members, with their offsets.
+        """Deletes groups without members, of any type, with their offsets.
 
-        Raises: NonEmptyGroupError, GroupIdNotFoundError, ... of the first that failed; the others are
-        deleted.
+        Raises: NonEmptyGroupError, GroupIdNotFoundError, ...
         """
-        first_error: BrokerError | None = None
-        for group_id in group_ids:
-            request = DeleteGroupsRequest(groups_names=[group_id])
-            try:
-                await self._ask_coordinator(
-                    group_id, always(request), lambda r: r.results[0].error_code, timeout
-                )
-            except BrokerError as error:
-                first_error = first_error or error
-        if first_error is not None:
-            raise first_error
 
+        async def ask(coordinator: int, group: list[str]) -> dict[str, BarnabasError | None]:
+            response = await self._send(coordinator, DeleteGroupsRequest(groups_names=group))
+            return {
+                result.group_id: failure(result.error_code, f"group {result.group_id!r}")
+                for result in response.results
+            }
 
-def _describe_code(response: DescribeGroupsResponse) -> int:
-    # From version 6 on, a group that does not exist is an error; before, it is described as Dead.
-    code = response.groups[0].error_code
-    return 0 if code == ErrorCode.GROUP_ID_NOT_FOUND else code
-
-
-def _description(group: DescribeGroupsResponse.DescribedGroup, coordinator: Node | None) -> GroupDescription:
-    is_missing = group.error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    return GroupDescription(
-        group.group_id,
-        "Dead" if is_missing else group.group_state,
-        group.protocol_type,
-        group.protocol_data,
-        tuple(_member(member, group.protocol_type) for member in group.members),
-        coordinator,
-    )
-
-
-def _member(member: DescribeGroupsResponse.DescribedGroupMember, protocol_type: str) -> GroupMember:
-    return GroupMember(
-        member.member_id,
-        member.group_instance_id,
-        member.client_id,
-        member.client_host,
-        _assignment(member.member_assignment) if protocol_type == CONSUMER_PROTOCOL else (),
-    )
-
-
-def _assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """The partitions in a member's assignment, which is empty while the group rebalances."""
-    if not data:
-        return ()
-    version = min(int.from_bytes(data[:2]), ConsumerProtocolAssignment.VERSIONS[1])
-    # A later version may have more fields behind the known ones.
-    assignment, _ = decode_prefix(ConsumerProtocolAssignment, version, data, 2)
-    return tuple(
-        TopicPartition(topic.topic, number)
-        for topic in assignment.assigned_partitions
-        for number in topic.partitions
-    )
-
-
-def _offset_fetch_request(
-    group_id: str, partitions: list[TopicPartition] | None, connection: Connection
-) -> OffsetFetchRequest:
-    topics = None if partitions is None else by_topic(partitions)
-    version = connection.version_of(OffsetFetchRequest, HIGHEST_VERSION_WITH_NAMES)
-    if version < FIRST_VERSION_WITH_GROUPS:
-        return OffsetFetchRequest(
-            group_id=group_id,
-            topics=None
-            if topics is None
-            else [
-                OffsetFetchRequest.OffsetFetchRequestTopic(
-                    name=topic, partition_indexes=[p.partition for p in group]
-                )
-                for topic, group in topics.items()
-            ],
+        await self._ask_coordinators(
+            names_of(group_ids, "groups"), ask, what="deleting groups", timeout=timeout
         )
-    group = OffsetFetchRequest.OffsetFetchRequestGroup(
-        group_id=group_id,
-        topics=None
-        if topics is None
-        else [
-            OffsetFetchRequest.OffsetFetchRequestTopics(
-                name=topic, partition_indexes=[p.partition for p in group]
+
+    async def remove_members(
+        self,
+        group_id: str,
+        members: Iterable[MemberToRemove] | None = None,
+        *,
+        reason: str = REMOVED_BY_ADMIN,
+        timeout: float | None = None,
+    ) -> None:
+        """Puts members out of a group (KIP-345); None means all. The outcome is by member. The broker logs
+        `reason` (KIP-800). One that is still alive joins again.
+
+        Raises: UnknownMemberIdError, UnsupportedVersionError (before Kafka 2.4), ...
+        """
+        if members is None:
+            described = (await self.describe_groups([group_id], timeout=timeout))[group_id]
+            wanted = [
+                MemberToRemove(member.group_instance_id)
+                if member.group_instance_id is not None
+                else MemberToRemove(None, member.member_id)
+                for member in described.members
+            ]
+        else:
+            wanted = list(members)
+
+        async def coordinator(_: MemberToRemove) -> int:
+            return await self._client.coordinator(GROUP_COORDINATOR, group_id)
+
+        async def ask(
+            coordinator: int, group: list[MemberToRemove]
+        ) -> dict[MemberToRemove, BarnabasError | None]:
+            if await self._version(coordinator, LeaveGroupRequest) < FIRST_VERSION_WITH_BATCHES_OF_MEMBERS:
+                raise error_for(
+                    ErrorCode.UNSUPPORTED_VERSION, f"LeaveGroup of other members of the group {group_id!r}"
+                )
+            request = LeaveGroupRequest(
+                group_id=group_id,
+                members=[
+                    LeaveGroupRequest.MemberIdentity(
+                        member_id=member.member_id,
+                        group_instance_id=member.group_instance_id,
+                        reason=reason,
+                    )
+                    for member in group
+                ],
             )
-            for topic, group in topics.items()
-        ],
-    )
-    return OffsetFetchRequest(groups=[group])
+            response = await self._send(coordinator, request)
+            whole = failure(response.error_code, f"group {group_id!r}")
+            if whole is not None:
+                return dict.fromkeys(group, whole)
+            # A static member's answer names the instance, and may name the member id that it had besides.
+            codes = {(m.group_instance_id or m.member_id): m.error_code for m in response.members}
+            return {
+                member: failure(
+                    codes.get(member.group_instance_id or member.member_id, ErrorCode.UNKNOWN_MEMBER_ID),
+                    f"group {group_id!r}, member {member.group_instance_id or member.member_id!r}",
+                )
+                for member in group
+            }
 
-
-def _offset_fetch_code(response: OffsetFetchResponse) -> int:
-    return response.groups[0].error_code if response.groups else response.error_code
-
-
-def _offset_commit_code(response: OffsetCommitResponse) -> int:
-    """What went wrong with the coordinator itself is told for each partition."""
-    codes = {partition.error_code for topic in response.topics for partition in topic.partitions}
-    moved = codes & MOVED_COORDINATOR
-    return moved.pop() if moved else 0
+        await self._ask_for_each(
+            wanted,
+            coordinator,
+            ask,
+            what=f"removing members of {group_id!r}",
+            timeout=timeout,
+            retried=MOVED_COORDINATOR,
+            on_retry=lambda _: self._client.forget_coordinator(GROUP_COORDINATOR, group_id),
+        )

@@ -8,74 +8,38 @@ nothing of brokers, requests or time.
 from __future__ import annotations
 
 import struct
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 
-from barnabas.client.sticky_assignment import Claim, assign_sticky
-from barnabas.config import Assignor as AssignorName
+from barnabas.assignor import (
+    NO_GENERATION,
+    NO_RACKS,
+    Assignment,
+    Assignor,
+    GroupMember,
+    PartitionRacks,
+)
+from barnabas.client.range_assignment import assign_ranges
+from barnabas.client.sticky_assignment import Claim, RackMatch, assign_sticky
+from barnabas.config import AssignorName
 from barnabas.types import TopicPartition
-
-NO_GENERATION = -1
-
-Assignment = dict[str, list[TopicPartition]]
-"""Partitions of each member, by member id."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMember:
-    """A member as it described itself when it joined."""
-
-    member_id: str
-    topics: tuple[str, ...]
-    group_instance_id: str | None = None
-    owned: tuple[TopicPartition, ...] = ()
-    generation: int = NO_GENERATION
-    user_data: bytes | None = None
-
-    @property
-    def order(self) -> tuple[bool, str]:
-        """Static members first, by instance id, so that a restart changes nothing (as in Java)."""
-        static = self.group_instance_id is not None
-        return not static, self.group_instance_id or self.member_id
-
-
-class Assignor(ABC):
-    """One way to divide partitions. `cooperative` members keep what they own during a rebalance (KIP-429)."""
-
-    name: AssignorName
-    cooperative = False
-
-    def user_data(self, owned: Sequence[TopicPartition], generation: int) -> bytes | None:
-        """What a member that owned these partitions in that generation tells the leader besides."""
-        return None
-
-    @abstractmethod
-    def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMember]) -> Assignment:
-        """Every partition of every subscribed topic in `partition_counts` to one of its subscribers.
-
-        Each member has an entry. Cooperative assignors leave out, for one rebalance, what its present owner
-        has to give up first.
-        """
 
 
 class RangeAssignor(Assignor):
-    """Topic by topic, a contiguous range for each member; topics of equal size are divided alike."""
+    """Topic by topic, a contiguous range for each member; topics of equal size are divided alike. Members get
+    partitions with a replica in their rack where that keeps the shares (KIP-881)."""
 
     name = "range"
 
-    def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMember]) -> Assignment:
-        assignment: Assignment = {member.member_id: [] for member in members}
-        for topic, subscribers in _subscribers(partition_counts, members).items():
-            share, larger_shares = divmod(partition_counts[topic], len(subscribers))
-            start = 0
-            for position, member in enumerate(subscribers):
-                end = start + share + (position < larger_shares)
-                assignment[member.member_id] += [TopicPartition(topic, p) for p in range(start, end)]
-                start = end
-        return assignment
+    def assign(
+        self,
+        partition_counts: Mapping[str, int],
+        members: Sequence[GroupMember],
+        racks: PartitionRacks = NO_RACKS,
+    ) -> Assignment:
+        subscribers = _subscribers(partition_counts, members)
+        return assign_ranges(partition_counts, subscribers, members, racks)
 
 
 class RoundRobinAssignor(Assignor):
@@ -83,7 +47,12 @@ class RoundRobinAssignor(Assignor):
 
     name = "roundrobin"
 
-    def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMember]) -> Assignment:
+    def assign(
+        self,
+        partition_counts: Mapping[str, int],
+        members: Sequence[GroupMember],
+        racks: PartitionRacks = NO_RACKS,
+    ) -> Assignment:
         assignment: Assignment = {member.member_id: [] for member in members}
         turns = cycle(sorted(members, key=lambda member: member.order))
         for topic in _subscribers(partition_counts, members):
@@ -96,7 +65,8 @@ class RoundRobinAssignor(Assignor):
 
 
 class StickyAssignor(Assignor):
-    """As even as can be with few changes of owner (KIP-54). Members tell what they owned as user data."""
+    """As even as can be with few changes of owner (KIP-54), and within that in the members' racks (KIP-881).
+    Members tell what they owned as user data."""
 
     name = "sticky"
 
@@ -105,11 +75,17 @@ class StickyAssignor(Assignor):
             return None
         return encode_sticky_user_data(owned, generation)
 
-    def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMember]) -> Assignment:
+    def assign(
+        self,
+        partition_counts: Mapping[str, int],
+        members: Sequence[GroupMember],
+        racks: PartitionRacks = NO_RACKS,
+    ) -> Assignment:
         return assign_sticky(
             partition_counts,
             {member.member_id: member.topics for member in _in_order(members)},
             [self._claim(member) for member in members],
+            RackMatch(racks, {member.member_id: member.rack for member in members}),
         )
 
     def _claim(self, member: GroupMember) -> Claim:
@@ -131,11 +107,17 @@ class CooperativeStickyAssignor(Assignor):
     def user_data(self, owned: Sequence[TopicPartition], generation: int) -> bytes | None:
         return _GENERATION.pack(generation)
 
-    def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMember]) -> Assignment:
+    def assign(
+        self,
+        partition_counts: Mapping[str, int],
+        members: Sequence[GroupMember],
+        racks: PartitionRacks = NO_RACKS,
+    ) -> Assignment:
         assignment = assign_sticky(
             partition_counts,
             {member.member_id: member.topics for member in _in_order(members)},
             [Claim(m.member_id, self._generation(m), m.owned) for m in members],
+            RackMatch(racks, {member.member_id: member.rack for member in members}),
         )
         owners: defaultdict[TopicPartition, set[str]] = defaultdict(set)
         for member in members:
@@ -161,6 +143,11 @@ ASSIGNORS: dict[AssignorName, type[Assignor]] = {
     "sticky": StickyAssignor,
     "cooperative-sticky": CooperativeStickyAssignor,
 }
+
+
+def make_assignors(strategies: Iterable[AssignorName | Assignor]) -> list[Assignor]:
+    """The assignors behind the names in partition_assignment_strategy; those that are objects stay."""
+    return [ASSIGNORS[s]() if isinstance(s, str) else s for s in strategies]
 
 
 def _in_order(members: Iterable[GroupMember]) -> list[GroupMember]:

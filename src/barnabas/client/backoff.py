@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass
+import asyncio
+
+from barnabas.chance import chance
+from barnabas.values import frozen
 
 MULTIPLIER = 2
 JITTER = 0.2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backoff:
     """Exponential back-off with jitter (KIP-580): `first_ms`, twice as long each time, at most `max_ms`,
     each by up to a fifth longer or shorter, so that many clients do not come back at the same moment."""
@@ -23,4 +25,10 @@ class Backoff:
             return 0
         longest = max(self.first_ms, self.max_ms)
         delay = min(self.first_ms * MULTIPLIER ** min(failures - 1, 32), longest)
-        return min(delay * random.uniform(1 - JITTER, 1 + JITTER), longest)
+        return min(delay * chance.uniform(1 - JITTER, 1 + JITTER), longest)
+
+    async def pause(self, failures: int, at_most_seconds: float) -> float:
+        """Sleeps before the next try; gives the seconds slept."""
+        seconds = max(0.0, min(self.delay_ms(failures) / 1000, at_most_seconds))
+        await asyncio.sleep(seconds)
+        return seconds

@@ -10,25 +10,38 @@ import contextlib
 import time
 
 from barnabas.client.backoff import Backoff
+from barnabas.client.brokers import BrokerMonitor, BrokerMonitors
 from barnabas.config import CommonConfig
-from barnabas.errors import KafkaConnectionError
+from barnabas.errors import BarnabasError, KafkaConnectionError
 from barnabas.net.connection import Connection
+from barnabas.net.security import Security
 from barnabas.types import Node
 
 IDLE_CHECK_SECONDS = 15.0
+
+_Target = tuple[int, str, int]
+"""The id of a connection, and the host and port that it goes to."""
 
 
 class ConnectionPool:
     """At most one connection for each id. An id is a node's, or stands for a second connection to a node."""
 
-    def __init__(self, config: CommonConfig) -> None:
+    def __init__(self, config: CommonConfig, security: Security, monitors: BrokerMonitors) -> None:
         self._config = config
+        self._security = security
+        self._monitors = monitors
         self._backoff = Backoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms)
+        self._setup_timeout = Backoff(
+            config.socket_connection_setup_timeout_ms, config.socket_connection_setup_timeout_max_ms
+        )
         self._connections: dict[int, tuple[Node, Connection]] = {}
-        self._opening: dict[int, asyncio.Task[Connection]] = {}
-        self._failures: dict[int, tuple[int, float]] = {}
+        # A broker that comes back under another address owes nothing for its failures under the old one.
+        self._opening: dict[_Target, asyncio.Task[Connection]] = {}
+        self._failures: dict[_Target, tuple[int, float]] = {}
         self._idle_timer: asyncio.TimerHandle | None = None
         self._is_closed = False
+        self._not_over: set[Connection] = set()
+        """Whatever was opened here and is not over yet, wherever it went: no socket outlives the client."""
 
     def ready(self, connection_id: int, node: Node) -> Connection | None:
         """The open connection to this node, if there is one."""
@@ -40,44 +53,67 @@ class ConnectionPool:
             del self._connections[connection_id]
             connection.close()
             return None
+        if connection.is_outdated:
+            del self._connections[connection_id]
+            connection.retire()
+            return None
         return connection
 
-    def is_failing(self, connection_id: int) -> bool:
+    def is_failing(self, connection_id: int, node: Node) -> bool:
         """Whether the last attempt to connect failed, or the next one still has to wait."""
-        return connection_id in self._failures
+        return (connection_id, node.host, node.port) in self._failures
 
     async def get(self, connection_id: int, node: Node) -> Connection:
         """The connection to a node, opened if need be, after the back-off that earlier failures demand.
 
-        Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
+        Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError, AuthenticationError.
         """
         connection = self.ready(connection_id, node)
         if connection is not None:
             return connection
-        opening = self._opening.get(connection_id)
+        target = (connection_id, node.host, node.port)
+        opening = self._opening.get(target)
         if opening is None:
-            opening = asyncio.create_task(self._open(connection_id, node))
-            self._opening[connection_id] = opening
-            opening.add_done_callback(lambda _: self._opening.pop(connection_id, None))
+            opening = asyncio.create_task(self._open(target, node))
+            self._opening[target] = opening
+            opening.add_done_callback(lambda done: self._opened(target, done))
         # Others may wait for the same connection: a caller that gives up does not take it from them.
         await asyncio.wait([opening])
         if opening.cancelled():
             raise KafkaConnectionError(f"{node}: the client was closed while it connected")
         return opening.result()
 
-    async def open(self, node: Node) -> Connection:
-        """A new connection outside of the pool; `adopt` brings it in."""
+    async def open(self, node: Node, failures: int = 0) -> Connection:
+        """A new connection outside of the pool; `adopt` brings it in. `failures`: how often in a row that
+        went wrong; the time-out of connecting grows with it.
+
+        Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
+        """
         config = self._config
-        return await Connection.open(
-            node.host,
-            node.port,
-            client_id=config.client_id,
-            connect_timeout_ms=config.socket_connection_setup_timeout_ms,
-            request_timeout_ms=config.request_timeout_ms,
-            send_buffer_bytes=config.send_buffer_bytes,
-            receive_buffer_bytes=config.receive_buffer_bytes,
-            name=str(node) if node.node_id >= 0 else None,
-        )
+        monitor = self._monitors.of(node)
+        monitor.connecting()
+        try:
+            connection = await Connection.open(
+                node.host,
+                node.port,
+                client_id=config.client_id,
+                security=self._security,
+                connect_timeout_ms=self._setup_timeout.delay_ms(failures + 1),
+                request_timeout_ms=config.request_timeout_ms,
+                send_buffer_bytes=config.send_buffer_bytes,
+                receive_buffer_bytes=config.receive_buffer_bytes,
+                address_family=config.broker_address_family,
+                name=str(node) if node.node_id >= 0 else None,
+                monitor=monitor,
+            )
+        except BarnabasError as error:
+            monitor.connect_failed(error, failures + 1)
+            raise
+        except BaseException:
+            monitor.gave_up_connecting()
+            raise
+        self._not_over = {each for each in self._not_over if not each.is_over} | {connection}
+        return connection
 
     def adopt(self, connection_id: int, node: Node, connection: Connection) -> None:
         """Takes over an open connection; one that the pool has to that node already is kept instead."""
@@ -85,8 +121,13 @@ class ConnectionPool:
             connection.close()
             return
         connection.name = str(node)
+        monitor = self._monitors.of(node)
+        if connection.monitor is not monitor:
+            assert isinstance(connection.monitor, BrokerMonitor)
+            connection.monitor.hand_over(monitor)
+            connection.monitor = monitor
         self._connections[connection_id] = (node, connection)
-        self._failures.pop(connection_id, None)
+        self._failures.pop((connection_id, node.host, node.port), None)
         self._watch_idle()
 
     def close_others(self, keep: set[int]) -> None:
@@ -106,19 +147,29 @@ class ConnectionPool:
         for task in opening:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
-        for _, connection in self._connections.values():
-            connection.close()
         self._connections.clear()
+        # Those too that wait for their last answers, or for a broker's goodbye.
+        connections, self._not_over = self._not_over, set()
+        for connection in connections:
+            connection.close()
+        await asyncio.gather(*(connection.wait_closed() for connection in connections))
 
-    async def _open(self, connection_id: int, node: Node) -> Connection:
-        failures, not_before = self._failures.get(connection_id, (0, 0.0))
+    def _opened(self, target: _Target, opening: asyncio.Task[Connection]) -> None:
+        del self._opening[target]
+        if not opening.cancelled():
+            # Nobody may wait for it any more, and asyncio would log an error that it takes for forgotten.
+            opening.exception()
+
+    async def _open(self, target: _Target, node: Node) -> Connection:
+        failures, not_before = self._failures.get(target, (0, 0.0))
         await asyncio.sleep(max(0.0, not_before - time.monotonic()))
         try:
-            connection = await self.open(node)
+            connection = await self.open(node, failures)
         except Exception:
             delay = self._backoff.delay_ms(failures + 1) / 1000
-            self._failures[connection_id] = (failures + 1, time.monotonic() + delay)
+            self._failures[target] = (failures + 1, time.monotonic() + delay)
             raise
+        connection_id = target[0]
         # Another one may have been adopted meanwhile; then that one is kept.
         self.adopt(connection_id, node, connection)
         return self.ready(connection_id, node) or connection

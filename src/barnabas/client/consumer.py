@@ -13,14 +13,17 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from barnabas._kernel import ArrowRecords, Record
 from barnabas.client.consumer_arguments import (
+    OffsetsLike,
     PartitionLike,
     TakenRecords,
+    TimestampsLike,
     as_limit,
     as_offsets,
     as_partition,
@@ -29,11 +32,12 @@ from barnabas.client.consumer_arguments import (
 )
 from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, CommitCallback, ConsumerCore
 from barnabas.client.consumer_front import ConsumerFront
+from barnabas.client.membership import GroupMembershipOperation
 from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.config import ConsumerConfig, load
 from barnabas.errors import MissingExtraError
 from barnabas.settings import ConsumerSettings
-from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition
+from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
 
 if TYPE_CHECKING:
     import pyarrow
@@ -72,6 +76,7 @@ class Consumer(ConsumerFront):
         self._taken = TakenRecords()
         self._is_woken = False
         self._core = ConsumerCore(self.config, notify=self._changed.set, progress=self._taken.count)
+        self._client = self._core.client
         if topics is not None or pattern is not None:
             self.subscribe(topics, pattern=pattern)
 
@@ -88,6 +93,8 @@ class Consumer(ConsumerFront):
     ) -> None:
         """Reads these topics, or those whose whole name matches `pattern`, as the group divides them.
 
+        With group_protocol="consumer" a pattern that is a string is matched by the broker, in the syntax of
+        RE2/J; a compiled one always here, in Python's.
         The callbacks get a list of partitions; they run, or are awaited, inside of `poll` and `close`.
         Raises: MisuseError after `assign`, ClosedError.
         """
@@ -107,6 +114,14 @@ class Consumer(ConsumerFront):
         """
         self._give_back()
         self._core.assign(as_partitions(partitions))
+
+    def enforce_rebalance(self, reason: str = "enforce_rebalance() was called") -> None:
+        """Has this member join its group again in the next `poll`, so that partitions are divided anew; the
+        group's members are told through it. Without effect with group_protocol="consumer".
+
+        Raises: MisuseError without group_id.
+        """
+        self._core.enforce_rebalance(reason)
 
     # Records
 
@@ -180,6 +195,8 @@ class Consumer(ConsumerFront):
         if not records and self._is_woken:
             self._is_woken = False
             return None
+        if records and self.config.interceptors:
+            return self._core.intercept(records)
         return records or []
 
     async def _next(
@@ -200,7 +217,7 @@ class Consumer(ConsumerFront):
                 await self._run_callbacks()
                 if core.buffer.has_data and not core.is_holding:
                     taken = take()
-                    if taken:
+                    if taken or core.buffer.has_ends:
                         return taken
                     continue
                 core.check_open()
@@ -237,7 +254,7 @@ class Consumer(ConsumerFront):
 
     async def commit(
         self,
-        offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None = None,
+        offsets: OffsetsLike | None = None,
         *,
         timeout: float | None = None,
     ) -> None:
@@ -253,7 +270,7 @@ class Consumer(ConsumerFront):
 
     def commit_async(
         self,
-        offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None = None,
+        offsets: OffsetsLike | None = None,
         on_commit: CommitCallback | None = None,
     ) -> None:
         """`commit` without waiting. `on_commit(offsets, error)` is called inside of a later `poll`; without
@@ -284,7 +301,7 @@ class Consumer(ConsumerFront):
         return await self._core.end_offsets(as_partitions(partitions), self._timeout_ms(timeout))
 
     async def offsets_for_times(
-        self, timestamps: Mapping[PartitionLike, int], *, timeout: float | None = None
+        self, timestamps: TimestampsLike, *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record at or after a time (milliseconds since 1970), None where there is none.
 
@@ -298,6 +315,13 @@ class Consumer(ConsumerFront):
         self._give_back()
         return await self._core.lag(as_partition(partition), self._timeout_ms(timeout))
 
+    async def watermarks(self, partition: PartitionLike, *, timeout: float | None = None) -> Watermarks:
+        """The ends of a partition, asked for now; see also `cached_watermarks`.
+
+        Raises: UnknownTopicOrPartitionError, KafkaTimeoutError.
+        """
+        return await self._core.watermarks(as_partition(partition), self._timeout_ms(timeout))
+
     async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
         """Raises: UnknownTopicOrPartitionError when the topic is not there by then, KafkaTimeoutError."""
         return await self._core.partitions_for(topic, self._timeout_ms(timeout))
@@ -308,24 +332,57 @@ class Consumer(ConsumerFront):
 
     # The end
 
-    async def close(self, timeout: float | None = None) -> None:
-        """Commits what was returned (with enable_auto_commit), runs `on_revoked`, leaves the group and closes
-        the connections, within `timeout` seconds (30). May be called twice."""
-        await self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+    async def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
 
-    async def _close(self, commit: bool, timeout_ms: float) -> None:
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        self._core.check_open()
+        return await self._client.telemetry.client_instance_id(
+            as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        )
+
+    async def close(
+        self,
+        timeout: float | None = None,
+        *,
+        group_membership_operation: GroupMembershipOperation = "default",
+    ) -> None:
+        """Commits what was returned (with enable_auto_commit), runs `on_revoked`, leaves the group and closes
+        the connections, within `timeout` seconds (30). May be called twice.
+
+        `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
+        leaves it; "leave_group" and "remain_in_group" are for both.
+        """
+        await self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+
+    async def _close(
+        self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
+    ) -> None:
         if self._core.is_closed:
             return
         self._give_back()
         try:
-            await self._give_up("the consumer was closed", commit, timeout_ms)
+            await self._give_up("the consumer was closed", commit, timeout_ms, operation)
         finally:
             await self._core.close()
             self._changed.set()
 
-    async def _give_up(self, reason: str, commit: bool, timeout_ms: float) -> None:
+    async def _give_up(
+        self,
+        reason: str,
+        commit: bool,
+        timeout_ms: float,
+        operation: GroupMembershipOperation = "default",
+    ) -> None:
         core = self._core
-        while call := await core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms):
+
+        def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
+            return core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+
+        while call := await next_step():
             await _run(call)
         for on_commit, offsets, error in core.take_finished_commits():
             on_commit(offsets, error)

@@ -13,6 +13,11 @@ from barnabas.errors import MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 PartitionLike = TopicPartition | tuple[str, int]
+# A mapping is invariant in its keys, for type checkers: one of TopicPartition alone is none of PartitionLike.
+OffsetsLike = (
+    Mapping[TopicPartition, int | OffsetAndMetadata] | Mapping[tuple[str, int], int | OffsetAndMetadata]
+)
+TimestampsLike = Mapping[TopicPartition, int] | Mapping[tuple[str, int], int]
 
 
 def as_partition(partition: PartitionLike) -> TopicPartition:
@@ -40,7 +45,7 @@ def as_offset(offset: int | OffsetAndMetadata) -> OffsetAndMetadata:
 
 
 def as_offsets(
-    offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None,
+    offsets: OffsetsLike | None,
 ) -> dict[TopicPartition, OffsetAndMetadata] | None:
     """Raises: MisuseError."""
     if offsets is None:

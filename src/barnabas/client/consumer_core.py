@@ -13,11 +13,18 @@ import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
+from barnabas._kernel import Record
+from barnabas.broker_errors import StaleMemberEpochError
+from barnabas.client.classic_group import ClassicMembership
 from barnabas.client.client import KafkaClient
+from barnabas.client.consumer_group import ConsumerProtocolMembership
+from barnabas.client.consumer_stats import PollClock, consumer_stats
 from barnabas.client.fetch_buffer import FetchBuffer, StartingPoint
 from barnabas.client.fetcher import Fetcher
-from barnabas.client.group import GroupMembership
+from barnabas.client.group_observer import GroupObserver
+from barnabas.client.membership import GroupMembership, GroupMembershipOperation
 from barnabas.client.metadata import ClusterMetadata
 from barnabas.client.offsets import (
     GroupIdentity,
@@ -27,10 +34,19 @@ from barnabas.client.offsets import (
     membership_error,
 )
 from barnabas.client.positions import PositionFinder
-from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener, Subscription
+from barnabas.client.subscription import (
+    ListenerCall,
+    PartitionsCallback,
+    RebalanceListener,
+    Subscription,
+    compiled_pattern,
+)
+from barnabas.client.telemetry_metrics import consumer_metrics
 from barnabas.config import ConsumerConfig
 from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
+from barnabas.net.monitor import WINDOW_SECONDS
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.stats import ConsumerStats
 from barnabas.types import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
@@ -38,7 +54,11 @@ from barnabas.types import (
     OffsetAndTimestamp,
     PartitionInfo,
     TopicPartition,
+    Watermarks,
 )
+
+if TYPE_CHECKING:
+    from barnabas._kernel import DirectFetches
 
 logger = logging.getLogger("barnabas.client")
 
@@ -53,10 +73,16 @@ class ConsumerCore:
     that it gives, and takes records from `buffer` unless `is_holding`."""
 
     def __init__(
-        self, config: ConsumerConfig, *, notify: Callable[[], None], progress: Callable[[], int]
+        self,
+        config: ConsumerConfig,
+        *,
+        notify: Callable[[], None],
+        progress: Callable[[], int],
+        direct_fetches: DirectFetches | None = None,
     ) -> None:
         """`notify` is called, on any thread, when a poll that waits should look again. `progress`: see
-        GroupMembership."""
+        GroupMembership. `direct_fetches`: what the caller's thread waits with, if that can fetch by itself;
+        `take_in` is to be called after each wait."""
         self.config = config
         self.subscription = Subscription()
         self.needs_attention = False
@@ -66,22 +92,17 @@ class ConsumerCore:
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self._notify = notify
+        self._progress = progress
         self.client = KafkaClient(config, allow_auto_topic_creation=config.allow_auto_create_topics)
         self.buffer = FetchBuffer(
             config.queued_max_bytes, on_data=notify, on_room=self._wake_fetcher, on_lookup=self._attend
         )
-        self._fetcher = Fetcher(self.client, self.buffer, config)
+        self._fetcher = Fetcher(self.client, self.buffer, config, direct_fetches)
+        self.take_in = self._fetcher.take_in
         self._positions = PositionFinder(self.client, self.buffer, config)
         self._group: GroupMembership | None = None
         if config.group_id is not None:
-            self._group = GroupMembership(
-                self.client,
-                config,
-                config.group_id,
-                on_change=self._attend,
-                on_error=self.buffer.raise_later,
-                progress=progress,
-            )
+            self._group = self._make_group(config.group_id)
         self._steps: AsyncGenerator[ListenerCall | None] | None = None
         self._is_giving_up = False
         self._lookup: asyncio.Task[None] | None = None
@@ -92,6 +113,44 @@ class ConsumerCore:
         self._finished_commits: deque[tuple[CommitCallback, Offsets, BarnabasError | None]] = deque()
         self._next_auto_commit = time.monotonic() + config.auto_commit_interval_ms / 1000
         self.client.add_metadata_listener(self._on_metadata)
+        self.client.add_refusal_listener(self.buffer.raise_later)
+        self.group_observer = GroupObserver(config.client_id, config.group_id or "", self.client.events)
+        self.poll_clock = PollClock()
+        self.client.telemetry.measure_with(lambda: consumer_metrics(self.stats()), self._telemetry_resource)
+
+    def _make_group(self, group_id: str) -> GroupMembership:
+        if self.config.group_protocol == "classic":
+            return self._make_classic_group(group_id)
+        is_auto = self.config.group_protocol == "auto"
+        return ConsumerProtocolMembership(
+            self.client,
+            self.config,
+            group_id,
+            on_change=self._group_changed,
+            on_error=self.buffer.raise_later,
+            progress=self._progress,
+            on_unsupported=self._use_classic_protocol if is_auto else None,
+        )
+
+    def _make_classic_group(self, group_id: str) -> ClassicMembership:
+        return ClassicMembership(
+            self.client,
+            self.config,
+            group_id,
+            on_change=self._group_changed,
+            on_error=self.buffer.raise_later,
+            progress=self._progress,
+        )
+
+    def _use_classic_protocol(self) -> None:
+        """The cluster or the group does not take the consumer protocol."""
+        assert self._group is not None
+        self._group = self._make_classic_group(self._group.group_id)
+        if self.subscription.broker_pattern is not None:
+            self.subscription.match_here()
+            self.client.track_topics(None)
+            self.client.request_metadata_update()
+        self._group.request_join()
 
     # What the caller wants to read
 
@@ -103,13 +162,19 @@ class ConsumerCore:
     ) -> None:
         """Raises: MisuseError."""
         self.check_open()
-        before = (self.subscription.topics, self.subscription.pattern)
-        self.subscription.subscribe(topics, pattern, listener)
-        if (self.subscription.topics, self.subscription.pattern) == before:
+        before = self.subscription.wish
+        by_broker = isinstance(self._group, ConsumerProtocolMembership)
+        if by_broker and self.config.group_protocol == "auto" and isinstance(pattern, str):
+            # It may come to be matched here.
+            compiled_pattern(pattern)
+        self.subscription.subscribe(topics, pattern, listener, by_broker=by_broker)
+        if self.subscription.wish == before:
             return
         self._knows_pattern = False
         self._stop_watch()
-        if self.subscription.pattern is not None:
+        if self.subscription.broker_pattern is not None:
+            self.client.track_topics(())
+        elif self.subscription.pattern is not None:
             self.client.track_topics(None)
             self.client.request_metadata_update()
         elif self.subscription.topics:
@@ -134,6 +199,18 @@ class ConsumerCore:
         self.buffer.remove([p for p in self.buffer.assignment if p not in wanted])
         self.buffer.add(wanted)
 
+    def enforce_rebalance(self, reason: str) -> None:
+        """Raises: MisuseError without a group."""
+        group = self._check_group("enforce_rebalance()")
+        self.check_open()
+        if isinstance(group, ClassicMembership):
+            group.request_join(reason)
+        else:
+            logger.warning(
+                "enforce_rebalance() has no effect: the broker of a group of the consumer protocol divides "
+                "partitions when that is due"
+            )
+
     # What a poll has to do besides taking records
 
     async def advance(self) -> ListenerCall | None:
@@ -146,13 +223,20 @@ class ConsumerCore:
         return call
 
     async def next_giving_up_step(
-        self, reason: str, *, commit: bool, timeout_ms: float
+        self,
+        reason: str,
+        *,
+        commit: bool,
+        timeout_ms: float,
+        operation: GroupMembershipOperation = "default",
     ) -> ListenerCall | None:
         """Like `advance`, on the way out of the group: None when nothing is assigned any more."""
         if not self._is_giving_up:
             self._is_giving_up = True
             self._steps = None
-        call = await self._next_step(lambda: self._give_up_all(reason, commit=commit, timeout_ms=timeout_ms))
+        call = await self._next_step(
+            lambda: self._give_up_all(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+        )
         self._is_giving_up = call is not None
         return call
 
@@ -186,6 +270,7 @@ class ConsumerCore:
         if group.is_lost:
             group.is_lost = False
             lost = self.buffer.assignment
+            self.group_observer.lost(lost)
             listener = self.subscription.listener
             for call in self._calls(listener.on_lost or listener.on_revoked, lost):
                 yield call
@@ -197,23 +282,33 @@ class ConsumerCore:
             if revoked:
                 async for step in self._revoke(revoked):
                     yield step
-                group.request_join()
+            if self._is_gone(group):
+                self._attend()
+                return
             added = sorted(set(assigned) - set(owned))
             self.buffer.add(added)
+            self.group_observer.assigned(added)
+            group.assignment_taken(self.buffer.assignment, revoked)
             if self.subscription.listener.on_assigned is not None:
                 yield ListenerCall(self.subscription.listener.on_assigned, added)
         if group.needs_join and group.phase != "joining" and self._knows_topics:
             owned = self.buffer.assignment
             kept: list[TopicPartition] = []
             if group.is_cooperative:
-                kept = [p for p in owned if p.topic in self.subscription.topics]
+                kept = [p for p in owned if self.subscription.takes(p.topic)]
             revoked = sorted(set(owned) - set(kept))
             if revoked:
                 async for step in self._revoke(revoked):
                     yield step
-            # Membership may have been lost while the callbacks ran.
-            if not group.is_lost:
-                group.start_join(self.subscription.topics, kept)
+            if self._is_gone(group):
+                self._attend()
+                return
+            self.group_observer.joins()
+            group.start_join(self.subscription, kept)
+
+    def _is_gone(self, group: GroupMembership) -> bool:
+        """Whether membership ended while callbacks ran."""
+        return group.is_lost or group is not self._group
 
     def _take_all_partitions(self) -> list[ListenerCall]:
         """Without a group a subscription means every partition of its topics."""
@@ -241,6 +336,7 @@ class ConsumerCore:
                 commit.add_done_callback(lambda _: self._attend())
                 while not commit.done():
                     yield None
+            self.group_observer.revoked(partitions)
             for call in self._calls(self.subscription.listener.on_revoked, partitions):
                 yield call
             self.buffer.remove(partitions)
@@ -248,7 +344,7 @@ class ConsumerCore:
             self.is_holding = False
 
     async def _give_up_all(
-        self, reason: str, *, commit: bool, timeout_ms: float
+        self, reason: str, *, commit: bool, timeout_ms: float, operation: GroupMembershipOperation
     ) -> AsyncGenerator[ListenerCall | None]:
         deadline = time.monotonic() + timeout_ms / 1000
         group = self._group
@@ -256,14 +352,16 @@ class ConsumerCore:
         try:
             if commit and self.commits_automatically:
                 await asyncio.wait([self._start_commit(self.buffer.positions(), timeout_ms)])
-            if self._commits:
-                await asyncio.wait(list(self._commits), timeout=max(0, deadline - time.monotonic()))
+            await self.finish_commits(max(0, deadline - time.monotonic()) * 1000)
             if self.subscription.is_automatic and group is not None:
                 listener = self.subscription.listener
+                if gone := self.buffer.assignment:
+                    (self.group_observer.lost if group.is_lost else self.group_observer.revoked)(gone)
                 on_gone = (listener.on_lost if group.is_lost else None) or listener.on_revoked
                 for call in self._calls(on_gone, self.buffer.assignment):
                     yield call
-                await group.leave(reason, max(0, deadline - time.monotonic()) * 1000)
+                remaining_ms = max(0, deadline - time.monotonic()) * 1000
+                await group.leave(reason, remaining_ms, operation)
             self.buffer.remove(self.buffer.assignment)
             self._stop_watch()
             self.subscription.clear()
@@ -276,12 +374,38 @@ class ConsumerCore:
         return [ListenerCall(callback, partitions)] if callback is not None and partitions else []
 
     @property
+    def is_cooperative(self) -> bool:
+        """Whether the group moves partitions one by one, and the caller keeps the others meanwhile."""
+        return self._group is not None and self.subscription.is_automatic and self._group.is_cooperative
+
+    @property
     def _knows_topics(self) -> bool:
         return self.subscription.pattern is None or self._knows_pattern
 
     def _attend(self) -> None:
         self.needs_attention = True
         self._notify()
+
+    def _group_changed(self) -> None:
+        group = self._group
+        if group is not None and group.is_overdue:
+            self.buffer.is_held = True
+            self._join_without_caller(group)
+        self._attend()
+
+    def _join_without_caller(self, group: GroupMembership) -> None:
+        """A caller that is overdue does not keep the group waiting where it can keep all that it has."""
+        if (
+            group.needs_join
+            and group.phase == "member"
+            and not group.is_lost
+            and group.is_cooperative
+            and self._steps is None
+            and self._knows_topics
+            and all(self.subscription.takes(p.topic) for p in self.buffer.assignment)
+        ):
+            self.group_observer.joins()
+            group.start_join(self.subscription, self.buffer.assignment)
 
     def _wake_fetcher(self) -> None:
         # The caller's thread may outlive the loop.
@@ -367,9 +491,13 @@ class ConsumerCore:
 
     def poll_began(self) -> None:
         """To be called in the caller's thread when a poll begins: what earlier ones returned is done with."""
+        self.poll_clock.began()
         if self._group is None:
             return
-        self._group.poll_began()
+        self._group.polls.began()
+        if self.buffer.is_held:
+            self._group.is_overdue = False
+            self.buffer.release()
         if self.config.enable_auto_commit and time.monotonic() >= self._next_auto_commit:
             self._next_auto_commit = time.monotonic() + self.config.auto_commit_interval_ms / 1000
             positions = self.buffer.positions()
@@ -378,15 +506,33 @@ class ConsumerCore:
                     self._start_commit, positions, self.config.default_api_timeout_ms
                 )
 
-    def poll_ended(self) -> None:
-        if self._group is not None:
-            self._group.poll_ended()
+    def intercept(self, records: list[Record]) -> list[Record]:
+        """What the interceptors make of records just taken. To be called in the caller's thread."""
+        for interceptor in self.config.interceptors:
+            try:
+                records = interceptor.on_consume(records)
+            except Exception:
+                logger.exception("on_consume of interceptor %r failed", interceptor)
+        return records
 
-    async def commit(self, offsets: Offsets | None, timeout_ms: float) -> None:
-        """Raises: MisuseError, and what `commit_offsets` raises."""
+    def poll_ended(self) -> None:
+        self.poll_clock.ended()
+        if self._group is not None:
+            self._group.polls.ended()
+
+    def note_progress(self) -> None:
+        """The caller works through what a poll gave, and is not overdue."""
+        if self._group is not None:
+            self._group.polls.note_progress()
+
+    async def commit(
+        self, offsets: Offsets | None, timeout_ms: float, *, retries_unknown: bool = True
+    ) -> None:
+        """`retries_unknown`: see `commit_offsets`. Raises: MisuseError, and what `commit_offsets` raises."""
         self._check_group("commit()")
         self.check_open()
-        await self._commit(self.buffer.positions() if offsets is None else offsets, timeout_ms)
+        offsets = self.buffer.positions() if offsets is None else offsets
+        await self._commit(offsets, timeout_ms, retries_unknown=retries_unknown)
 
     def commit_async(self, offsets: Offsets | None, on_commit: CommitCallback | None) -> None:
         """`on_commit` waits in `take_finished_commits`. Raises: MisuseError."""
@@ -394,6 +540,11 @@ class ConsumerCore:
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else dict(offsets)
         self._start_commit(offsets, self.config.default_api_timeout_ms, on_commit)
+
+    async def finish_commits(self, timeout_ms: float) -> None:
+        """Waits for the commits that are under way."""
+        if self._commits:
+            await asyncio.wait(list(self._commits), timeout=timeout_ms / 1000)
 
     def take_finished_commits(self) -> list[tuple[CommitCallback, Offsets, BarnabasError | None]]:
         """Callbacks of asynchronous commits to run now, with their arguments. Any thread."""
@@ -415,7 +566,7 @@ class ConsumerCore:
     ) -> None:
         error: BarnabasError | None = None
         try:
-            await self._commit(offsets, timeout_ms)
+            await self._commit(offsets, timeout_ms, retries_unknown=False)
         except BarnabasError as raised:
             error = raised
         if on_commit is not None:
@@ -424,8 +575,8 @@ class ConsumerCore:
         elif error is not None:
             logger.warning("committing offsets in the background failed: %s", error)
 
-    async def _commit(self, offsets: Offsets, timeout_ms: float) -> None:
-        """Commits in the order of calls."""
+    async def _commit(self, offsets: Offsets, timeout_ms: float, *, retries_unknown: bool = True) -> None:
+        """Commits in the order of calls. `retries_unknown`: see `commit_offsets`."""
         if not offsets:
             return
         identity = self.group_metadata()
@@ -440,11 +591,43 @@ class ConsumerCore:
             raise KafkaTimeoutError(
                 f"an earlier commit of group {identity.group_id!r} still runs after {timeout_ms:.0f} ms"
             ) from None
+        started_at = time.monotonic()
+        error: BarnabasError | None = None
         try:
-            remaining_ms = max(0, deadline - time.monotonic()) * 1000
-            await commit_offsets(self.client, identity, offsets, timeout_ms=remaining_ms)
+            await self._commit_as_member(offsets, deadline, retries_unknown=retries_unknown)
+        except BarnabasError as raised:
+            error = raised
+            raise
         finally:
             self._commit_lock.release()
+            self.group_observer.committed(offsets, started_at, error)
+        for interceptor in self.config.interceptors:
+            try:
+                interceptor.on_commit(offsets)
+            except Exception:
+                logger.exception("on_commit of interceptor %r failed", interceptor)
+
+    async def _commit_as_member(self, offsets: Offsets, deadline: float, *, retries_unknown: bool) -> None:
+        failures = 0
+        while True:
+            identity = self.group_metadata()
+            remaining_ms = max(0, deadline - time.monotonic()) * 1000
+            try:
+                await commit_offsets(
+                    self.client,
+                    identity,
+                    offsets,
+                    timeout_ms=remaining_ms,
+                    retries_unknown=retries_unknown,
+                )
+                return
+            except StaleMemberEpochError:
+                # KIP-848: the answer to a heartbeat, under way, has the new epoch.
+                failures += 1
+                delay_ms = self.client.backoff.delay_ms(failures)
+                if delay_ms >= remaining_ms or self.group_metadata().generation < 0:
+                    raise
+                await asyncio.sleep(delay_ms / 1000)
 
     def group_metadata(self) -> GroupIdentity:
         """Who this member is at present. Raises: MisuseError without a group."""
@@ -454,8 +637,9 @@ class ConsumerCore:
         return group.identity
 
     async def committed(
-        self, partitions: Iterable[TopicPartition], timeout_ms: float
+        self, partitions: Iterable[TopicPartition] | None, timeout_ms: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """See `fetch_committed`."""
         group_id = self._check_group("committed()").group_id
         return await fetch_committed(self.client, group_id, partitions, timeout_ms=timeout_ms)
 
@@ -490,6 +674,19 @@ class ConsumerCore:
         found = await self.offsets_at(timestamps, timeout_ms)
         return {partition: None if at.offset < 0 else at for partition, at in found.items()}
 
+    async def watermarks(self, partition: TopicPartition, timeout_ms: float) -> Watermarks:
+        """See `list_offsets`. The high watermark does not depend on the isolation level."""
+        self.check_open()
+        low, high = await asyncio.gather(
+            *(
+                list_offsets(
+                    self.client, {partition: end}, isolation_level="read_uncommitted", timeout_ms=timeout_ms
+                )
+                for end in (EARLIEST_OFFSET, LATEST_OFFSET)
+            )
+        )
+        return Watermarks(low[partition].offset, high[partition].offset)
+
     async def lag(self, partition: TopicPartition, timeout_ms: float) -> int:
         """Records between the position and the end that this isolation level shows."""
         deadline = time.monotonic() + timeout_ms / 1000
@@ -515,6 +712,20 @@ class ConsumerCore:
         response = await self.client.send_to_any(request, timeout_ms)
         return sorted(t.name for t in response.topics if t.name is not None and not t.is_internal)
 
+    def _telemetry_resource(self) -> dict[str, str]:
+        """What the figures of KIP-714 are of; brokers add what they know of the connection."""
+        resource = {"client_rack": self.config.client_rack or ""}
+        if self._group is not None:
+            identity = self.group_metadata()
+            resource["group_id"] = identity.group_id
+            resource["group_member_id"] = identity.member_id
+            resource["group_instance_id"] = identity.group_instance_id or ""
+        return {key: value for key, value in resource.items() if value}
+
+    def stats(self, window_seconds: float = WINDOW_SECONDS) -> ConsumerStats:
+        """May be called on any thread."""
+        return consumer_stats(self, self._fetcher, window_seconds)
+
     # The end
 
     async def close(self) -> None:
@@ -529,6 +740,11 @@ class ConsumerCore:
             await self._group.close()
         await self._fetcher.close()
         await self.client.close()
+        for interceptor in self.config.interceptors:
+            try:
+                interceptor.close()
+            except Exception:
+                logger.exception("closing interceptor %r failed", interceptor)
 
     def check_open(self) -> None:
         """Raises: ClosedError."""

@@ -14,17 +14,23 @@ from barnabas.client.consumer_arguments import (
     as_timeout_ms,
 )
 from barnabas.client.consumer_core import ConsumerCore
-from barnabas.client.offsets import GroupIdentity
+from barnabas.client.observed import Observed
 from barnabas.config import ConsumerConfig
-from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.errors import MisuseError
+from barnabas.stats import ConsumerStats
+from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition, Watermarks
 
 
-class ConsumerFront:
+class ConsumerFront(Observed):
     """The part that `barnabas.Consumer` and `barnabas.aio.Consumer` share. A front sets these attributes."""
 
     config: ConsumerConfig
     _core: ConsumerCore
     _taken: TakenRecords
+
+    def stats(self) -> ConsumerStats:
+        """Figures of the consumer, its brokers and its partitions, as they are now."""
+        return self._core.stats()
 
     def assignment(self) -> list[TopicPartition]:
         """The partitions that are read at present."""
@@ -61,6 +67,28 @@ class ConsumerFront:
 
     def paused(self) -> list[TopicPartition]:
         return self._core.buffer.paused
+
+    def ends_reached(self) -> dict[TopicPartition, int]:
+        """The partitions whose end the records so far have come to since the last call, each with the offset
+        of that end (of the last stable offset, with read_committed). Each time the end is reached counts
+        once. A poll stops at an end, and returns early for one without records: what it returns comes before
+        the ends reached by then, what later ones return after.
+
+        Raises: MisuseError without enable_partition_eof.
+        """
+        if not self.config.enable_partition_eof:
+            raise MisuseError("ends_reached() needs enable_partition_eof=True")
+        return {} if self._taken.count() else self._core.buffer.take_ends()
+
+    def cached_watermarks(self, partition: PartitionLike) -> Watermarks | None:
+        """The ends of an assigned partition as of the last fetch, without a request; None before the first.
+
+        Raises: MisuseError where the partition is not assigned.
+        """
+        state = self._core.buffer.state(as_partition(partition))
+        if state.high_watermark < 0:
+            return None
+        return Watermarks(state.log_start_offset, state.high_watermark)
 
     def group_metadata(self) -> GroupIdentity:
         """The group, and this member's id and generation in it. Raises: MisuseError without group_id."""

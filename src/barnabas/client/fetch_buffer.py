@@ -17,16 +17,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from barnabas import _kernel
-from barnabas._kernel import ArrowRecords, Record, RecordReader
+from barnabas._kernel import ArrowRecords, BatchOpeners, FrameRoom, Record, RecordReader
 from barnabas.errors import BarnabasError, CorruptBatchError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.values import frozen
 
 StartingPoint = Literal["committed", "reset", "earliest", "latest"]
 """Where a position comes from: what the group committed, auto_offset_reset, or an end of the partition."""
 
 NO_END_OFFSET = 2**63 - 1
 # Columns much larger than the processor's cache take twice as long to make, record for record.
-ARROW_BATCH_BYTES = 8 << 20
+ARROW_BATCH_BYTES = 4 << 20
+# What is decompressed much ahead of its turn has left the processor's cache when it comes.
+OPENED_AHEAD_BYTES = 4 << 20
+
+# Less of the queue than this part is not fetched by itself: memory would be in many pieces, of all sizes.
+LEAST_SHARE_OF_ROOM = 4
 
 
 class GivenBack:
@@ -58,6 +64,13 @@ class GivenBack:
 Reader = RecordReader | GivenBack
 
 
+@frozen
+class PartitionEnd:
+    """Stands in a partition's queue where a fetch found nothing more."""
+
+    offset: int
+
+
 @dataclass(slots=True, eq=False)
 class PartitionState:
     """One assigned partition. `epoch` changes whenever what is under way for it loses its meaning."""
@@ -72,21 +85,43 @@ class PartitionState:
     """Leader epoch of the last record returned, -1 if it is not known (KIP-320)."""
     fetch_offset: int = -1
     """Offset of the next record to fetch."""
+    fetch_leader_epoch: int = -1
+    """Leader epoch of the last record before `fetch_offset`, -1 if it is not known."""
+    checked_leader_epoch: int = -1
+    """The leader's epoch when its log was last seen to hold what was read, up to `fetch_offset`."""
     end_offset: int = NO_END_OFFSET
     """Nothing from here on is wanted at present."""
     is_paused: bool = False
     is_stopped: bool = False
     """After an error, until a seek."""
     is_queued: bool = False
+    log_start_offset: int = -1
     high_watermark: int = -1
     last_stable_offset: int = -1
-    readers: deque[tuple[Reader, int]] = field(default_factory=deque[tuple[Reader, int]])
+    marked_end: int = -1
+    """Where the last `PartitionEnd` stands, or stood."""
+    has_backlog: bool = False
+    """Whether the last fetch left much to be fetched."""
+    readers: deque[tuple[Reader | PartitionEnd, int]] = field(
+        default_factory=deque[tuple[Reader | PartitionEnd, int]]
+    )
     """With the bytes of each."""
     queued_bytes: int = 0
+    fetched_bytes: int = 0
+    returned_records: int = 0
 
     @property
     def has_position(self) -> bool:
         return self.starting_point is None
+
+
+@frozen
+class Failure:
+    """An error that a take raises, and, if it concerns one, the partition with its position (-1: none)."""
+
+    error: BarnabasError
+    partition: TopicPartition | None = None
+    position: int = -1
 
 
 class FetchBuffer:
@@ -106,13 +141,21 @@ class FetchBuffer:
         self._on_data = on_data
         self._on_room = on_room
         self._on_lookup = on_lookup
+        self._frame_room = FrameRoom(queued_max_bytes * 11 // 8)
+        """Also for the frame that is being read, whose records the caller may hold."""
+        self._least_room = max(1, queued_max_bytes // LEAST_SHARE_OF_ROOM)
+        self._openers = BatchOpeners(min(queued_max_bytes, OPENED_AHEAD_BYTES))
         self._lock = threading.Lock()
         self._states: dict[TopicPartition, PartitionState] = {}
         self._queue: deque[PartitionState] = deque()
-        self._errors: deque[BarnabasError] = deque()
+        self._failures: deque[Failure] = deque()
         self._next_epoch = 0
         self._partition_bytes = queued_max_bytes
+        self._lacks_room = False
         self._has_end_offsets = False
+        self._ends: dict[TopicPartition, int] = {}
+        self.is_held = False
+        """Nothing is fetched at present, whatever room there is."""
 
     # The assignment.
 
@@ -141,6 +184,7 @@ class FetchBuffer:
                 if state is not None:
                     self._forget(state)
             self._divide()
+        self._tell_of_room()
 
     def state(self, partition: TopicPartition) -> PartitionState:
         """Raises: MisuseError where the partition is not assigned."""
@@ -185,6 +229,41 @@ class FetchBuffer:
             state.starting_point = "reset"
         self._on_lookup()
 
+    def truncated(
+        self,
+        state: PartitionState,
+        epoch: int,
+        end_offset: int,
+        leader_epoch: int,
+        error: BarnabasError | None,
+    ) -> bool:
+        """The log ends, with `leader_epoch`, at `end_offset` (-1: nobody knows where), before what was read.
+        Goes on there, or stops with `error`. False where that is for another fetch to tell."""
+        with self._lock:
+            if not self._is_current(state, epoch) or state.readers:
+                return False
+            if error is None and end_offset >= 0:
+                self._move(state, end_offset, leader_epoch)
+            elif error is None:
+                self._forget(state)
+                state.starting_point = "reset"
+            else:
+                state.is_stopped = True
+                self._failures.append(Failure(error, state.partition, state.position))
+        if error is not None:
+            self._on_data()
+        elif state.has_position:
+            self._on_room()
+        else:
+            self._on_lookup()
+        return True
+
+    def forget_leader_epoch(self, state: PartitionState, epoch: int) -> None:
+        """Has the next fetch not checked against what was fetched before."""
+        with self._lock:
+            if self._is_current(state, epoch):
+                state.fetch_leader_epoch = -1
+
     def found_position(self, state: PartitionState, epoch: int, offset: int, leader_epoch: int = -1) -> None:
         """The outcome of a look-up that began at `epoch`; too late for a state that changed since."""
         with self._lock:
@@ -215,6 +294,7 @@ class FetchBuffer:
             for state in states:
                 state.is_paused = True
                 self._unqueue(state)
+        self._tell_of_room()
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         states = [self.state(partition) for partition in partitions]
@@ -227,15 +307,35 @@ class FetchBuffer:
 
     # The fetcher's side.
 
+    def room(self) -> int:
+        """Bytes that may be fetched now; 0 while that would only be a small part of what an answer may bring.
+        What cannot be taken at present, of a partition that is paused or read to its end offset, does not
+        keep the others from being read."""
+        with self._lock:
+            queued = sum(state.queued_bytes for state in self._queue if state.position < state.end_offset)
+            room = self._queued_max_bytes - queued
+            self._lacks_room = room < self._least_room
+        return 0 if self._lacks_room else room
+
     def wants_more(self, state: PartitionState) -> bool:
         """Whether there is a position to fetch from and room for what comes."""
         return (
             state.has_position
+            and not self.is_held
             and not state.is_paused
             and not state.is_stopped
             and state.queued_bytes < self._partition_bytes
             and state.fetch_offset < state.end_offset
         )
+
+    def is_full(self, state: PartitionState) -> bool:
+        """Whether nothing is fetched from the partition since its share of the queue is full."""
+        return state.queued_bytes >= self._partition_bytes and not state.is_paused and not state.is_stopped
+
+    def release(self) -> None:
+        """Ends `is_held`."""
+        self.is_held = False
+        self._on_room()
 
     def append(
         self,
@@ -245,14 +345,45 @@ class FetchBuffer:
         reader: RecordReader,
         size: int,
         next_fetch_offset: int,
+        next_leader_epoch: int = -1,
     ) -> None:
-        """`size` bytes were fetched from `fetch_offset` on; the fetch was made at `epoch`."""
+        """`size` bytes were fetched from `fetch_offset` on; the fetch was made at `epoch`. The last record in
+        them has `next_leader_epoch`."""
+        if self.take_in(state, epoch, fetch_offset, reader, size, next_fetch_offset, next_leader_epoch):
+            self._on_data()
+
+    def take_in(
+        self,
+        state: PartitionState,
+        epoch: int,
+        fetch_offset: int,
+        reader: RecordReader,
+        size: int,
+        next_fetch_offset: int,
+        next_leader_epoch: int,
+    ) -> bool:
+        """As `append`, for a caller that sees for itself that there is something new, if it was taken."""
         with self._lock:
             if not self._is_current(state, epoch) or state.fetch_offset != fetch_offset:
-                return
+                return False
+            self._openers.open_ahead(reader)
             state.readers.append((reader, size))
             state.queued_bytes += size
+            state.fetched_bytes += size
             state.fetch_offset = next_fetch_offset
+            state.fetch_leader_epoch = next_leader_epoch
+            self._enqueue(state)
+        return True
+
+    def mark_end(self, state: PartitionState, epoch: int, offset: int) -> None:
+        """There is nothing at `offset`, which is to be fetched next. Once for each such place."""
+        with self._lock:
+            if not self._is_current(state, epoch) or state.fetch_offset != offset:
+                return
+            if state.marked_end == offset:
+                return
+            state.marked_end = offset
+            state.readers.append((PartitionEnd(offset), 0))
             self._enqueue(state)
         self._on_data()
 
@@ -263,13 +394,17 @@ class FetchBuffer:
             if not self._is_current(state, epoch):
                 return
             state.is_stopped = True
-            self._errors.append(error)
+            self._failures.append(Failure(error, state.partition, state.position))
         self._on_data()
 
     def raise_later(self, error: BarnabasError) -> None:
-        """The next take raises an error that concerns no partition in particular."""
+        """The next take raises an error that concerns no partition in particular. One that happens over and
+        over while nobody takes is kept once."""
         with self._lock:
-            self._errors.append(error)
+            known = [failure.error for failure in self._failures]
+            if any(type(other) is type(error) and str(other) == str(error) for other in known):
+                return
+            self._failures.append(Failure(error))
         self._on_data()
 
     # The caller's side.
@@ -277,10 +412,21 @@ class FetchBuffer:
     @property
     def has_data(self) -> bool:
         """Whether a take would give or raise something, apart from transactions that were aborted."""
-        return bool(self._errors) or any(state.position < state.end_offset for state in tuple(self._queue))
+        return bool(self._failures) or any(state.position < state.end_offset for state in tuple(self._queue))
+
+    @property
+    def has_ends(self) -> bool:
+        return bool(self._ends)
+
+    def take_ends(self) -> dict[TopicPartition, int]:
+        """The ends that takes have come to since the last call, behind all that they gave."""
+        with self._lock:
+            ends, self._ends = self._ends, {}
+        return ends
 
     def take(self, max_records: int) -> list[Record]:
-        """Up to `max_records` records of partitions that are not paused; empty if there are none now.
+        """Up to `max_records` records of partitions that are not paused; empty if there are none now. Stops
+        at the end of a partition.
 
         Raises: what the fetcher failed with; CorruptBatchError, once, of a partition that then stops.
         """
@@ -289,6 +435,9 @@ class FetchBuffer:
         while (missing := max_records - len(records)) > 0 and self._queue:
             state = self._queue[0]
             reader = state.readers[0][0]
+            if isinstance(reader, PartitionEnd):
+                self._pass_end(state)
+                break
             try:
                 taken = reader.take(missing)
             except CorruptBatchError as error:
@@ -297,12 +446,47 @@ class FetchBuffer:
                     break
                 self.raise_error()
                 continue
+            state.returned_records += len(taken)
             self._returned(state, reader, is_exhausted=not taken or reader.remaining_bytes == 0)
             if records:
                 records += taken
             else:
                 records = taken
         return records
+
+    def lend(self) -> tuple[PartitionState, RecordReader] | None:
+        """The reader that is next, for someone who takes from it elsewhere and says so to `settle`. It keeps
+        its place. None where there is nothing now, or the end of a partition came, which `take_ends` tells.
+        """
+        while self._queue:
+            state = self._queue[0]
+            reader = state.readers[0][0]
+            if isinstance(reader, RecordReader):
+                return state, reader
+            if isinstance(reader, PartitionEnd):
+                self._pass_end(state)
+                return None
+            # Records that were objects already do not become others: they are fetched again.
+            self._rewind(state)
+        return None
+
+    def settle(
+        self, state: PartitionState, reader: RecordReader, taken: int, *, is_exhausted: bool = False
+    ) -> None:
+        """`taken` records were taken from a lent reader, which has no more (`is_exhausted`, where that
+        cannot be told from its bytes)."""
+        if self._is_first(state, reader):
+            state.returned_records += taken
+            self._returned(state, reader, is_exhausted=is_exhausted or reader.remaining_bytes == 0)
+
+    def stop(self, state: PartitionState, reader: RecordReader, error: CorruptBatchError) -> None:
+        """A reader that is lent cannot go on: the next take raises the error, and the partition stops."""
+        if self._is_first(state, reader):
+            self._stop_at(state, reader, error)
+
+    def _is_first(self, state: PartitionState, reader: RecordReader) -> bool:
+        with self._lock:
+            return bool(state.readers) and state.readers[0][0] is reader
 
     def take_arrow(self, max_records: int, *, headers: bool) -> ArrowRecords:
         """Like `take`, as columns, and not beyond what `set_end_offsets` says."""
@@ -326,7 +510,10 @@ class FetchBuffer:
         # Readers are taken from in their order: behind one that is not exhausted none has moved.
         for state, reader in chosen:
             if state.readers and state.readers[0][0] is reader:
+                state.returned_records += max(0, reader.next_offset - state.position)
                 self._returned(state, reader, is_exhausted=reader.remaining_bytes == 0)
+        for state in tuple(self._queue):
+            self._pass_end(state)
         return records
 
     def _choose_readers(self) -> list[tuple[PartitionState, RecordReader]]:
@@ -334,9 +521,14 @@ class FetchBuffer:
             queue = [state for state in self._queue if state.position < state.end_offset]
             readers = [(state, reader) for state in queue for reader, _ in state.readers]
         chosen: list[tuple[PartitionState, RecordReader]] = []
+        ended: set[TopicPartition] = set()
         for state, reader in readers:
-            if isinstance(reader, RecordReader):
-                chosen.append((state, reader))
+            if isinstance(reader, PartitionEnd):
+                # What was fetched after the end was reached is for the next take.
+                ended.add(state.partition)
+            elif isinstance(reader, RecordReader):
+                if state.partition not in ended:
+                    chosen.append((state, reader))
             else:
                 # Records that were objects already do not become columns: they are fetched again.
                 self._rewind(state)
@@ -352,6 +544,10 @@ class FetchBuffer:
             for partition, unused in by_partition.items():
                 state = self._states.get(partition)
                 if state is not None and not state.is_stopped:
+                    end = self._ends.get(partition, -1)
+                    if end > unused[-1].offset:
+                        del self._ends[partition]
+                        state.readers.appendleft((PartitionEnd(end), 0))
                     state.readers.appendleft((GivenBack(unused), 0))
                     state.position = unused[0].offset
                     self._enqueue(state)
@@ -377,18 +573,42 @@ class FetchBuffer:
             self._enqueue(state)
         if has_room:
             self._on_room()
+        else:
+            self._tell_of_room()
+
+    def _pass_end(self, state: PartitionState) -> None:
+        """Notes the end that comes next in a partition's queue, if one does."""
+        with self._lock:
+            reader = state.readers[0][0] if state.readers else None
+            if isinstance(reader, PartitionEnd):
+                state.readers.popleft()
+                self._ends[state.partition] = reader.offset
+                self._unqueue(state)
+                self._enqueue(state)
+
+    def _tell_of_room(self) -> None:
+        if self._lacks_room and self.room():
+            self._on_room()
 
     def _stop_at(self, state: PartitionState, reader: Reader, error: CorruptBatchError) -> None:
         with self._lock:
             state.position = max(state.position, reader.next_offset)
             state.is_stopped = True
             self._forget(state)
-            self._errors.append(error)
+            self._failures.append(Failure(error, state.partition, state.position))
 
     def raise_error(self) -> None:
         """Raises what the next take would raise, if anything."""
-        if self._errors:
-            raise self._errors.popleft()
+        failure = self.take_failure()
+        if failure is not None:
+            raise failure.error
+
+    def take_failure(self) -> Failure | None:
+        """What the next take would raise, for someone who does not want it raised."""
+        if not self._failures:
+            return None
+        with self._lock:
+            return self._failures.popleft() if self._failures else None
 
     def set_end_offsets(self, end_offsets: Mapping[TopicPartition, int]) -> None:
         """Nothing is wanted from these offsets on, until other ones are set: partitions are not fetched
@@ -421,12 +641,16 @@ class FetchBuffer:
         state.starting_point = None
         state.is_stopped = False
         state.position = state.fetch_offset = offset
-        state.leader_epoch = leader_epoch
+        state.leader_epoch = state.fetch_leader_epoch = leader_epoch
+        state.checked_leader_epoch = -1
 
     def _forget(self, state: PartitionState) -> None:
         state.epoch = self._new_epoch()
+        state.has_backlog = False
         state.readers.clear()
         state.queued_bytes = 0
+        state.marked_end = -1
+        self._ends.pop(state.partition, None)
         self._unqueue(state)
 
     def _enqueue(self, state: PartitionState) -> None:

@@ -6,17 +6,18 @@ Owns how an answer changes what is known. Does no I/O and knows nothing of when 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
 
 from barnabas.protocol.messages.metadata import MetadataResponse
 from barnabas.types import Node, PartitionInfo, TopicPartition
+from barnabas.values import frozen
 
 NO_TOPIC_ID = uuid.UUID(int=0)
 NO_LEADER = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicMetadata:
     """One topic. `topic_id` is all zeros where the broker is older than topic ids (KIP-516)."""
 
@@ -26,7 +27,7 @@ class TopicMetadata:
     partitions: tuple[PartitionInfo, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterMetadata:
     """A snapshot. It never changes: an update makes another one."""
 
@@ -72,8 +73,24 @@ class ClusterMetadata:
     def topic_name(self, topic_id: uuid.UUID) -> str | None:
         return self.topic_names.get(topic_id)
 
+    def changed_leaders(
+        self, previous: ClusterMetadata
+    ) -> Iterator[tuple[TopicPartition, int, PartitionInfo]]:
+        """Partitions whose leader was another one in `previous`, with that one's node id and what is known
+        of them now. Partitions that only one of the two knows are left out."""
+        for name, topic in self.topic_metadata.items():
+            before = previous.topic_metadata.get(name)
+            if before is None or before is topic:
+                continue
+            for old, new in zip(before.partitions, topic.partitions, strict=False):
+                if old.leader != new.leader:
+                    yield TopicPartition(name, new.partition), old.leader, new
+
     def updated(self, response: MetadataResponse, *, keep_others: bool) -> ClusterMetadata:
         """The snapshot after an answer. `keep_others`: topics that the answer does not mention stay known."""
+        if self.cluster_id and response.cluster_id and self.cluster_id != response.cluster_id:
+            # What another cluster said of its topics, their leaders' epochs above all, means nothing in this.
+            return ClusterMetadata(cluster_id=response.cluster_id).updated(response, keep_others=False)
         topics: dict[str, TopicMetadata] = dict(self.topic_metadata) if keep_others else {}
         errors: dict[str, int] = dict(self.topic_errors) if keep_others else {}
         for topic in response.topics:

@@ -10,8 +10,8 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
+from uuid import UUID
 
 from barnabas.broker_errors import (
     ErrorCode,
@@ -21,21 +21,45 @@ from barnabas.broker_errors import (
     error_for,
 )
 from barnabas.client.client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.group_coordinator import note_coordinator_error, send_to_group_coordinator
 from barnabas.client.metadata import NO_TOPIC_ID
 from barnabas.config import IsolationLevel
-from barnabas.errors import BrokerError, KafkaConnectionError, KafkaTimeoutError
-from barnabas.protocol.codec import Request, Response
+from barnabas.errors import (
+    BrokenProtocolError,
+    BrokerError,
+    KafkaConnectionError,
+    KafkaTimeoutError,
+    NoCommonVersionError,
+)
+from barnabas.protocol.codec import Response
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from barnabas.types import (
+    EARLIEST_LOCAL_OFFSET,
+    EARLIEST_PENDING_UPLOAD_OFFSET,
+    LATEST_TIERED_OFFSET,
+    MAX_TIMESTAMP_OFFSET,
+    GroupIdentity,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    TopicPartition,
+)
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 
 CONSUMER_REPLICA_ID = -1
-# Versions from which on requests and answers name topics by id only.
-COMMIT_VERSION_WITH_TOPIC_IDS = 10
+# From here on OffsetCommit and OffsetFetch name topics by id only.
+VERSION_WITH_TOPIC_IDS = 10
 FETCH_VERSION_WITH_GROUPS = 8
+
+# The versions of ListOffsets that brought places other than the ends.
+_FIRST_VERSIONS = {
+    MAX_TIMESTAMP_OFFSET: 7,
+    EARLIEST_LOCAL_OFFSET: 8,
+    LATEST_TIERED_OFFSET: 9,
+    EARLIEST_PENDING_UPLOAD_OFFSET: 11,
+}
 
 ISOLATION_LEVELS: dict[IsolationLevel, int] = {"read_uncommitted": 0, "read_committed": 1}
 
@@ -47,16 +71,6 @@ _ADVICE = {
     "max_poll_interval_ms or smaller polls help",
     ErrorCode.FENCED_INSTANCE_ID: "another consumer uses the same group_instance_id: give each its own",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class GroupIdentity:
-    """Who commits. Without a membership the generation is -1 and the member id empty."""
-
-    group_id: str
-    generation: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
 
 
 async def check_partitions(
@@ -90,10 +104,11 @@ async def list_offsets(
     isolation_level: IsolationLevel,
     timeout_ms: float,
 ) -> dict[TopicPartition, OffsetAndTimestamp]:
-    """For each partition the first record at or after a time in milliseconds, or EARLIEST_OFFSET or
-    LATEST_OFFSET. The offset is -1 where no record is as late as that.
+    """For each partition the first record at or after a time in milliseconds, or EARLIEST_OFFSET or another
+    place of that kind in `barnabas.types`. The offset is -1 where there is no such record.
 
-    Raises: UnknownTopicOrPartitionError, KafkaTimeoutError, BootstrapError, another BrokerError.
+    Raises: UnknownTopicOrPartitionError, KafkaTimeoutError, BootstrapError, another BrokerError,
+    NoCommonVersionError where a broker is too old for one of these places.
     """
     if not timestamps:
         return {}
@@ -150,45 +165,34 @@ async def _list_offsets_of(
         topics=list(topics.values()),
         timeout_ms=client.config.request_timeout_ms,
     )
+    connection = await client.connect(leader)
+    version = connection.version_of(ListOffsetsRequest)
+    for partition, timestamp in timestamps.items():
+        needed = _FIRST_VERSIONS.get(timestamp, version)
+        if version < needed:
+            raise NoCommonVersionError(
+                f"{connection.name} speaks ListOffsets only up to version {version}: looking up {timestamp} "
+                f"in {partition} takes version {needed}"
+            )
     response: ListOffsetsResponse = await client.send(leader, request)
     error: BrokerError | None = None
     for topic in response.topics:
         for answer in topic.partitions:
             partition = TopicPartition(topic.name, answer.partition_index)
+            if partition not in timestamps:
+                continue
             if answer.error_code:
-                error = error_for(answer.error_code, f"offsets of {partition}")
+                # One that another try does not help is the one to raise.
+                if error is None or error.retriable:
+                    error = error_for(answer.error_code, f"offsets of {partition}")
             else:
                 epoch = None if answer.leader_epoch < 0 else answer.leader_epoch
                 found[partition] = OffsetAndTimestamp(answer.offset, answer.timestamp, epoch)
     if error is not None:
         raise error
-
-
-async def send_to_group_coordinator(
-    client: KafkaClient,
-    group_id: str,
-    request: Request[ResponseT],
-    *,
-    timeout_ms: float | None = None,
-    max_version: int | None = None,
-) -> ResponseT:
-    """One try. A coordinator that cannot be reached is looked up again by the next."""
-    node_id = await client.coordinator(GROUP_COORDINATOR, group_id)
-    try:
-        return await client.send(node_id, request, timeout_ms, max_version=max_version)
-    except (KafkaConnectionError, KafkaTimeoutError):
-        client.forget_coordinator(GROUP_COORDINATOR, group_id)
-        raise
-
-
-def note_coordinator_error(client: KafkaClient, group_id: str, code: int) -> None:
-    """Has the coordinator looked up again where a code says that it has moved."""
-    if code in (
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.REQUEST_TIMED_OUT,
-    ):
-        client.forget_coordinator(GROUP_COORDINATOR, group_id)
+    for partition in timestamps:
+        if partition not in found:
+            raise BrokenProtocolError(f"{connection.name} left {partition} out of its answer to ListOffsets")
 
 
 def membership_error(group_id: str) -> BrokerError:
@@ -202,8 +206,10 @@ async def commit_offsets(
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
     timeout_ms: float,
+    retries_unknown: bool = True,
 ) -> None:
-    """Stores positions of a group; tries again while that can help.
+    """Stores positions of a group; tries again while that can help. `retries_unknown`: also where a partition
+    is not known to the broker, which may be for good.
 
     Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError, FencedInstanceIdError if
     the committer is no (longer a) member, KafkaTimeoutError, another BrokerError.
@@ -211,7 +217,7 @@ async def commit_offsets(
     if not offsets:
         return
 
-    async def attempt() -> None:
+    async def attempt() -> UnknownTopicOrPartitionError | None:
         topics: dict[str, OffsetCommitRequest.OffsetCommitRequestTopic] = {}
         for partition, offset in offsets.items():
             topic_id = client.metadata.topic_id(partition.topic)
@@ -234,21 +240,28 @@ async def commit_offsets(
             group_instance_id=identity.group_instance_id,
             topics=list(topics.values()),
         )
+        max_version = _highest_version(topic.topic_id for topic in request.topics)
         response = await send_to_group_coordinator(
-            client, identity.group_id, request, max_version=_highest_version(client, topics)
+            client, identity.group_id, request, max_version=max_version
         )
-        _raise_commit_error(client, identity.group_id, response)
+        try:
+            _raise_commit_error(client, identity.group_id, response)
+        except UnknownTopicOrPartitionError as error:
+            if retries_unknown:
+                raise
+            return error
+        return None
 
-    await client.retry(
+    unknown = await client.retry(
         attempt, what=f"committing offsets of group {identity.group_id!r}", timeout_ms=timeout_ms
     )
+    if unknown is not None:
+        raise unknown
 
 
-def _highest_version(client: KafkaClient, topics: Iterable[str]) -> int | None:
+def _highest_version(topic_ids: Iterable[UUID]) -> int | None:
     """Topic ids are used only where all of them are known."""
-    if any(client.metadata.topic_id(topic) == NO_TOPIC_ID for topic in topics):
-        return COMMIT_VERSION_WITH_TOPIC_IDS - 1
-    return None
+    return VERSION_WITH_TOPIC_IDS - 1 if NO_TOPIC_ID in topic_ids else None
 
 
 def _raise_commit_error(client: KafkaClient, group_id: str, response: OffsetCommitResponse) -> None:
@@ -288,18 +301,21 @@ async def fetch_committed(
 
     async def attempt() -> dict[TopicPartition, OffsetAndMetadata | None]:
         node_id = await client.coordinator(GROUP_COORDINATOR, group_id)
-        max_version = _highest_version(client, () if wanted is None else {p.topic for p in wanted})
+        topic_ids = {p.topic: client.metadata.topic_id(p.topic) for p in wanted or ()}
+        max_version = _highest_version(topic_ids.values())
         if wanted is None:
-            max_version = COMMIT_VERSION_WITH_TOPIC_IDS - 1
+            # By id only the topics could be named that are in the metadata.
+            max_version = VERSION_WITH_TOPIC_IDS - 1
         try:
             connection = await client.connect(node_id)
         except (KafkaConnectionError, KafkaTimeoutError):
             client.forget_coordinator(GROUP_COORDINATOR, group_id)
             raise
         version = connection.version_of(OffsetFetchRequest, max_version)
-        request = _offset_fetch_request(client, group_id, wanted, version)
+        request = _offset_fetch_request(topic_ids, group_id, wanted, version)
         response = await send_to_group_coordinator(client, group_id, request, max_version=version)
-        committed = _committed_in(client, group_id, response, version)
+        topic_names = {topic_id: name for name, topic_id in topic_ids.items()}
+        committed = _committed_in(client, topic_names, group_id, response, version)
         if wanted is None:
             return committed
         return {partition: committed.get(partition) for partition in wanted}
@@ -310,7 +326,7 @@ async def fetch_committed(
 
 
 def _offset_fetch_request(
-    client: KafkaClient, group_id: str, wanted: list[TopicPartition] | None, version: int
+    topic_ids: Mapping[str, UUID], group_id: str, wanted: list[TopicPartition] | None, version: int
 ) -> OffsetFetchRequest:
     by_topic: defaultdict[str, list[int]] = defaultdict(list)
     for partition in wanted or ():
@@ -329,7 +345,7 @@ def _offset_fetch_request(
     if wanted is not None:
         group.topics = [
             OffsetFetchRequest.OffsetFetchRequestTopics(
-                name=name, topic_id=client.metadata.topic_id(name), partition_indexes=indexes
+                name=name, topic_id=topic_ids[name], partition_indexes=indexes
             )
             for name, indexes in by_topic.items()
         ]
@@ -338,7 +354,11 @@ def _offset_fetch_request(
 
 
 def _committed_in(
-    client: KafkaClient, group_id: str, response: OffsetFetchResponse, version: int
+    client: KafkaClient,
+    topic_names: Mapping[UUID, str],
+    group_id: str,
+    response: OffsetFetchResponse,
+    version: int,
 ) -> dict[TopicPartition, OffsetAndMetadata | None]:
     committed: dict[TopicPartition, OffsetAndMetadata | None] = {}
     grouped = version >= FETCH_VERSION_WITH_GROUPS
@@ -347,7 +367,7 @@ def _committed_in(
         note_coordinator_error(client, group_id, group_error)
         raise error_for(group_error, f"committed offsets of group {group_id!r}")
     topics = (
-        [(t.name or client.metadata.topic_name(t.topic_id), t.partitions) for t in response.groups[0].topics]
+        [(t.name or topic_names.get(t.topic_id), t.partitions) for t in response.groups[0].topics]
         if grouped
         else [(t.name, t.partitions) for t in response.topics]
     )

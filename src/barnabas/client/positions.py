@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from barnabas.client.client import KafkaClient
 from barnabas.client.fetch_buffer import FetchBuffer, PartitionState
 from barnabas.client.offsets import check_partitions, fetch_committed, list_offsets
-from barnabas.config import ConsumerConfig
-from barnabas.types import EARLIEST_OFFSET, LATEST_OFFSET, TopicPartition
+from barnabas.config import ConsumerConfig, reset_duration_ms
+from barnabas.types import EARLIEST_OFFSET, LATEST_OFFSET, OffsetAndTimestamp, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
 
@@ -58,13 +58,8 @@ class PositionFinder:
             if named == "none":
                 without_reset.append(partition)
             else:
-                timestamps[partition] = _TIMESTAMPS[named or reset]
-        ends = await list_offsets(
-            self._client,
-            timestamps,
-            isolation_level=self._config.isolation_level,
-            timeout_ms=_milliseconds_until(deadline),
-        )
+                timestamps[partition] = _timestamp(named or reset)
+        ends = await self._offsets_at(timestamps, deadline)
         for partition, end in ends.items():
             state, epoch = epochs[partition]
             if partition in out_of_range:
@@ -78,6 +73,21 @@ class PositionFinder:
             self._buffer.found_position(state, epoch, end.offset)
         if without_reset:
             await self._refuse_reset(without_reset, out_of_range, epochs, deadline)
+
+    async def _offsets_at(
+        self, timestamps: Mapping[TopicPartition, int], deadline: float
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        """Where no record is as late as its timestamp: the end."""
+        found = await list_offsets(
+            self._client,
+            timestamps,
+            isolation_level=self._config.isolation_level,
+            timeout_ms=_milliseconds_until(deadline),
+        )
+        too_late = [partition for partition, at in found.items() if at.offset < 0 <= timestamps[partition]]
+        if too_late:
+            found |= await self._offsets_at(dict.fromkeys(too_late, LATEST_OFFSET), deadline)
+        return found
 
     async def _refuse_unknown(
         self, epochs: dict[TopicPartition, tuple[PartitionState, int]], timeout_ms: float
@@ -105,15 +115,8 @@ class PositionFinder:
         deadline: float,
     ) -> None:
         """auto_offset_reset=none: the caller has to say where to go on."""
-        starts, ends = [
-            await list_offsets(
-                self._client,
-                dict.fromkeys(partitions, timestamp),
-                isolation_level=self._config.isolation_level,
-                timeout_ms=_milliseconds_until(deadline),
-            )
-            for timestamp in (EARLIEST_OFFSET, LATEST_OFFSET)
-        ]
+        starts = await self._offsets_at(dict.fromkeys(partitions, EARLIEST_OFFSET), deadline)
+        ends = await self._offsets_at(dict.fromkeys(partitions, LATEST_OFFSET), deadline)
         for partition in partitions:
             state, epoch = epochs[partition]
             if partition in out_of_range:
@@ -128,6 +131,11 @@ class PositionFinder:
                 "or set auto_offset_reset to 'earliest' or 'latest'"
             )
             self._buffer.fail(state, epoch, error)
+
+
+def _timestamp(reset: str) -> int:
+    duration_ms = reset_duration_ms(reset)
+    return _TIMESTAMPS[reset] if duration_ms is None else max(0, round(time.time() * 1000) - duration_ms)
 
 
 def _milliseconds_until(deadline: float) -> float:

@@ -17,51 +17,49 @@ from functools import partial
 from typing import Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
-from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.broker_errors import ErrorCode, UnsupportedCompressionTypeError, error_for
+from barnabas.client.availability import LeaderAvailability
 from barnabas.client.client import KafkaClient
+from barnabas.client.direct_sending import HIGHEST_VERSION_WITH_NAMES, DirectSending
 from barnabas.client.metadata import NO_TOPIC_ID
+from barnabas.client.outstanding import OutstandingBatches
 from barnabas.client.partition_queue import NO_PRODUCER_ID, PartitionQueue, PendingBatch
+from barnabas.client.producer_ids import get_producer_id
+from barnabas.client.producer_stats import SenderStats
+from barnabas.client.topics_in_use import TopicsInUse
+from barnabas.client.transactions import FailedBatch, Transactions
+from barnabas.client.unconfirmed import UnconfirmedConnections
+from barnabas.client.waking import LoopWaking
 from barnabas.config import ProducerConfig
 from barnabas.errors import (
+    AuthenticationError,
     BarnabasError,
     BrokenProtocolError,
     BrokerError,
+    CompressionError,
     KafkaTimeoutError,
+    PurgedError,
     RecordTooLargeError,
+    TransactionAbortedError,
 )
 from barnabas.net.addresses import in_thread
-from barnabas.net.connection import Connection
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.net.connection import AnswerTo, Connection
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.producer")
 
-HIGHEST_VERSION_WITH_NAMES = 12
-# Batches of a partition that are compressed ahead, on other threads, while earlier ones are under way.
-COMPRESSED_AHEAD = 2
+LOWEST_VERSION_WITH_ZSTD = 7
+# KIP-890: from the next one on, a batch itself makes its partition part of the transaction.
+HIGHEST_VERSION_OF_TRANSACTION_VERSION_1 = 11
 LOG_INTERVAL_SECONDS = 10.0
 RECOVERY_SECONDS = 0.1
-NEVER = 1e15
 NO_OFFSET = -1
-TRANSACTION_TIMEOUT_MS = 2**31 - 1
+# The transaction before is still being ended, which takes moments.
+CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS = 0.02
 
 SEQUENCE_ERRORS = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
 TOO_LARGE_ERRORS = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
-
-
-@dataclass(slots=True)
-class SenderStats:
-    """Counted since the producer was made."""
-
-    requests: int = 0
-    batches: int = 0
-    records_delivered: int = 0
-    records_failed: int = 0
-    bytes_delivered: int = 0
-    """After compression."""
-    batch_retries: int = 0
-    batch_splits: int = 0
 
 
 @dataclass(slots=True)
@@ -85,39 +83,59 @@ class _Leader:
 class Sender:
     """Everything but `wake_from_any_thread` and `append` on the accumulator belongs to the loop's thread."""
 
-    def __init__(self, config: ProducerConfig, client: KafkaClient) -> None:
+    def __init__(
+        self, config: ProducerConfig, client: KafkaClient, transactions: Transactions | None = None
+    ) -> None:
         self.stats = SenderStats()
         self._config = config
         self._client = client
+        self._transactions = transactions
         self._loop = asyncio.get_running_loop()
         self._acks = -1 if config.acks in ("all", "-1") else int(config.acks)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._busy: dict[TopicPartition, PartitionQueue] = {}
         self._filled: set[TopicPartition] = set()
-        self._is_compressing = config.compression != "none"
+        self._availability = LeaderAvailability(
+            config.partitioner_availability_timeout_ms / 1000
+            if config.partitioner_adaptive_partitioning_enable
+            else 0
+        )
         self._leaders: dict[int, _Leader] = {}
-        self._outstanding: set[PendingBatch] = set()
-        self._progress: list[asyncio.Future[None]] = []
-        self._producer_id = NO_PRODUCER_ID
-        self._producer_epoch = -1
+        self._unconfirmed = UnconfirmedConnections(config.client_id, config.request_timeout_ms)
+        self._outstanding = OutstandingBatches()
+        self.producer_id = NO_PRODUCER_ID
+        self.producer_epoch = -1
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_getting_producer_id = False
         self._wake_is_due = False
+        self._waking = LoopWaking.of(self._loop, self._cycle)
         self._timer: asyncio.TimerHandle | None = None
         self._rotation = itertools.count()
         self._hurried = 0
+        self._hurry_reasons: set[object] = set()
         self._is_closed = False
         self._logged_at = -LOG_INTERVAL_SECONDS
+        self.topics_in_use = TopicsInUse(config.metadata_max_idle_ms)
         self.accumulator = Accumulator(
             batch_size=config.batch_size,
             buffer_memory=config.buffer_memory,
             max_record_bytes=config.max_request_size,
             compression=config.compression,
             compression_level=config.compression_level,
-            partitioner=config.partitioner,
-            wake=self.wake_from_any_thread,
+            partitioner=config.partitioner if isinstance(config.partitioner, str) else "murmur2",
+            wake=self.wake_from_any_thread if self._waking is None else self._waking.waker,
+            ignore_keys=config.partitioner_ignore_keys,
+            is_adaptive=config.partitioner_adaptive_partitioning_enable,
+            sticky_linger_ms=config.partitioner_sticky_linger_ms,
+            max_batch_records=config.batch_num_messages,
         )
+        self._direct: DirectSending | None = None
+        if self._waking is not None and DirectSending.is_possible(config):
+            self._direct = DirectSending(
+                config, client, self.accumulator, on_sent=self._sent_directly, wake=self.wake
+            )
         client.add_metadata_listener(lambda _: self.wake())
+        client.add_refusal_listener(partial(self._refused_by, None))
 
     def wake_from_any_thread(self) -> None:
         # One crossing to the loop is enough, however many records follow before it arrives.
@@ -133,36 +151,46 @@ class Sender:
 
     @property
     def wake_is_due(self) -> bool:
-        return self._wake_is_due
+        return self._wake_is_due or (self._waking is not None and self._waking.is_due)
 
-    @property
-    def batches_in_flight(self) -> int:
-        return sum(len(queue.in_flight) for queue in self._queues.values())
+    def queues(self) -> list[PartitionQueue]:
+        """Of all partitions that were sent to. May be called on any thread."""
+        return list(self._queues.values())
 
     async def progress(self) -> None:
         """Returns when the next batch is done: its memory is free again. Until then nothing lingers."""
-        waiter: asyncio.Future[None] = self._loop.create_future()
-        self._progress.append(waiter)
         self._hurried += 1
         self.wake()
         try:
-            await waiter
+            await self._outstanding.next_done()
         finally:
             self._hurried -= 1
 
+    def hurry(self, reason: object) -> None:
+        """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
+        self._hurry_reasons.add(reason)
+        self.wake_from_any_thread()
+
+    def relax(self, reason: object) -> None:
+        """Ends what `hurry` began. On any thread, at once."""
+        self._hurry_reasons.discard(reason)
+
     async def flush(self) -> None:
-        """Returns when all records that were appended before are delivered or have failed."""
-        for topic, number in self.accumulator.partitions():
-            queue = self._queue(TopicPartition(topic, number))
-            while (batch := self.accumulator.drain(topic, number)) is not None:
-                self._add(queue, batch)
-        due = set(self._outstanding)
-        while due & self._outstanding:
-            await self.progress()
+        """Returns when all records that were appended before are delivered or have failed; with acks=0 when
+        the brokers have read them, or their connections are lost."""
+        self._close_batches()
+        with self._outstanding.of_now() as due:
+            while due:
+                await self.progress()
+        await self._unconfirmed.confirm()
 
     async def close(self, error: BarnabasError) -> None:
         """Stops. What is not delivered fails with `error`."""
+        if self._direct is not None:
+            self._direct.close()
         self._is_closed = True
+        if self._waking is not None:
+            self._waking.close()
         if self._timer is not None:
             self._timer.cancel()
         for task in list(self._tasks):
@@ -170,15 +198,59 @@ class Sender:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.fail_all(error)
 
+    def use_producer_id(self, producer_id: int, producer_epoch: int) -> None:
+        """From now on batches carry these, and sequences from 0 on. Nothing may be on its way."""
+        self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        for queue in self._queues.values():
+            queue.set_producer_id(producer_id, producer_epoch)
+
+    def fail_unsent(self, error: BarnabasError) -> None:
+        """Fails what waits and was never sent; what was sent may have arrived."""
+        self._close_batches()
+        for queue in self._queues.values():
+            for pending in [*queue.waiting]:
+                if pending.sequence is None:
+                    self._fail(queue, pending, error)
+
+    def purge(self, in_queue: BarnabasError | None, in_flight: BarnabasError | None) -> None:
+        """Fails what waits to be sent, again or for the first time, with the one error, and what is under way
+        with the other; None leaves it."""
+        self._close_batches()
+        for queue in self._queues.values():
+            waiting, under_way = list(queue.waiting), list(queue.in_flight)
+            for pendings, error in ((under_way, in_flight), (waiting, in_queue)):
+                if error is not None:
+                    for pending in pendings:
+                        self._fail(queue, pending, error)
+
+    @property
+    def topics_waiting(self) -> set[str]:
+        """Topics with records that are not yet delivered, or were not when they were looked at last."""
+        return {topic for topic, _ in [*self.accumulator.partitions(), *self._busy]}
+
     def fail_all(self, error: BarnabasError) -> None:
         """Fails all that waits and all that is under way."""
+        self.purge(in_queue=error, in_flight=error)
+
+    def _refused_by(self, leader_id: int | None, error: AuthenticationError) -> None:
+        """Fails what waits for a node, or for any: that would not go away before the records' time is up."""
+        self._close_batches()
+        for queue in self._queues.values():
+            if leader_id is None or self._client.metadata.leader(queue.partition) == leader_id:
+                for pending in list(queue.waiting):
+                    self._fail(queue, pending, error)
+
+    def _close_batches(self) -> None:
+        """Takes all records out of the accumulator, however few there are."""
+        self._forbid_direct()
         for topic, number in self.accumulator.partitions():
             queue = self._queue(TopicPartition(topic, number))
             while (batch := self.accumulator.drain(topic, number)) is not None:
                 self._add(queue, batch)
-        for queue in self._queues.values():
-            for pending in [*queue.in_flight, *queue.waiting]:
-                self._fail(queue, pending, error)
+
+    def _forbid_direct(self) -> None:
+        if self._direct is not None:
+            self._direct.take_back()
 
     # What leaves now
 
@@ -186,6 +258,7 @@ class Sender:
         self._wake_is_due = False
         if self._is_closed:
             return
+        self._forbid_direct()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -223,7 +296,38 @@ class Sender:
         for leader_id, leader in self._leaders.items():
             if leader.sendable:
                 self._send_to(leader_id, leader)
+        if self._availability.is_watched:
+            waits.extend(self._watch_availability(now))
         return max(min(waits), 0.001) if waits else None
+
+    def _watch_availability(self, now: float) -> list[float]:
+        """Leaves out leaders that take nothing; gives the seconds until the next look, if one is due."""
+        wanted = {
+            self._client.metadata.leader(queue.partition)
+            for queue in self._busy.values()
+            if queue.waiting or queue.partition in self._filled
+        }
+        before = self._availability.avoided
+        wait = self._availability.look(wanted & self._leaders.keys(), self._can_take, now)
+        if self._availability.avoided != before:
+            for topic in {partition.topic for partition in self._queues}:
+                self.leave_out_unavailable(topic)
+        return [] if wait is None else [wait]
+
+    def _can_take(self, leader_id: int) -> bool:
+        connection = self._client.ready_connection(leader_id)
+        in_flight = self._leaders[leader_id].in_flight
+        has_room = in_flight < self._config.max_in_flight_requests_per_connection
+        return has_room and connection is not None and connection.can_write
+
+    def leave_out_unavailable(self, topic: str) -> None:
+        """Keeps records without a key from partitions that have no leader, or one that takes nothing."""
+        unavailable: list[int] = []
+        for number in range(len(self._client.metadata.partitions_for(topic))):
+            leader_id = self._client.metadata.leader(TopicPartition(topic, number))
+            if leader_id < 0 or leader_id in self._availability.avoided:
+                unavailable.append(number)
+        self.accumulator.set_unavailable(topic, unavailable)
 
     def _busy_queues(self) -> Iterable[PartitionQueue]:
         """Queues with anything to send, beginning with another one each time."""
@@ -238,8 +342,8 @@ class Sender:
     def _wait_of(self, queue: PartitionQueue, now: float) -> float | None:
         """Seconds until the queue has something to send; None while only an event can tell."""
         topic, number = queue.partition
-        if queue.waiting or self._is_compressing:
-            self._compress_ahead(queue, now)
+        if not self._may_send(queue):
+            return self._wait_of_held(queue, now)
         if queue.waiting:
             if queue.needs_producer_id:
                 self._give_producer_id(queue)
@@ -254,9 +358,26 @@ class Sender:
             return None
         return self.accumulator.ready_in_ms(topic, number, now * 1000, self._linger_ms) / 1000
 
+    def _may_send(self, queue: PartitionQueue) -> bool:
+        """Whether the open transaction, if there has to be one, takes what the queue has to send."""
+        if self._transactions is None or not (queue.waiting or queue.partition in self._filled):
+            return True
+        # What was sent before is in the transaction already.
+        is_retry = bool(queue.waiting) and queue.waiting[0].sequence is not None
+        return is_retry or self._transactions.may_send(queue.partition)
+
+    def _wait_of_held(self, queue: PartitionQueue, now: float) -> float | None:
+        if queue.waiting:
+            return None
+        wait_ms = self.accumulator.ready_in_ms(*queue.partition, now * 1000, self._linger_ms)
+        if wait_ms > 0:
+            return wait_ms / 1000
+        self._hold(queue)
+        return None
+
     @property
     def _linger_ms(self) -> float:
-        return 0 if self._hurried else self._config.linger_ms
+        return 0 if self._hurried or self._hurry_reasons else self._config.linger_ms
 
     def _has_room(self, queue: PartitionQueue) -> bool:
         return len(queue.in_flight) < self._config.max_in_flight_requests_per_connection
@@ -278,8 +399,15 @@ class Sender:
             self._add(queue, batch)
             if queue.needs_producer_id:
                 self._give_producer_id(queue)
-            self._compress_ahead(queue, now)
-        return self._head(queue) if queue.not_before <= now else None
+                # The batch's time-out has to be watched from now on, however long the id takes.
+                self.wake()
+        head = self._head(queue) if queue.not_before <= now else None
+        while head is not None and (reason := head.broken_because) is not None:
+            count = head.record_count
+            error = CompressionError(f"{queue.partition}: compressing {count} records failed: {reason}")
+            self._fail(queue, head, error)
+            head = self._head(queue)
+        return head
 
     def _hold(self, queue: PartitionQueue) -> None:
         """Closes the oldest batch of a queue that cannot be sent, so that its time-out is watched."""
@@ -326,43 +454,85 @@ class Sender:
     ) -> None:
         topics: dict[str, ProduceRequest.TopicProduceData] = {}
         sent: dict[TopicPartition, _Sent] = {}
-        max_version: int | None = None
+        max_version = self._highest_version
+        now = time.monotonic()
         for queue, pending in group:
             name, number = queue.partition
             data = queue.sent(pending)
+            if pending.attempts == 1:
+                self.stats.queue_time_ms.add(now, now * 1000 - pending.batch.created_ms)
             sent[queue.partition] = _Sent(queue, pending, len(data))
             topic = topics.get(name)
             if topic is None:
+                self.topics_in_use.use(name, now)
                 topic_id = self._client.metadata.topic_id(name)
                 if topic_id == NO_TOPIC_ID:
-                    max_version = HIGHEST_VERSION_WITH_NAMES
+                    max_version = min(max_version or HIGHEST_VERSION_WITH_NAMES, HIGHEST_VERSION_WITH_NAMES)
                 topic = topics[name] = ProduceRequest.TopicProduceData(
                     name=name, topic_id=topic_id, partition_data=[]
                 )
             topic.partition_data.append(ProduceRequest.PartitionProduceData(index=number, records=data))
         request = ProduceRequest(
-            transactional_id=None,
+            transactional_id=None if self._transactions is None else self._transactions.transactional_id,
             acks=self._acks,
             timeout_ms=self._config.request_timeout_ms,
             topic_data=list(topics.values()),
         )
+        self._availability.took_something(leader_id)
         self.stats.requests += 1
         self.stats.batches += len(group)
         try:
+            self._check_codec(connection, max_version)
             if self._acks == 0:
                 connection.send_no_response(request, max_version=max_version)
+                self._unconfirmed.add(leader_id, connection)
                 for entry in sent.values():
                     self._deliver(entry, NO_OFFSET, -1)
                 return
-            future = connection.submit(
-                request, timeout_ms=self._config.request_timeout_ms, max_version=max_version
-            )
+            names = {topic.topic_id: name for name, topic in topics.items()}
+            answer = AnswerTo[ProduceResponse](partial(self._on_answer, leader_id, leader, sent, names))
+            leader.in_flight += 1
+            try:
+                connection.submit_to(
+                    answer, request, timeout_ms=self._config.request_timeout_ms, max_version=max_version
+                )
+            except BaseException:
+                leader.in_flight -= 1
+                raise
         except BarnabasError as error:
             self._not_answered(sent, error)
-            return
+
+    def _sent_directly(
+        self, leader_id: int, queue: PartitionQueue, batch: ProducerBatch, size: int
+    ) -> AnswerTo[ProduceResponse]:
+        """A batch has left without us."""
+        pending, now, name = queue.sent_directly(batch), time.monotonic(), queue.partition.topic
+        self._outstanding.add(pending)
+        self._busy[queue.partition] = queue
+        self.topics_in_use.use(name, now)
+        self.stats.queue_time_ms.add(now, 0)
+        self.stats.requests += 1
+        self.stats.batches += 1
+        leader = self._leaders[leader_id]
         leader.in_flight += 1
-        names = {topic.topic_id: name for name, topic in topics.items()}
-        future.add_done_callback(partial(self._on_answer, leader_id, leader, sent, names))
+        sent = {queue.partition: _Sent(queue, pending, size)}
+        names = {self._client.metadata.topic_id(name): name}
+        return AnswerTo(partial(self._on_answer, leader_id, leader, sent, names))
+
+    def _check_codec(self, connection: Connection, max_version: int | None) -> None:
+        """Raises: UnsupportedCompressionTypeError. The broker itself would answer UNKNOWN_SERVER_ERROR."""
+        if self._config.compression != "zstd":
+            return
+        if connection.version_of(ProduceRequest, max_version) < LOWEST_VERSION_WITH_ZSTD:
+            raise UnsupportedCompressionTypeError(
+                f"{connection.name} is older than Kafka 2.1, the first to take compression_type='zstd'"
+            )
+
+    @property
+    def _highest_version(self) -> int | None:
+        if self._transactions is None or self._transactions.is_version_2:
+            return None
+        return HIGHEST_VERSION_OF_TRANSACTION_VERSION_1
 
     # What came back
 
@@ -372,19 +542,32 @@ class Sender:
         leader: _Leader,
         sent: dict[TopicPartition, _Sent],
         names: dict[uuid.UUID, str],
-        future: asyncio.Future[ProduceResponse],
+        response: ProduceResponse | None,
+        error: Exception | None,
     ) -> None:
         leader.in_flight -= 1
         if self._is_closed:
             return
-        error = future.exception()
+        last = next(reversed(sent.values())).queue
         if isinstance(error, BarnabasError):
             self._not_answered(sent, error)
-        elif error is not None:
+        elif response is None:
             self._not_answered(sent, BrokenProtocolError(f"node {leader_id}: {error!r}"))
         else:
-            self._answered(leader_id, sent, names, future.result())
-        self.wake()
+            self._answered(leader_id, sent, names, response)
+        if self.accumulator.buffered_records or self._availability.is_watched:
+            self.wake()
+        else:
+            self._rest()
+            if self._direct is not None and not self.wake_is_due and not leader.in_flight:
+                self._direct.permit(leader_id, last)
+
+    def _rest(self) -> None:
+        """Nothing is left to do, and no time-out to be watched."""
+        self._busy.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _answered(
         self,
@@ -431,14 +614,17 @@ class Sender:
         error = error_for(code, context)
         if code in SEQUENCE_ERRORS and self._config.enable_idempotence:
             pending.last_error = error
-            self.stats.batch_retries += 1
-            queue.sequence_refused(pending, self._retry_at(pending))
+            if queue.sequence_refused(pending, self._retry_at(pending, code)):
+                self.stats.batch_retries += 1
+                queue.counters.batch_retries += 1
+            else:
+                self._fail(queue, pending, error)
         elif code in TOO_LARGE_ERRORS:
             self._split(queue, pending, error)
         elif error.retriable:
             if error.invalid_metadata:
                 self._new_leader(queue.partition, answer, endpoints)
-            self._retry(entry, error)
+            self._retry(entry, error, code)
         else:
             for record_error in answer.record_errors:
                 reason = record_error.batch_index_error_message or answer.error_message or ""
@@ -462,17 +648,21 @@ class Sender:
             self._client.update_leader(partition, leader.leader_id, leader.leader_epoch, nodes)
         self._client.request_metadata_update()
 
-    def _retry(self, entry: _Sent, error: BarnabasError) -> None:
+    def _retry(self, entry: _Sent, error: BarnabasError, code: int | None = None) -> None:
         queue, pending = entry.queue, entry.pending
         pending.last_error = error
         if pending.attempts > self._config.retries:
             self._fail(queue, pending, error)
             return
         self.stats.batch_retries += 1
-        queue.retry(pending, self._retry_at(pending))
+        queue.counters.batch_retries += 1
+        queue.retry(pending, self._retry_at(pending, code))
 
-    def _retry_at(self, pending: PendingBatch) -> float:
-        return time.monotonic() + self._client.backoff.delay_ms(pending.attempts) / 1000
+    def _retry_at(self, pending: PendingBatch, code: int | None) -> float:
+        seconds = self._client.backoff.delay_ms(pending.attempts) / 1000
+        if code == ErrorCode.CONCURRENT_TRANSACTIONS:
+            seconds = min(seconds, CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS)
+        return time.monotonic() + seconds
 
     def _split(self, queue: PartitionQueue, pending: PendingBatch, error: BrokerError) -> None:
         if pending.record_count == 1:
@@ -484,12 +674,9 @@ class Sender:
             self._fail(queue, pending, too_large)
             return
         self.stats.batch_splits += 1
-        self._outstanding.discard(pending)
         pending.is_done = True
         parts = pending.batch.split(max(pending.size // 2, 1))
-        for part in queue.replace(pending, parts):
-            part.is_encoded = not self._is_compressing
-            self._outstanding.add(part)
+        self._outstanding.replace(pending, queue.replace(pending, parts))
 
     def _expire(self, queue: PartitionQueue, now: float) -> float | None:
         """Fails what has waited for delivery_timeout_ms; gives the moment when the next one will have."""
@@ -510,107 +697,94 @@ class Sender:
 
     def _deliver(self, entry: _Sent, base_offset: int, log_append_time: int) -> None:
         entry.queue.succeeded(entry.pending)
-        self.stats.records_delivered += entry.pending.record_count
+        records, now = entry.pending.record_count, time.monotonic()
+        self.stats.records_delivered += records
         self.stats.bytes_delivered += entry.bytes
+        latency_ms = now * 1000 - entry.pending.batch.created_ms
+        entry.queue.counters.batch_delivered(records, entry.bytes, now, latency_ms)
+        self.stats.delivered[entry.queue.partition.topic].add(records, entry.bytes, now)
         self._done(entry.pending)
         entry.pending.batch.complete(base_offset, log_append_time)
 
     def _fail(self, queue: PartitionQueue, pending: PendingBatch, error: BarnabasError) -> None:
         queue.failed(pending)
+        if self._transactions is not None:
+            batch = FailedBatch(
+                queue.partition,
+                pending.record_count,
+                self._client.metadata.leader(queue.partition),
+                self.producer_id,
+                self.producer_epoch,
+                pending.sequence,
+            )
+            self._transactions.batch_failed(error, batch)
         self.stats.records_failed += pending.record_count
+        queue.counters.records_failed += pending.record_count
         self._done(pending)
         now = time.monotonic()
-        if now - self._logged_at >= LOG_INTERVAL_SECONDS:
+        was_wanted = isinstance(error, (PurgedError, TransactionAbortedError))
+        if not was_wanted and now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._logged_at = now
             logger.error("%d records were not delivered: %s", pending.record_count, error)
         pending.batch.fail(error)
 
     def _done(self, pending: PendingBatch) -> None:
         pending.is_done = True
-        self._outstanding.discard(pending)
         self.accumulator.release(pending.batch)
-        waiters, self._progress = self._progress, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._outstanding.done(pending)
 
-    # Batches, compression, producer ids, connections
+    # Batches, producer ids, connections
 
     def _queue(self, partition: TopicPartition) -> PartitionQueue:
         queue = self._queues.get(partition)
         if queue is None:
-            queue = PartitionQueue(partition, is_idempotent=self._config.enable_idempotence)
+            queue = PartitionQueue(
+                partition,
+                is_idempotent=self._config.enable_idempotence,
+                is_transactional=self._transactions is not None,
+            )
             self._queues[partition] = queue
         return queue
 
     def _add(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         pending = queue.add(batch)
-        pending.is_encoded = not self._is_compressing
         self._outstanding.add(pending)
         self._busy[queue.partition] = queue
+        if self._waking is None and not batch.is_sealed:
+            self._spawn(self._seal(batch))
 
-    def _compress_ahead(self, queue: PartitionQueue, now: float) -> None:
-        """Keeps the first batches of a queue compressed, closing full ones for that."""
-        if not self._is_compressing:
-            return
-        topic, number = queue.partition
-        while len(queue.waiting) < COMPRESSED_AHEAD:
-            # A batch that is not full keeps growing unless it is the next to leave.
-            is_next = not queue.waiting and self._has_room(queue)
-            if (
-                self.accumulator.ready_in_ms(topic, number, now * 1000, self._linger_ms if is_next else NEVER)
-                > 0
-            ):
-                break
-            batch = self.accumulator.drain(topic, number)
-            if batch is None:
-                break
-            self._add(queue, batch)
-        for pending in queue.waiting[:COMPRESSED_AHEAD]:
-            if not pending.is_encoded and not pending.is_encoding:
-                pending.is_encoding = True
-                self._spawn(self._compress(pending))
-
-    async def _compress(self, pending: PendingBatch) -> None:
-        await in_thread(pending.batch.encode)
-        pending.is_encoded = True
+    async def _seal(self, batch: ProducerBatch) -> None:
+        await in_thread(batch.seal)
         self.wake()
 
     def _give_producer_id(self, queue: PartitionQueue) -> None:
-        if self._producer_id == queue.exhausted_producer_id:
-            self._producer_id = NO_PRODUCER_ID
-        if self._producer_id != NO_PRODUCER_ID:
-            queue.set_producer_id(self._producer_id, self._producer_epoch)
+        if self.producer_id == queue.exhausted_producer_id:
+            self.producer_id = NO_PRODUCER_ID
+        if self.producer_id != NO_PRODUCER_ID:
+            queue.set_producer_id(self.producer_id, self.producer_epoch)
         elif not self._is_getting_producer_id:
             self._is_getting_producer_id = True
             self._spawn(self._get_producer_id())
 
     async def _get_producer_id(self) -> None:
         try:
-            producer_id, epoch = await self._client.retry(
-                self._ask_for_producer_id, what="getting a producer id"
-            )
+            producer_id, epoch = await get_producer_id(self._client)
         except BarnabasError as error:
             if not error.retriable:
                 self.fail_all(error)
             return
         finally:
             self._is_getting_producer_id = False
-        self._producer_id, self._producer_epoch = producer_id, epoch
+        self.producer_id, self.producer_epoch = producer_id, epoch
         self.wake()
-
-    async def _ask_for_producer_id(self) -> tuple[int, int]:
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS)
-        response = await self._client.send_to_any(request)
-        if response.error_code:
-            raise error_for(response.error_code, "asking for a producer id (enable_idempotence)")
-        return response.producer_id, response.producer_epoch
 
     async def _connect(self, leader_id: int, leader: _Leader) -> None:
         try:
             await self._client.connect(leader_id)
+        except AuthenticationError as error:
+            self._refused_by(leader_id, error)
         except BarnabasError as error:
-            logger.info("client %s: %s", self._config.client_id, error)
+            logger.debug("client %s: %s", self._config.client_id, error)
             self._client.request_metadata_update()
         finally:
             leader.is_connecting = False

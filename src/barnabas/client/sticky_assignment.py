@@ -10,7 +10,24 @@ from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
+from barnabas.assignor import NO_RACKS, PartitionRacks
 from barnabas.types import TopicPartition
+
+
+class RackMatch:
+    """Which members are in a rack that has a replica of a partition (KIP-881)."""
+
+    def __init__(self, racks: PartitionRacks, member_racks: Mapping[str, str | None]) -> None:
+        self._racks = racks if any(member_racks.values()) else NO_RACKS
+        self._member_racks = member_racks
+
+    def is_known(self, partition: TopicPartition) -> bool:
+        return partition in self._racks
+
+    def matches(self, member: str, partition: TopicPartition) -> bool:
+        """A member without a rack is as near to one replica as to the other."""
+        rack = self._member_racks.get(member)
+        return rack is None or partition not in self._racks or rack in self._racks[partition]
 
 
 class Claim(NamedTuple):
@@ -22,14 +39,18 @@ class Claim(NamedTuple):
 
 
 def assign_sticky(
-    partition_counts: Mapping[str, int], subscriptions: Mapping[str, Sequence[str]], claims: Sequence[Claim]
+    partition_counts: Mapping[str, int],
+    subscriptions: Mapping[str, Sequence[str]],
+    claims: Sequence[Claim],
+    rack_match: RackMatch,
 ) -> dict[str, list[TopicPartition]]:
     """Each partition of each subscribed topic to one subscriber.
 
     The shares cannot be made more even, whatever the subscriptions: no chain of hand-overs leads from one
-    member to another that has at least two partitions fewer.
+    member to another that has at least two partitions fewer. Where racks are known, a member keeps and gets
+    what its rack has a replica of, as far as its share allows.
     """
-    return _Search(partition_counts, subscriptions, claims).result()
+    return _Search(partition_counts, subscriptions, claims, rack_match).result()
 
 
 class _Search:
@@ -38,7 +59,9 @@ class _Search:
         partition_counts: Mapping[str, int],
         subscriptions: Mapping[str, Sequence[str]],
         claims: Sequence[Claim],
+        rack_match: RackMatch,
     ) -> None:
+        self._rack_match = rack_match
         self._members_of: defaultdict[str, list[str]] = defaultdict(list)
         for member, topics in subscriptions.items():
             for topic in dict.fromkeys(topics):
@@ -66,16 +89,44 @@ class _Search:
             for number in range(self._partition_counts[topic]):
                 partition = TopicPartition(topic, number)
                 owner = self._previous_owner.get(partition)
-                if owner in subscribed:
+                if owner in subscribed and not self._is_nearer_elsewhere(owner, partition):
                     self._add(owner, partition)
                 else:
                     unowned.append(partition)
         return unowned
 
+    def _is_nearer_elsewhere(self, owner: str, partition: TopicPartition) -> bool:
+        return not self._rack_match.matches(owner, partition) and any(
+            self._rack_match.matches(member, partition) for member in self._members_of[partition.topic]
+        )
+
+    def _give_out_by_rack(self, unowned: list[TopicPartition]) -> list[TopicPartition]:
+        """Each to the subscriber in its racks with the smallest share, up to an even one; those left over."""
+        near_of = {
+            partition: [
+                m for m in self._members_of[partition.topic] if self._rack_match.matches(m, partition)
+            ]
+            for partition in unowned
+            if self._rack_match.is_known(partition)
+        }
+        total = sum(self._partition_counts[topic] for topic in self._members_of)
+        even_share, larger_shares = divmod(total, max(1, len(self._share)))
+        larger_shares -= sum(share > even_share for share in self._share.values())
+        given: set[TopicPartition] = set()
+        # Those that few members are near to have the first choice.
+        for partition in sorted(near_of, key=lambda partition: len(near_of[partition])):
+            member = min(near_of[partition], key=lambda member: self._share[member], default=None)
+            if member is None or self._share[member] >= even_share + (larger_shares > 0):
+                continue
+            larger_shares -= self._share[member] == even_share
+            self._add(member, partition)
+            given.add(partition)
+        return [partition for partition in unowned if partition not in given]
+
     def _give_out(self, unowned: list[TopicPartition]) -> None:
         """Each to the subscriber with the smallest share; topics with few subscribers go first."""
         by_topic: defaultdict[str, list[TopicPartition]] = defaultdict(list)
-        for partition in unowned:
+        for partition in self._give_out_by_rack(unowned):
             by_topic[partition.topic].append(partition)
         for topic in sorted(by_topic, key=lambda topic: (len(self._members_of[topic]), topic)):
             queue = [(self._share[m], order, m) for order, m in enumerate(self._members_of[topic])]
@@ -129,11 +180,14 @@ class _Search:
         return None
 
     def _hand_over(self, giver: str, taker: str, topic: str) -> None:
-        """Of the giver's partitions: one that the taker had before, else one that is new to the giver."""
+        """Of the giver's partitions: one that is nearer to the taker, then one that the taker had before,
+        else one that is new to the giver."""
 
-        def loss(number: int) -> tuple[int, int]:
-            owner = self._previous_owner.get(TopicPartition(topic, number))
-            return (0 if owner == taker else 2 if owner == giver else 1), -number
+        def loss(number: int) -> tuple[int, int, int]:
+            partition = TopicPartition(topic, number)
+            distance = self._rack_match.matches(giver, partition) - self._rack_match.matches(taker, partition)
+            owner = self._previous_owner.get(partition)
+            return distance, (0 if owner == taker else 2 if owner == giver else 1), -number
 
         number = min(self._held[giver][topic], key=loss)
         self._held[giver][topic].remove(number)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from barnabas.errors import MisuseError
 from barnabas.types import TopicPartition
+from barnabas.values import frozen
 
 PartitionsCallback = Callable[[list[TopicPartition]], Awaitable[None] | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RebalanceListener:
     """Callbacks of a subscription; each gets the partitions concerned, in the thread that polls."""
 
@@ -25,7 +25,7 @@ class RebalanceListener:
     """Without it, lost partitions are told to `on_revoked` (as in Java)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListenerCall:
     """A callback that is due, with its partitions."""
 
@@ -41,37 +41,60 @@ class Subscription:
 
     def __init__(self) -> None:
         self.topics: frozenset[str] = frozenset()
-        """By name, or the present matches of the pattern."""
+        """By name, or the present matches of `pattern`."""
         self.pattern: re.Pattern[str] | None = None
+        """Matched here, against the names in the metadata."""
+        self.broker_pattern: str | None = None
+        """Matched by the group's coordinator (KIP-848), in the syntax of RE2/J."""
         self.is_by_hand = False
         self.listener = RebalanceListener()
 
     @property
     def is_automatic(self) -> bool:
         """Whether the group decides which partitions are read."""
-        return bool(self.topics) or self.pattern is not None
+        return bool(self.topics) or self.pattern is not None or self.broker_pattern is not None
+
+    @property
+    def wish(self) -> tuple[frozenset[str], re.Pattern[str] | None, str | None]:
+        """All that decides which topics are read: equal for subscriptions to the same."""
+        return self.topics, self.pattern, self.broker_pattern
 
     def subscribe(
         self,
         topics: Iterable[str] | None,
         pattern: str | re.Pattern[str] | None,
         listener: RebalanceListener,
+        *,
+        by_broker: bool = False,
     ) -> None:
-        """Raises: MisuseError where both or neither are given, or partitions were assigned by hand."""
+        """`by_broker`: a pattern that is a string is for the coordinator to match.
+
+        Raises: MisuseError where both or neither are given, partitions were assigned by hand, or the pattern
+        is not one of Python's.
+        """
         if self.is_by_hand:
             raise MisuseError("partitions are assigned by hand: call unsubscribe() before subscribe()")
         if (topics is None) == (pattern is None):
             raise MisuseError("subscribe() takes either topics or pattern")
         if isinstance(topics, str):
             raise MisuseError(f"topics must be a list of names: [{topics!r}]")
-        if pattern is not None:
-            # Kafka's own clients match the whole name.
-            self.pattern = re.compile(pattern)
-            self.topics = frozenset()
-        else:
-            self.pattern = None
-            self.topics = frozenset(topics or ())
+        for_broker = pattern if by_broker and isinstance(pattern, str) else None
+        compiled = compiled_pattern(pattern) if pattern is not None and for_broker is None else None
+        self.clear()
+        self.broker_pattern = for_broker
+        self.pattern = compiled
+        self.topics = frozenset(topics or ())
         self.listener = listener
+
+    def match_here(self) -> None:
+        """The coordinator turned out not to match patterns. Raises: MisuseError."""
+        if self.broker_pattern is not None:
+            self.pattern = compiled_pattern(self.broker_pattern)
+            self.broker_pattern = None
+
+    def takes(self, topic: str) -> bool:
+        """Whether partitions of this topic may still be wanted, as far as can be told here."""
+        return self.broker_pattern is not None or topic in self.topics
 
     def assign(self) -> None:
         """Raises: MisuseError where topics are subscribed to."""
@@ -82,10 +105,19 @@ class Subscription:
     def clear(self) -> None:
         self.topics = frozenset()
         self.pattern = None
+        self.broker_pattern = None
         self.is_by_hand = False
         self.listener = RebalanceListener()
 
     def matches(self, topics: Sequence[str]) -> frozenset[str]:
-        """The topics of these that the pattern takes."""
+        """The topics of these whose whole name the pattern matches, as in Kafka's own clients."""
         pattern = self.pattern
         return frozenset(t for t in topics if pattern is not None and pattern.fullmatch(t))
+
+
+def compiled_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern, compiled. Raises: MisuseError."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise MisuseError(f"pattern {pattern!r} is not a regular expression: {error}") from error

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
+
+from barnabas.values import frozen
 
 T = TypeVar("T")
 
+AddressFamily = Literal["any", "v4", "v6"]
+_FAMILIES = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Address:
     """What `socket.connect` takes. `is_resolved`: whether it came from a name rather than from digits."""
 
@@ -20,19 +24,31 @@ class Address:
     is_resolved: bool
 
 
-async def resolve(host: str, port: int, timeout: float) -> list[Address]:
-    """All addresses of a host, in the resolver's order. `timeout` in seconds.
+async def resolve(host: str, port: int, timeout: float, family: AddressFamily = "any") -> list[Address]:
+    """All addresses of a host, in the resolver's order, or those of one family. `timeout` in seconds.
 
     Raises: OSError (socket.gaierror, TimeoutError).
     """
+    wanted = _FAMILIES[family]
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        found = socket.getaddrinfo(host, port, wanted, socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
         is_resolved = False
     except socket.gaierror:
-        lookup = in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        lookup = in_thread(lambda: socket.getaddrinfo(host, port, wanted, socket.SOCK_STREAM))
         found = await asyncio.wait_for(lookup, timeout)
         is_resolved = True
     return [Address(family, sockaddr, is_resolved) for family, _, _, _, sockaddr in found]
+
+
+async def canonical_names(host: str, port: int, timeout: float) -> list[str]:
+    """The full names of all addresses of a host, in the resolver's order; an address without one stands for
+    itself. `timeout` in seconds, for each look-up. Raises: OSError (socket.gaierror, TimeoutError)."""
+    names: list[str] = []
+    for address in await resolve(host, port, timeout):
+        sockaddr = address.sockaddr
+        lookup = in_thread(lambda sockaddr=sockaddr: socket.getnameinfo(sockaddr, socket.NI_NUMERICSERV))
+        names.append((await asyncio.wait_for(lookup, timeout))[0])
+    return list(dict.fromkeys(names))
 
 
 async def in_thread(work: Callable[[], T]) -> T:

@@ -1,20 +1,24 @@
 """One connection to one broker: opening it, agreeing on versions, requests under way and their time-outs.
 
-Owns the order of requests and answers. Must not know metadata, topics or retries: a failed request is the
-caller's to make again.
+Owns the order of requests and answers, and when the connection authenticates itself anew. Must not know
+metadata, topics or retries: a failed request is the caller's to make again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+import logging
+import math
 import socket
+import ssl
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
+from barnabas.chance import chance
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
@@ -22,41 +26,146 @@ from barnabas.errors import (
     KafkaTimeoutError,
     NoCommonVersionError,
 )
-from barnabas.net.addresses import Address, resolve
-from barnabas.net.frames import MAX_FRAME_BYTES, FrameProtocol
+from barnabas.net.addresses import AddressFamily
+from barnabas.net.dialing import dial
+from barnabas.net.frames import LENGTH_BYTES, MAX_FRAME_BYTES, FrameProtocol
+from barnabas.net.monitor import ConnectionMonitor
+from barnabas.net.sasl.authenticator import Authentication
+from barnabas.net.sasl.mechanism import Mechanism
+from barnabas.net.security import Security
 from barnabas.protocol.codec import Request, Response
-from barnabas.protocol.frame import decode_response, encode_request, response_correlation_id
+from barnabas.protocol.encoder import Part
+from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.values import frozen
 
 SOFTWARE_NAME = "barnabas"
 SOFTWARE_VERSION = "0.1.0"
 UNSUPPORTED_VERSION = 35
 # Who answers the first request with more than this does not speak Kafka.
 MAX_HANDSHAKE_FRAME_BYTES = 1 << 20
+# How long closing waits for a broker to receive the last bytes.
+CLOSE_SECONDS = 1.0
+# When, within its session's lifetime, a connection authenticates itself anew (KIP-368, as in Java).
+RENEWAL_BEGINS = 0.85
+RENEWAL_SPREAD = 0.1
+RENEWAL_RETRY_SECONDS = 1.0
+
+# What a broker may mean that hangs up without a word.
+HINT_TLS = "; if it expects TLS, set security_protocol to SSL or SASL_SSL"
+HINT_SASL = "; if it expects SASL, set security_protocol to SASL_SSL or SASL_PLAINTEXT"
+HINT_CREDENTIALS = " during authentication; brokers before 1.0 refuse wrong credentials so"
+
+logger = logging.getLogger("barnabas.connection")
+
+# KIP-219: the first version in whose answer throttle_time_ms means that the client has to wait; before it the
+# broker has waited already. All versions of the requests that are not named here mean the former.
+FIRST_THROTTLED_VERSION = {
+    "Produce": 6,
+    "Fetch": 8,
+    "ListOffsets": 3,
+    "Metadata": 6,
+    "OffsetCommit": 4,
+    "OffsetFetch": 4,
+    "FindCoordinator": 2,
+    "JoinGroup": 3,
+    "Heartbeat": 2,
+    "LeaveGroup": 2,
+    "SyncGroup": 2,
+    "DescribeGroups": 2,
+    "ListGroups": 2,
+    "ApiVersions": 2,
+    "CreateTopics": 3,
+    "DeleteTopics": 2,
+    "DeleteRecords": 1,
+    "InitProducerId": 1,
+    "AddPartitionsToTxn": 1,
+    "AddOffsetsToTxn": 1,
+    "EndTxn": 1,
+    "TxnOffsetCommit": 1,
+    "DescribeAcls": 1,
+    "CreateAcls": 1,
+    "DeleteAcls": 1,
+    "DescribeConfigs": 2,
+    "AlterConfigs": 1,
+    "AlterReplicaLogDirs": 1,
+    "DescribeLogDirs": 1,
+    "CreatePartitions": 1,
+    "CreateDelegationToken": 1,
+    "RenewDelegationToken": 1,
+    "ExpireDelegationToken": 1,
+    "DescribeDelegationToken": 1,
+    "DeleteGroups": 1,
+}
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 
 
+class AnswerTo(Generic[ResponseT]):
+    """Takes a future's place for whoever wants the answer in the step of the loop in which it comes: a future
+    tells of it in a later one. `callback(response, error)`, one of them None, is called once."""
+
+    __slots__ = ("_callback", "_is_done")
+
+    def __init__(self, callback: Callable[[ResponseT | None, Exception | None], None]) -> None:
+        self._callback = callback
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, response: ResponseT) -> None:
+        self._settle(response, None)
+
+    def set_exception(self, error: Exception) -> None:
+        self._settle(None, error)
+
+    def _settle(self, response: ResponseT | None, error: Exception | None) -> None:
+        self._is_done = True
+        try:
+            self._callback(response, error)
+        except Exception:
+            # Not the connection's fault, which may have more answers to give.
+            logger.exception("an answer was not dealt with")
+
+
 @dataclass(slots=True)
 class _RequestUnderWay:
-    """A request that waits for its answer, or, while the broker throttles us, for being sent."""
+    """A request that waits for its answer, or for being sent: while the broker throttles us, and while the
+    connection authenticates itself anew. Without a future no answer will come."""
 
     correlation_id: int
     request_type: type[Request[Any]]
     version: int
     timeout_ms: float
-    frame: bytes
-    future: asyncio.Future[Any]
+    parts: list[Part]
+    future: asyncio.Future[Any] | AnswerTo[Any] | None
+    """None where there will be no answer."""
+    sent_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
+
+
+@frozen
+class Loan:
+    """What someone needs who goes on with a connection: the socket, and which request is under way."""
+
+    descriptor: int
+    correlation_id: int
 
 
 class Connection:
     """A connection that is ready for requests. Made by `Connection.open`; belongs to one event loop."""
 
-    def __init__(self, name: str, client_id: str) -> None:
+    def __init__(
+        self, name: str, client_id: str, host: str, security: Security | None, monitor: ConnectionMonitor
+    ) -> None:
         self.name = name
+        self.monitor = monitor
+        """What counts; may be replaced by that of the broker, once it is known which one this is."""
         self.versions: dict[int, tuple[int, int]] = {}
         """The lowest and highest version of each API key that the broker speaks."""
+        self.finalized_features: dict[str, int] = {}
+        """The level of each feature that the cluster had agreed on when the connection was made (KIP-584)."""
         self.last_used = time.monotonic()
         self._client_id = client_id
         self._loop = asyncio.get_running_loop()
@@ -66,6 +175,21 @@ class Connection:
         self._throttled_until = 0.0
         self._next_correlation_id = 0
         self._error: BarnabasError | None = None
+        self._is_ready = False
+        self._stall_timer: asyncio.TimerHandle | None = None
+        self._host = host
+        self._tls = None if security is None else security.tls
+        self._mechanism = None if security is None else security.mechanism
+        self._request_timeout_ms = 0.0
+        self._identity: str | None = None
+        self._renew_at = math.inf
+        self._session_ends_at = math.inf
+        self._is_authenticating = False
+        self._renewal: asyncio.Task[None] | None = None
+        self._bare_frame: asyncio.Future[bytes] | None = None
+        self._is_retired = False
+        self._hint = ""
+        self._want_back: Callable[[], None] | None = None
 
     @classmethod
     async def open(
@@ -74,29 +198,48 @@ class Connection:
         port: int,
         *,
         client_id: str,
+        security: Security | None = None,
         connect_timeout_ms: float = 10_000,
         request_timeout_ms: float = 30_000,
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
+        address_family: AddressFamily = "any",
         name: str | None = None,
+        monitor: ConnectionMonitor | None = None,
     ) -> Self:
-        """Connects to the first address of `host` that answers, and asks for the versions it speaks.
+        """Connects to the first address of `host` that answers, asks for the versions it speaks, and
+        authenticates as `security` (None: plain text) demands.
 
-        `connect_timeout_ms` holds for each address. `name`, by default `host:port`, is what errors call
-        the broker.
+        `connect_timeout_ms` holds for each address, and for the TLS handshake. `name`, by default
+        `host:port`, is what errors call the broker. `monitor` counts what happens from here on.
 
-        Raises: KafkaConnectionError (a reason for each address), KafkaTimeoutError, BrokenProtocolError.
+        Raises: KafkaConnectionError (a reason for each address), KafkaTimeoutError, BrokenProtocolError,
+        AuthenticationError.
         """
-        connection = cls(name or f"{host}:{port}", client_id)
-        sock = await _connect(host, port, connect_timeout_ms / 1000, send_buffer_bytes, receive_buffer_bytes)
+        connection = cls(name or f"{host}:{port}", client_id, host, security, monitor or ConnectionMonitor())
+        connection._request_timeout_ms = request_timeout_ms
+        buffers = (send_buffer_bytes, receive_buffer_bytes)
+        sock = await dial(host, port, connect_timeout_ms / 1000, address_family, *buffers)
         try:
-            await connection._loop.create_connection(lambda: connection._protocol, sock=sock)
+            await connection._attach(sock, connect_timeout_ms / 1000)
             await connection._negotiate_versions(request_timeout_ms)
+            if connection._mechanism is not None:
+                await connection._authenticate(await connection._prepared(connection._mechanism))
+            else:
+                connection._hint = HINT_SASL
+            connection._protocol.max_frame_bytes = MAX_FRAME_BYTES
         except BaseException:
-            if connection._protocol.transport is None:
+            transport = connection._protocol.transport
+            if transport is None:
                 sock.close()
+            else:
+                # No goodbye by TLS, which takes the broker's answer: the loop may end before that comes.
+                transport.abort()
             connection.close()
+            await connection.wait_closed()
             raise
+        connection._is_ready = True
+        connection.monitor.opened()
         return connection
 
     @property
@@ -104,9 +247,24 @@ class Connection:
         return self._error is not None
 
     @property
+    def is_over(self) -> bool:
+        """Whether the socket is closed: after `close`, what was written leaves first."""
+        return self._protocol.is_over
+
+    @property
     def in_flight(self) -> int:
         """Requests that wait for their answer."""
         return len(self._under_way) + len(self._delayed)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the session nears its end and the credentials stand for somebody else by now: brokers do
+        not let a connection change hands."""
+        return (
+            time.monotonic() >= self._renew_at
+            and self._mechanism is not None
+            and self._mechanism.identity != self._identity
+        )
 
     @property
     def can_write(self) -> bool:
@@ -151,65 +309,253 @@ class Connection:
         self._start(request, version, timeout_ms, future)
         return future
 
+    def submit_to(
+        self,
+        answer: AnswerTo[ResponseT],
+        request: Request[ResponseT],
+        *,
+        timeout_ms: float,
+        max_version: int | None = None,
+    ) -> None:
+        """Like `submit`, but for one that is called with the answer."""
+        self._start(request, self.version_of(type(request), max_version), timeout_ms, answer)
+
     def send_no_response(self, request: Request[Any], *, max_version: int | None = None) -> None:
         """Sends a request that the broker never answers (Produce with acks=0)."""
-        if self._error is not None:
-            raise self._error
-        version = self.version_of(type(request), max_version)
-        self._write(encode_request(request, version, self._take_correlation_id(), self._client_id))
+        self._start(request, self.version_of(type(request), max_version), 0, None)
+        if not self._protocol.can_write and self._stall_timer is None:
+            self._watch_writing()
+
+    def _watch_writing(self) -> None:
+        """Without an answer to wait for, a broker that hangs shows by taking no byte any more."""
+        assert self._protocol.transport is not None
+        unwritten = self._protocol.transport.get_write_buffer_size()
+        seconds = self._request_timeout_ms / 1000
+        self._stall_timer = self._loop.call_later(seconds, self._check_writing, unwritten)
+
+    def _check_writing(self, unwritten_before: int) -> None:
+        self._stall_timer = None
+        if self._error is not None or self._protocol.can_write:
+            return
+        assert self._protocol.transport is not None
+        if self._protocol.transport.get_write_buffer_size() < unwritten_before:
+            self._watch_writing()
+            return
+        self.monitor.request_timeouts += 1
+        milliseconds = self._request_timeout_ms
+        self._end(KafkaConnectionError(f"{self.name} has taken no byte for {milliseconds:.0f} ms"))
+
+    def lend(self, want_back: Callable[[], None]) -> Loan | None:
+        """Lends the socket to someone who reads the answer to the one request under way and goes
+        on from there without the event loop, until `take_back`. `want_back` is called on the loop when the
+        connection is needed, or has ended: it has to call `take_back` at once.
+
+        None where the bytes on the socket are not those of the frames, or more than one answer is due.
+        """
+        if not self._can_be_lent or len(self._under_way) != 1:
+            return None
+        descriptor = self._protocol.lend()
+        if descriptor is None:
+            return None
+        self._want_back = want_back
+        under_way = self._under_way[0]
+        if under_way.timer is not None:
+            under_way.timer.cancel()
+        return Loan(descriptor, under_way.correlation_id)
+
+    def take_back(
+        self, correlation_id: int, seconds_under_way: float, received: bytes, is_broken: bool
+    ) -> None:
+        """Ends what `lend` began: the request under way is the one with this id, sent so long ago, and these
+        bytes of its answer have been received. `is_broken`: a request left in part only."""
+        self._want_back = None
+        if not self._under_way:
+            return
+        under_way = self._under_way[0]
+        under_way.correlation_id = self._next_correlation_id = correlation_id
+        self.last_used = time.monotonic()
+        under_way.sent_at = self.last_used - seconds_under_way
+        remaining = max(0.0, under_way.timeout_ms / 1000 - seconds_under_way)
+        under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
+        if is_broken:
+            self._end(KafkaConnectionError(f"{self.name} takes no byte any more"))
+        else:
+            self._protocol.take_back(received)
+
+    @property
+    def _can_be_lent(self) -> bool:
+        is_plain = self._tls is None and self._mechanism is None
+        is_free = self._error is None and not self._delayed and self._want_back is None
+        return is_plain and is_free
+
+    def lend_writing(self, want_back: Callable[[], None]) -> Loan | None:
+        """Lends the socket to someone who writes at most one request, with the correlation id that the loan
+        names, and to nobody else. `want_back` is called on the loop when the connection is needed, when an
+        answer comes, or when the connection has ended: it has to call `take_back_sent` or, if nothing was
+        written, `take_back_writing` at once.
+
+        None while anything is under way or has to wait, and where bytes are not sent as they are.
+        """
+        if not self._can_be_lent or self._under_way or self._throttled_until > time.monotonic():
+            return None
+        descriptor = self._protocol.lend_writing()
+        if descriptor is None:
+            return None
+        self._want_back = want_back
+        return Loan(descriptor, (self._next_correlation_id + 1) & 0x7FFFFFFF)
+
+    def take_back_writing(self) -> None:
+        """Ends what `lend_writing` began; nothing was written."""
+        self._want_back = None
+
+    def take_back_sent(
+        self,
+        answer: AnswerTo[ResponseT],
+        request_type: type[Request[ResponseT]],
+        version: int,
+        *,
+        correlation_id: int,
+        timeout_ms: float,
+        seconds_under_way: float,
+        size: int,
+        unsent: bytes,
+    ) -> None:
+        """Ends what `lend_writing` began: a request of this size was sent so long ago, but for `unsent`."""
+        self._want_back = None
+        self._next_correlation_id = correlation_id
+        under_way = _RequestUnderWay(correlation_id, request_type, version, timeout_ms, [], answer)
+        self.last_used = time.monotonic()
+        under_way.sent_at = self.last_used - seconds_under_way
+        remaining = max(0.0, timeout_ms / 1000 - seconds_under_way)
+        under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
+        self._under_way.append(under_way)
+        monitor = self.monitor
+        monitor.in_flight += 1
+        monitor.requests += 1
+        monitor.requests_by_api[request_type.NAME] += 1
+        monitor.bytes_sent += size
+        if unsent and self._protocol.transport is not None:
+            self._protocol.transport.write(unsent)
+
+    def _reclaim(self) -> None:
+        if self._want_back is not None:
+            self._want_back()
+
+    def retire(self) -> None:
+        """Closes as soon as nothing is under way."""
+        self._is_retired = True
+        if not self.in_flight:
+            self.close()
 
     def close(self) -> None:
         """Closes; what was written still leaves. Requests under way fail with KafkaConnectionError."""
-        if self._protocol.transport is not None:
-            self._protocol.transport.close()
-        self._end(KafkaConnectionError(f"the connection to {self.name} was closed"))
+        self._reclaim()
+        transport = self._protocol.transport
+        # The second time would have asyncio's TLS transport forget what it could still abort.
+        if transport is not None and not transport.is_closing():
+            transport.close()
+        self._end(KafkaConnectionError(f"the connection to {self.name} was closed"), is_ours=True)
+
+    async def wait_closed(self) -> None:
+        """After `close`: returns when what was written has left, or after CLOSE_SECONDS, in which case it
+        goes on leaving for as long as the event loop runs. A goodbye by TLS is not waited for any longer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._protocol.wait_until_over()
+        transport = self._protocol.transport
+        if transport is not None and not self.is_over and not transport.get_write_buffer_size():
+            transport.abort()
+            await self._protocol.wait_until_over()
 
     def _start(
-        self, request: Request[Any], version: int, timeout_ms: float, future: asyncio.Future[Any]
+        self,
+        request: Request[Any],
+        version: int,
+        timeout_ms: float,
+        future: asyncio.Future[Any] | AnswerTo[Any] | None,
     ) -> None:
+        self._reclaim()
         if self._error is not None:
             raise self._error
-        correlation_id = self._take_correlation_id()
-        frame = encode_request(request, version, correlation_id, self._client_id)
-        under_way = _RequestUnderWay(correlation_id, type(request), version, timeout_ms, frame, future)
-        if self._delayed or self._throttled_until > time.monotonic():
+        under_way = self._encoded(request, version, timeout_ms, future)
+        now = time.monotonic()
+        if now >= self._renew_at:
+            self._begin_renewal(now)
+        if self._delayed or self._is_authenticating or self._throttled_until > now:
             self._delay(under_way)
         else:
             self._send_now(under_way)
 
-    def _send_now(self, under_way: _RequestUnderWay) -> None:
-        self._under_way.append(under_way)
-        under_way.timer = self._loop.call_later(under_way.timeout_ms / 1000, self._on_timeout, under_way)
-        self._write(under_way.frame)
-        under_way.frame = b""
+    def _encoded(
+        self,
+        request: Request[Any],
+        version: int,
+        timeout_ms: float,
+        future: asyncio.Future[Any] | AnswerTo[Any] | None,
+    ) -> _RequestUnderWay:
+        correlation_id = self._take_correlation_id()
+        try:
+            parts = encode_request_parts(request, version, correlation_id, self._client_id)
+        except NoCommonVersionError as error:
+            raise NoCommonVersionError(f"{self.name} is too old for this: {error}") from None
+        return _RequestUnderWay(correlation_id, type(request), version, timeout_ms, parts, future)
 
-    def _write(self, frame: bytes) -> None:
-        self.last_used = time.monotonic()
+    def _send_now(self, under_way: _RequestUnderWay) -> None:
+        self.last_used = under_way.sent_at = time.monotonic()
+        if under_way.future is not None:
+            if under_way.timer is not None:
+                under_way.timer.cancel()
+            self._under_way.append(under_way)
+            self.monitor.in_flight += 1
+            under_way.timer = self._loop.call_later(under_way.timeout_ms / 1000, self._on_timeout, under_way)
+        monitor = self.monitor
+        monitor.requests += 1
+        monitor.requests_by_api[under_way.request_type.NAME] += 1
         assert self._protocol.transport is not None
-        self._protocol.transport.write(frame)
+        for part in under_way.parts:
+            monitor.bytes_sent += len(part)
+            # A view, so that what the socket does not take at once is cut off without a copy.
+            self._protocol.transport.write(memoryview(part))
+        under_way.parts = []
 
     def _delay(self, under_way: _RequestUnderWay) -> None:
-        # KIP-219: the broker answers at once and leaves the waiting to us.
-        if not self._delayed:
+        # KIP-219: a broker that throttles us answers at once and leaves the waiting to us.
+        if not self._delayed and not self._is_authenticating:
             self._loop.call_later(self._throttled_until - time.monotonic(), self._send_delayed)
+        # Whatever throttle_time_ms a broker demands, nobody waits longer to be sent than for an answer.
+        if under_way.future is not None:
+            under_way.timer = self._loop.call_later(under_way.timeout_ms / 1000, self._on_timeout, under_way)
         self._delayed.append(under_way)
+        self.monitor.waiting += 1
 
     def _send_delayed(self) -> None:
+        if self._is_authenticating:
+            # Called again when that is done.
+            return
         remaining = self._throttled_until - time.monotonic()
         if self._delayed and remaining > 0:
             self._loop.call_later(remaining, self._send_delayed)
             return
         while self._delayed and self._error is None:
             under_way = self._delayed.popleft()
-            if not under_way.future.done():
+            self.monitor.waiting -= 1
+            if under_way.future is None or not under_way.future.done():
                 self._send_now(under_way)
+            elif under_way.timer is not None:
+                under_way.timer.cancel()
 
     def _take_correlation_id(self) -> int:
         self._next_correlation_id = (self._next_correlation_id + 1) & 0x7FFFFFFF
         return self._next_correlation_id
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
-        self.last_used = time.monotonic()
+        self._reclaim()
+        now = self.last_used = time.monotonic()
+        if self._bare_frame is not None:
+            bare_frame, self._bare_frame = self._bare_frame, None
+            if not bare_frame.done():
+                bare_frame.set_result(bytes(frame))
+            return
         try:
             correlation_id = response_correlation_id(frame)
             if not self._under_way:
@@ -223,49 +569,107 @@ class Connection:
         except BrokenProtocolError as error:
             self._end(_named(error, self.name))
             return
-        if under_way.future.done():
+        monitor = self.monitor
+        monitor.in_flight -= 1
+        monitor.responses += 1
+        monitor.bytes_received += LENGTH_BYTES + len(frame)
+        monitor.latency_ms.add(now, (now - under_way.sent_at) * 1000)
+        self._take_answer(under_way, frame)
+        if self._is_retired and not self.in_flight:
+            self.close()
+
+    def _take_answer(self, under_way: _RequestUnderWay, frame: bytes | memoryview) -> None:
+        future = under_way.future
+        assert future is not None
+        if future.done():
             return
         try:
             response = decode_response(under_way.request_type, under_way.version, frame)
         except BrokenProtocolError as error:
             named = _named(error, self.name)
-            under_way.future.set_exception(named)
+            future.set_exception(named)
             self._end(named)
             return
         throttle_time_ms: int = getattr(response, "throttle_time_ms", 0)
         if throttle_time_ms > 0:
-            self._throttled_until = self.last_used + throttle_time_ms / 1000
-        under_way.future.set_result(response)
+            self._throttle(under_way, throttle_time_ms)
+        elif self.monitor.throttled_apis:
+            self.monitor.not_throttled(under_way.request_type.NAME)
+        if not self._is_authenticating:
+            self._hint = ""
+        future.set_result(response)
+
+    def _throttle(self, under_way: _RequestUnderWay, throttle_time_ms: int) -> None:
+        name = under_way.request_type.NAME
+        if under_way.version >= FIRST_THROTTLED_VERSION.get(name, 0):
+            self._throttled_until = max(self._throttled_until, self.last_used + throttle_time_ms / 1000)
+        self.monitor.throttle(name, throttle_time_ms)
 
     def _on_timeout(self, under_way: _RequestUnderWay) -> None:
+        name, timeout_ms = under_way.request_type.NAME, under_way.timeout_ms
         error = KafkaTimeoutError(
-            f"{self.name} did not answer {under_way.request_type.NAME} within {under_way.timeout_ms:.0f} ms"
+            f"{self.name} did not answer {name} within {timeout_ms:.0f} ms"
+            if under_way.sent_at
+            else f"{self.name} had {name} wait for longer than {timeout_ms:.0f} ms before it was sent: it "
+            "throttles this client, or is slow to authenticate it anew"
         )
-        if not under_way.future.done():
+        self.monitor.request_timeouts += 1
+        if under_way.future is not None and not under_way.future.done():
             under_way.future.set_exception(error)
         self._end(KafkaConnectionError(f"the connection to {self.name} was closed, since {error}"))
 
     def _on_lost(self, error: Exception | None) -> None:
         if isinstance(error, BarnabasError):
             self._end(_named(error, self.name))
+        elif isinstance(error, ssl.SSLError) and self._tls is not None:
+            # In TLS 1.3 the broker looks at the client's certificate when the handshake is over for us.
+            self._end(self._tls.error(error, self.name))
         else:
-            self._end(KafkaConnectionError(f"{self.name} closed the connection" + _reason(error)))
+            self._end(KafkaConnectionError(f"{self.name} closed the connection{_reason(error)}{self._hint}"))
 
-    def _end(self, error: BarnabasError) -> None:
+    def _end(self, error: BarnabasError, *, is_ours: bool = False) -> None:
         if self._error is not None:
             return
+        self._reclaim()
         self._error = error
         transport = self._protocol.transport
-        if transport is not None and not transport.is_closing():
+        if transport is not None and not is_ours:
+            # Also where it is closing already: asyncio's TLS transport counts as open until it is told.
             transport.abort()
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+        if self._renewal is not None and self._renewal is not asyncio.current_task(self._loop):
+            self._renewal.cancel()
+        if self._bare_frame is not None and not self._bare_frame.done():
+            self._bare_frame.set_exception(error)
         waiting = [*self._under_way, *self._delayed]
+        self.monitor.in_flight -= len(self._under_way)
+        self.monitor.waiting -= len(self._delayed)
         self._under_way.clear()
         self._delayed.clear()
         for under_way in waiting:
             if under_way.timer is not None:
                 under_way.timer.cancel()
-            if not under_way.future.done():
+            if under_way.future is not None and not under_way.future.done():
                 under_way.future.set_exception(error)
+        self.monitor.request_errors += len(waiting)
+        if self._is_ready:
+            self.monitor.closed(None if is_ours else error)
+
+    # Opening
+
+    async def _attach(self, sock: socket.socket, timeout: float) -> None:
+        if self._tls is None:
+            self._hint = HINT_TLS
+            await self._loop.create_connection(lambda: self._protocol, sock=sock)
+            self._protocol.receive_large_frames_apart()
+            return
+        # With TLS alone, as what belongs to it is large.
+        from barnabas.net.tls_connect import connect_tls
+
+        await connect_tls(
+            lambda: self._protocol, sock, self._host, self._tls, timeout=timeout, name=self.name
+        )
 
     async def _negotiate_versions(self, timeout_ms: float) -> None:
         self._protocol.max_frame_bytes = MAX_HANDSHAKE_FRAME_BYTES
@@ -279,7 +683,9 @@ class Connection:
         if response.error_code:
             raise BrokenProtocolError(f"{self.name} refused ApiVersions with code {response.error_code}")
         self.versions = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
-        self._protocol.max_frame_bytes = MAX_FRAME_BYTES
+        self.finalized_features = {
+            feature.name: feature.max_version_level for feature in response.finalized_features
+        }
 
     async def _ask_versions(self, version: int, timeout_ms: float) -> ApiVersionsResponse:
         request = ApiVersionsRequest()
@@ -290,6 +696,95 @@ class Connection:
         self._start(request, version, timeout_ms, future)
         return await future
 
+    # Authentication
+
+    async def ask(self, request: Request[ResponseT], version: int) -> ResponseT:
+        """Sends a request of the authentication itself, which waits for nothing."""
+        if self._error is not None:
+            raise self._error
+        future: asyncio.Future[ResponseT] = self._loop.create_future()
+        self._send_now(self._encoded(request, version, self._request_timeout_ms, future))
+        return await future
+
+    async def exchange_frame(self, frame: bytes) -> bytes:
+        """Sends a frame without a header, and gives the one that answers it: how brokers before 1.0
+        authenticate."""
+        if self._error is not None:
+            raise self._error
+        answer = self._bare_frame = self._loop.create_future()
+        assert self._protocol.transport is not None
+        self._protocol.transport.write(len(frame).to_bytes(LENGTH_BYTES) + frame)
+        try:
+            async with asyncio.timeout(self._request_timeout_ms / 1000):
+                return await answer
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{self.name} did not answer the authentication within {self._request_timeout_ms:.0f} ms"
+            ) from None
+
+    async def _prepared(self, mechanism: Mechanism) -> Authentication:
+        """An authentication as whoever the credentials stand for now; the broker hears nothing of it yet.
+        Raises: CredentialsError, KafkaConnectionError, KafkaTimeoutError."""
+        authentication = Authentication(mechanism, self._host)
+        try:
+            async with asyncio.timeout(self._request_timeout_ms / 1000):
+                await authentication.prepare()
+        except BarnabasError:
+            raise
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{self.name}: no credentials for {mechanism.name} came within "
+                f"{self._request_timeout_ms:.0f} ms"
+            ) from None
+        return authentication
+
+    async def _authenticate(self, authentication: Authentication) -> None:
+        """Raises: AuthenticationError, KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError."""
+        self._is_authenticating = True
+        self._hint = HINT_CREDENTIALS
+        try:
+            session_lifetime_ms = await authentication.run(self)
+        finally:
+            self._is_authenticating = False
+        self._hint = ""
+        self._identity = authentication.identity
+        self._renew_at = self._session_ends_at = math.inf
+        if session_lifetime_ms > 0:
+            now = time.monotonic()
+            part = RENEWAL_BEGINS + RENEWAL_SPREAD * chance.random()
+            self._renew_at = now + session_lifetime_ms * part / 1000
+            self._session_ends_at = now + session_lifetime_ms / 1000
+
+    def _begin_renewal(self, now: float) -> None:
+        if self._mechanism is None or self.is_outdated:
+            return
+        if now >= self._session_ends_at:
+            # The broker would hang up on any other request.
+            self._is_authenticating = True
+        if self._renewal is None:
+            self._renewal = self._loop.create_task(self._renew(self._mechanism))
+
+    async def _renew(self, mechanism: Mechanism) -> None:
+        """Authenticates the open connection anew: requests under way are answered, new ones wait."""
+        try:
+            try:
+                authentication = await self._prepared(mechanism)
+            except BarnabasError as error:
+                if self._is_authenticating or not error.retriable:
+                    raise
+                logger.warning("%s: authenticating anew failed, will try again: %s", self.name, error)
+                self._renew_at = time.monotonic() + RENEWAL_RETRY_SECONDS
+                return
+            await self._authenticate(authentication)
+            self._send_delayed()
+        except BarnabasError as error:
+            self._end(error)
+        except Exception as error:
+            logger.exception("%s: authenticating anew failed", self.name)
+            self._end(KafkaConnectionError(f"{self.name}: authenticating anew failed: {error!r}"))
+        finally:
+            self._renewal = None
+
 
 def _named(error: BarnabasError, name: str) -> BarnabasError:
     named = type(error)(f"{name}: {error}")
@@ -299,51 +794,3 @@ def _named(error: BarnabasError, name: str) -> BarnabasError:
 
 def _reason(error: Exception | None) -> str:
     return "" if error is None else f": {error}"
-
-
-async def _connect(
-    host: str, port: int, timeout: float, send_buffer_bytes: int, receive_buffer_bytes: int
-) -> socket.socket:
-    """A connected socket to the first address of a host that takes the connection."""
-    try:
-        addresses = await resolve(host, port, timeout)
-    except OSError as error:
-        raise KafkaConnectionError(f"{host}:{port}: the name does not resolve ({error})") from error
-    reasons: list[str] = []
-    for address in addresses:
-        sock: socket.socket | None = None
-        try:
-            sock = socket.socket(address.family, socket.SOCK_STREAM)
-            _set_options(sock, send_buffer_bytes, receive_buffer_bytes)
-            async with asyncio.timeout(timeout):
-                await asyncio.get_running_loop().sock_connect(sock, address.sockaddr)
-            return sock
-        except BaseException as error:
-            if sock is not None:
-                sock.close()
-            if isinstance(error, TimeoutError) and error.errno is None:
-                reasons.append(f"{_text(address)}no connection within {timeout * 1000:.0f} ms")
-            elif isinstance(error, OSError):
-                reasons.append(f"{_text(address)}{_words(error)}")
-            else:
-                raise
-    raise KafkaConnectionError(f"{host}:{port}: " + "; ".join(reasons))
-
-
-def _set_options(sock: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
-    sock.setblocking(False)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if send_buffer_bytes >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
-    if receive_buffer_bytes >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
-    with contextlib.suppress(OSError):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def _words(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else str(error)
-
-
-def _text(address: Address) -> str:
-    return f"{address.sockaddr[0]} " if address.is_resolved else ""

@@ -6,20 +6,25 @@ Owns the receive buffers. Knows nothing of what a frame holds.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 
-from barnabas.errors import BrokenProtocolError
+from barnabas._kernel import ReceiveBuffer
+from barnabas.errors import BarnabasError, BrokenProtocolError, SecurityProtocolError
+from barnabas.net.large_frames import LEAST_REST_BYTES, LargeFrames
 
 STAGING_BYTES = 65_536
 MAX_FRAME_BYTES = 1 << 30
 LENGTH_BYTES = 4
+# How an alert and a handshake of TLS begin: what a server sends that expected TLS.
+TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 
 
 class FrameProtocol(asyncio.BufferedProtocol):
     """Calls `on_frame` with each frame, without its length, and `on_lost` once when the connection ends.
 
-    A small frame is handed on as bytes. A large one is received straight into a buffer of its own and handed
-    on as a read-only memoryview, which nobody else writes to, so it is never copied.
+    A small frame is handed on as bytes. A large one is received straight into a buffer of its own, which is
+    frozen then and handed on as a read-only memoryview: its records are read where they are.
     """
 
     def __init__(
@@ -30,20 +35,69 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._staging = bytearray(STAGING_BYTES)
         self._staging_view = memoryview(self._staging)
         self._staged = 0
-        self._frame: bytearray | None = None
+        self._frame: ReceiveBuffer | None = None
         self._frame_view = memoryview(b"")
+        self._offered = memoryview(b"")
         self._received = 0
+        self._receives_apart = False
+        self._large_frames: LargeFrames | None = None
         self._writable: asyncio.Future[None] | None = None
         self.transport: asyncio.Transport | None = None
         self.max_frame_bytes = MAX_FRAME_BYTES
         self.is_lost = False
+        self._is_over = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
+    def receive_large_frames_apart(self) -> None:
+        """From now on a thread of the kernel's receives them, where the connection allows that."""
+        self._receives_apart = True
+
+    def lend(self) -> int | None:
+        """Leaves reading from the socket to others until `take_back`; its descriptor. None while there are
+        bytes of a frame already, or of one to be sent."""
+        descriptor = None if self._staged or self._frame is not None else self.lend_writing()
+        if descriptor is not None and self.transport is not None:
+            self.transport.pause_reading()
+        return descriptor
+
+    def lend_writing(self) -> int | None:
+        """The socket's descriptor, to be written to before anything else is. None while there are bytes to be
+        sent yet."""
+        transport = self.transport
+        if sys.platform == "win32" or transport is None or transport.is_closing():
+            return None
+        sock = transport.get_extra_info("socket")
+        return None if sock is None or transport.get_write_buffer_size() else sock.fileno()
+
+    def take_back(self, received: bytes) -> None:
+        """Goes on reading, behind what was received meanwhile."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return
+        self._staging[: len(received)] = received
+        self._staged = len(received)
+        transport.resume_reading()
+        self._cut_staged()
+
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._large_frames is not None:
+            self._large_frames.close()
+            self._large_frames = None
+        self._is_over.set()
         self._lose(exc)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the transport has closed, or there never was one."""
+        return self.transport is None or self._is_over.is_set()
+
+    async def wait_until_over(self) -> None:
+        """Returns when the transport has closed: what was written has left, and TLS has said goodbye."""
+        if self.transport is not None:
+            await self._is_over.wait()
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
@@ -64,7 +118,8 @@ class FrameProtocol(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is not None:
-            return self._frame_view[self._received :]
+            self._offered = self._frame_view[self._received :]
+            return self._offered
         return self._staging_view[self._staged :]
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -74,10 +129,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             return
         self._received += nbytes
         if self._received == len(self._frame):
-            frame = self._frame_view.toreadonly()
-            self._frame = None
-            self._frame_view = memoryview(b"")
-            self._deliver(frame)
+            self._deliver(self._finished(self._frame))
 
     def _cut_staged(self) -> None:
         view = self._staging_view
@@ -93,17 +145,43 @@ class FrameProtocol(asyncio.BufferedProtocol):
                 start = begin + size
                 self._deliver(bytes(view[begin:start]))
             elif LENGTH_BYTES + size > STAGING_BYTES:
-                self._frame = bytearray(size)
+                self._frame = ReceiveBuffer(size)
                 self._frame_view = memoryview(self._frame)
                 self._frame_view[:present] = view[begin : self._staged]
                 self._received = present
                 start = self._staged
+                if self._receives_apart and size - present >= LEAST_REST_BYTES:
+                    self._receive_apart(self._frame, present)
             else:
                 break
         remaining = self._staged - start
         if start and remaining:
             self._staging[:remaining] = bytes(view[start : self._staged])
         self._staged = remaining
+
+    def _receive_apart(self, frame: ReceiveBuffer, start: int) -> None:
+        assert self.transport is not None
+        if self._large_frames is None:
+            self._large_frames = LargeFrames.of(self.transport, self._on_received_apart, self._lose)
+            self._receives_apart = self._large_frames is not None
+        if self._large_frames is not None:
+            self._frame_view.release()
+            self._large_frames.receive(frame, start)
+
+    def _on_received_apart(self) -> None:
+        if self._frame is not None:
+            self._deliver(self._finished(self._frame))
+
+    def _finished(self, frame: ReceiveBuffer) -> bytes | memoryview:
+        self._frame = None
+        try:
+            # The transport still holds the view it was offered, though it is done with it.
+            self._offered.release()
+            self._frame_view.release()
+            return frame.freeze()
+        except BufferError:
+            # An event loop other than asyncio's own may hold on to it in other ways.
+            return bytes(frame)
 
     def _deliver(self, frame: bytes | memoryview) -> None:
         if not self.is_lost:
@@ -112,11 +190,17 @@ class FrameProtocol(asyncio.BufferedProtocol):
     def _fail(self, size: int) -> None:
         if self.transport is not None:
             self.transport.abort()
-        self._lose(
-            BrokenProtocolError(
+        error: BarnabasError
+        if size.to_bytes(LENGTH_BYTES, signed=True).startswith(TLS_RECORDS):
+            error = SecurityProtocolError(
+                "it speaks TLS on this port: set security_protocol to SSL or SASL_SSL, or use the broker's "
+                "port without TLS"
+            )
+        else:
+            error = BrokenProtocolError(
                 f"announced a frame of {size} bytes: it does not speak Kafka's protocol, or expects TLS"
             )
-        )
+        self._lose(error)
 
     def _lose(self, error: Exception | None) -> None:
         if not self.is_lost:

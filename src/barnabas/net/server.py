@@ -10,31 +10,31 @@ import asyncio
 import errno
 import logging
 import struct
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.frames import FrameProtocol
 from barnabas.protocol.codec import encode_parts
 from barnabas.protocol.encoder import Part
-from barnabas.protocol.frame import decode_request, response_header_version
+from barnabas.protocol.frame import LARGE_PART_BYTES, decode_request, response_header_version
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
 from barnabas.protocol.schema import Request, Response
+from barnabas.values import frozen
 
 logger = logging.getLogger(__name__)
 
 UNKNOWN_SERVER_ERROR = -1
 UNSUPPORTED_VERSION = 35
 BACKLOG = 128
+IDLE_CHECK_SECONDS = 15.0
 # A client may send on while an answer is awaited; beyond this it has to wait.
 MAX_WAITING_REQUESTS = 64
 MAX_WAITING_BYTES = 16 << 20
-# Smaller parts of responses are joined into one write, larger ones are written as they are.
-LARGE_PART_BYTES = 16_384
 MAX_JOINED_BYTES = 65_536
 _REQUEST_START = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
@@ -48,7 +48,7 @@ class DisconnectError(Exception):
     """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestContext:
     """Where a request came from."""
 
@@ -67,11 +67,19 @@ class KafkaServer:
     """
 
     def __init__(
-        self, handler: Handler, versions: Mapping[int, tuple[int, int]], *, max_request_bytes: int = 100 << 20
+        self,
+        handler: Handler,
+        versions: Mapping[int, tuple[int, int]],
+        *,
+        max_request_bytes: int = 100 << 20,
+        max_idle_ms: float = 600_000,
     ) -> None:
+        """`max_idle_ms`: how long a connection may stay open without a request."""
         self.handler = handler
         self.versions = versions
         self.max_request_bytes = max_request_bytes
+        self._max_idle_seconds = max_idle_ms / 1000
+        self._idle_timer: asyncio.TimerHandle | None = None
         self.connections: set[ServerConnection] = set()
         self._server: asyncio.Server | None = None
 
@@ -87,16 +95,29 @@ class KafkaServer:
             raise ListenError(
                 f"cannot listen on {host}:{port}: {reason}; stop whatever has it, or choose another port"
             ) from None
+        self._end_idle()
         return self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
         """Stops listening and ends all connections; requests under way are given up."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         if self._server is not None:
             self._server.close()
-        workers = [connection.end() for connection in list(self.connections)]
+        connections = list(self.connections)
+        workers = [connection.end() for connection in connections]
         await asyncio.gather(*workers, return_exceptions=True)
+        await asyncio.gather(*(connection.protocol.wait_until_over() for connection in connections))
         if self._server is not None:
             await self._server.wait_closed()
+
+    def _end_idle(self) -> None:
+        oldest = time.monotonic() - self._max_idle_seconds
+        for connection in list(self.connections):
+            if not connection.is_busy and connection.last_used < oldest:
+                connection.hang_up()
+        pause = min(IDLE_CHECK_SECONDS, self._max_idle_seconds / 2)
+        self._idle_timer = asyncio.get_running_loop().call_later(pause, self._end_idle)
 
 
 class ServerConnection:
@@ -112,6 +133,8 @@ class ServerConnection:
         self._arrived = asyncio.Event()
         self.protocol = FrameProtocol(self._on_frame, self._on_lost)
         self.protocol.max_frame_bytes = server.max_request_bytes
+        self.last_used = time.monotonic()
+        self._is_answering = False
         self._context: RequestContext | None = None
         self._loop = asyncio.get_running_loop()
         self._worker = self._loop.create_task(self._work())
@@ -123,6 +146,11 @@ class ServerConnection:
             self.protocol.transport.abort()
         self._worker.cancel()
         return self._worker
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._is_answering or bool(self._frames)
 
     @property
     def _transport(self) -> asyncio.Transport:
@@ -137,6 +165,7 @@ class ServerConnection:
         return self._context
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
+        self.last_used = time.monotonic()
         self._frames.append(frame)
         self._waiting_bytes += len(frame)
         self._arrived.set()
@@ -161,17 +190,20 @@ class ServerConnection:
                 while not self._frames:
                     self._arrived.clear()
                     await self._arrived.wait()
+                self._is_answering = True
                 await self._answer(self._next_frame())
+                self._is_answering = False
+                self.last_used = time.monotonic()
                 if not self.protocol.can_write:
                     await self.protocol.wait_until_writable()
         except (BrokenProtocolError, DisconnectError) as error:
             self._log_hang_up(error)
-            self._hang_up()
+            self.hang_up()
         except Exception:
             logger.exception("cannot answer %s:%d", self.context.client_host, self.context.client_port)
-            self._hang_up()
+            self.hang_up()
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
         """Earlier answers still leave."""
         self._flush()
         self._transport.close()

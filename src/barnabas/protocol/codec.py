@@ -25,8 +25,8 @@ _decoders: dict[tuple[type[Message], int], Decoder] = {}
 def encode(message: Message, version: int) -> bytes:
     """The message's body in `version`, without any header.
 
-    Raises BrokenProtocolError, naming the field, where a value does not fit its type or this version cannot
-    carry it.
+    Raises, naming the field, BrokenProtocolError where a value does not fit its type, and its subclass
+    NoCommonVersionError where this version cannot carry it.
     """
     return b"".join(encode_parts(message, version))
 

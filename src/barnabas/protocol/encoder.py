@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from barnabas.errors import BrokenProtocolError
+from barnabas.errors import BrokenProtocolError, NoCommonVersionError
 from barnabas.protocol.decoder import FIXED_FORMATS
 from barnabas.protocol.schema import Message, SchemaField, WireField, fields_of, keeps_tags
 
@@ -142,9 +142,9 @@ class _EncoderSource:
         exec(compile(source, f"<encoder of {title}>", "exec"), self.names)
         return self.names["encode"]
 
-    def absent(self, name: str) -> BrokenProtocolError:
+    def absent(self, name: str) -> NoCommonVersionError:
         """The error for a field that is set, but that this version does not have."""
-        return BrokenProtocolError(
+        return NoCommonVersionError(
             f"{self.cls.__name__} version {self.version} cannot carry {name}: leave it at its default, "
             "or use a version that has it"
         )

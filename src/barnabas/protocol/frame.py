@@ -21,6 +21,8 @@ R = TypeVar("R", bound=Response)
 
 Frame = bytes | bytearray | memoryview
 
+# Copying less than this costs less than a write of its own.
+LARGE_PART_BYTES = 16_384
 _UNSUPPORTED_VERSION = 35
 _LENGTH = struct.Struct(">i")
 _CORRELATION_ID = struct.Struct(">i")
@@ -45,9 +47,27 @@ def response_header_version(request_type: type[Request[Any]], version: int) -> i
 
 def encode_request(request: Request[Any], version: int, correlation_id: int, client_id: str | None) -> bytes:
     """The whole frame of a request, its length included. Raises what `codec.encode` does."""
+    return b"".join(encode_request_parts(request, version, correlation_id, client_id))
+
+
+def encode_request_parts(
+    request: Request[Any], version: int, correlation_id: int, client_id: str | None
+) -> list[Part]:
+    """`encode_request` in pieces to be sent one after the other, which spares a copy of large records."""
     header = RequestHeader(request.API_KEY, version, correlation_id, client_id)
-    header_parts = encode_parts(header, request_header_version(type(request), version))
-    return _frame(header_parts, encode_parts(request, version))
+    parts = encode_parts(header, request_header_version(type(request), version))
+    parts += encode_parts(request, version)
+    pieces: list[Part] = []
+    small: list[Part] = [_LENGTH.pack(sum(map(len, parts)))]
+    for part in parts:
+        if len(part) < LARGE_PART_BYTES:
+            small.append(part)
+            continue
+        pieces += [b"".join(small), part]
+        small = []
+    if small:
+        pieces.append(b"".join(small))
+    return pieces
 
 
 def decode_request(frame: Frame) -> tuple[RequestHeader, Request[Any]]:

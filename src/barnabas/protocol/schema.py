@@ -1,16 +1,18 @@
-"""What a generated message class is made of: the base classes and the schema in its fields' metadata.
+"""What a generated message class is made of: the base classes, and the schema that its fields are written in.
 
-Owns the meaning of `wire(...)`. Knows nothing of how bytes are read or written (`decoder`, `encoder`).
+Owns the meaning of `wire(...)` and how classes are made of it. Every process imports some of the hundreds of
+classes, so each is made in one go, and its schema is read and its `__init__` compiled when it is first used.
+Knows nothing of how bytes are read or written (`decoder`, `encoder`).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, dataclass_transform
+
+from barnabas.values import InitParameter, compiled_init, frozen
 
 Records = bytes | bytearray | memoryview
 """Record batches as they are on the wire: decoded, a memoryview into the frame; to encode, any of these."""
@@ -23,10 +25,100 @@ HIGHEST_VERSION = 32767
 """The end of an open range of versions; as FLEXIBLE_VERSIONS, "no version is flexible"."""
 
 
-class Message:
-    """Base of every generated message. Its versions are those that any supported Kafka release speaks."""
+_UNSET: Any = object()
+"""In the place of an argument that was not given."""
 
-    __slots__ = ()
+
+class _WireArguments(NamedTuple):
+    """What `wire` was called with."""
+
+    type: str
+    versions: str
+    default: Any
+    struct: Callable[[], Any] | None
+    nullable: str
+    tag: int
+    tagged: str
+    ignorable: bool
+    flexible: bool
+
+
+def wire(
+    type: str,
+    versions: str,
+    *,
+    default: Any = _UNSET,
+    struct: Callable[[], Any] | None = None,
+    nullable: str = "",
+    tag: int = -1,
+    tagged: str = "",
+    ignorable: bool = False,
+    flexible: bool = True,
+) -> Any:
+    """A field of a message or struct, by its schema.
+
+    `versions`, `nullable` and `tagged` are ranges of versions (`"0+"`, `"2-5"`). `default` is the type's zero
+    unless given; `struct` is the class of a field that is a struct and not null by default. `ignorable`:
+    a value other than the default is dropped in silence by versions without the field, where it is an error
+    otherwise. `flexible=False`: old-style lengths even in flexible versions.
+    """
+    return _WireArguments(type, versions, default, struct, nullable, tag, tagged, ignorable, flexible)
+
+
+_UNKNOWN_TAGS = object()
+
+
+def unknown_tags() -> Any:
+    """The field that keeps the tagged fields which this release does not know, by tag."""
+    return _UNKNOWN_TAGS
+
+
+@dataclass_transform()
+class MessageType(type):
+    """The class of the message classes: makes slots of the fields, and keeps what they were written with."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> MessageType:
+        specifiers = {
+            field: value
+            for field, value in namespace.items()
+            if isinstance(value, _WireArguments) or value is _UNKNOWN_TAGS
+        }
+        for field in specifiers:
+            del namespace[field]
+        namespace["__slots__"] = namespace["__match_args__"] = tuple(specifiers)
+        namespace["field_specifiers"] = specifiers
+        return super().__new__(cls, name, bases, namespace)
+
+
+class _Structure(metaclass=MessageType):
+    """What messages and structs do alike."""
+
+    field_specifiers: ClassVar[Mapping[str, Any]]
+    """What each field was written with, by its name."""
+
+    def __init__(self, *values: Any, **values_by_name: Any) -> None:
+        """Of a class not used so far: gives it an `__init__` of its own, which takes the fields in order."""
+        cls = type(self)
+        cls.__init__ = _init_of(cls)
+        cls.__init__(self, *values, **values_by_name)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, name) for name in self.field_specifiers]
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields_of(type(self)))
+        return f"{type(self).__qualname__}({values})"
+
+
+class Message(_Structure):
+    """Base of every generated message. Its versions are those that any supported Kafka release speaks."""
 
     NAME: ClassVar[str]
     """Kafka's name without `Request` or `Response`: "Fetch"."""
@@ -39,8 +131,6 @@ class Message:
 class Response(Message):
     """Base of the answers to requests."""
 
-    __slots__ = ()
-
     API_KEY: ClassVar[int]
 
 
@@ -50,17 +140,13 @@ R = TypeVar("R", bound=Response, covariant=True)
 class Request(Message, Generic[R]):
     """Base of requests; `R` is the class of the answer."""
 
-    __slots__ = ()
-
     API_KEY: ClassVar[int]
     RESPONSE: ClassVar[type[Any]]
     """The class of the answer."""
 
 
-class Struct:
+class Struct(_Structure):
     """Base of the structs nested in messages."""
-
-    __slots__ = ()
 
 
 class _NoTaggedFields(dict[int, bytes]):
@@ -76,11 +162,6 @@ class _NoTaggedFields(dict[int, bytes]):
 NO_TAGGED_FIELDS: dict[int, bytes] = _NoTaggedFields()
 
 
-def unknown_tags() -> Any:
-    """The field that keeps the tagged fields which this release does not know, by tag."""
-    return dataclasses.field(default_factory=lambda: NO_TAGGED_FIELDS, repr=False)
-
-
 def versions_of(text: str) -> tuple[int, int]:
     """`"0+"`, `"3"` or `"2-5"` as the lowest and the highest version, inclusive; "" as none."""
     if not text:
@@ -91,9 +172,9 @@ def versions_of(text: str) -> tuple[int, int]:
     return int(lowest), int(highest or lowest)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WireField:
-    """The schema of one field, kept in the metadata of the dataclass field.
+    """The schema of one field.
 
     `type` is Kafka's: `int32`, `[]string`, or the name of a struct nested in the message.
     """
@@ -140,42 +221,8 @@ _DEFAULTS: Mapping[str, Any] = {
 
 PRIMITIVE_TYPES = frozenset(_DEFAULTS)
 
-_UNSET: Any = object()
 
-
-def wire(
-    type: str,
-    versions: str,
-    *,
-    default: Any = _UNSET,
-    struct: Any = None,
-    nullable: str = "",
-    tag: int = -1,
-    tagged: str = "",
-    ignorable: bool = False,
-    flexible: bool = True,
-) -> Any:
-    """A dataclass field that carries its schema.
-
-    `versions`, `nullable` and `tagged` are ranges of versions (`"0+"`, `"2-5"`). `default` is the type's zero
-    unless given; `struct` is the class of a field that is a struct and not null by default. `ignorable`:
-    a value other than the default is dropped in silence by versions without the field, where it is an error
-    otherwise. `flexible=False`: old-style lengths even in flexible versions.
-    """
-    metadata = {
-        "wire": WireField(
-            type, versions_of(versions), versions_of(nullable), versions_of(tagged), tag, ignorable, flexible
-        )
-    }
-    if default is not _UNSET:
-        return dataclasses.field(default=default, metadata=metadata)
-    factory: Any = list if type.startswith("[]") else struct
-    if factory is not None:
-        return dataclasses.field(default_factory=factory, metadata=metadata)
-    return dataclasses.field(default=_DEFAULTS[type], metadata=metadata)
-
-
-@dataclass(frozen=True, slots=True)
+@frozen
 class SchemaField:
     """A field of a class: its name in Python, its default and its schema."""
 
@@ -189,16 +236,36 @@ class SchemaField:
 @cache
 def fields_of(cls: type[Any]) -> tuple[SchemaField, ...]:
     """The wire fields of a message or struct, in Kafka's order."""
-    found: list[SchemaField] = []
-    for each in dataclasses.fields(cls):
-        schema = each.metadata.get("wire")
-        if schema is not None:
-            factory = None if each.default_factory is dataclasses.MISSING else each.default_factory
-            default = None if factory is not None else each.default
-            found.append(SchemaField(each.name, schema, default, factory))
-    return tuple(found)
+    return tuple(
+        _schema_field(name, given)
+        for name, given in cls.field_specifiers.items()
+        if isinstance(given, _WireArguments)
+    )
+
+
+def _schema_field(name: str, given: _WireArguments) -> SchemaField:
+    schema = WireField(
+        given.type,
+        versions_of(given.versions),
+        versions_of(given.nullable),
+        versions_of(given.tagged),
+        given.tag,
+        given.ignorable,
+        given.flexible,
+    )
+    if given.default is not _UNSET:
+        return SchemaField(name, schema, given.default, None)
+    factory: Callable[[], Any] | None = list if schema.is_array else given.struct
+    return SchemaField(name, schema, None if factory else _DEFAULTS[given.type], factory)
 
 
 def keeps_tags(cls: type[Any]) -> bool:
     """Whether the class has the field `unknown_tagged_fields`."""
-    return "unknown_tagged_fields" in getattr(cls, "__dataclass_fields__", {})
+    return "unknown_tagged_fields" in cls.field_specifiers
+
+
+def _init_of(cls: type[Any]) -> Callable[..., None]:
+    parameters = [InitParameter(each.name, each.default, each.default_factory) for each in fields_of(cls)]
+    if keeps_tags(cls):
+        parameters.append(InitParameter("unknown_tagged_fields", NO_TAGGED_FIELDS))
+    return compiled_init(cls, parameters, is_frozen=False)

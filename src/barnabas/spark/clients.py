@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from barnabas.sync.producer import Producer
 
 CLOSE_TIMEOUT_SECONDS = 5.0
+MOST_IDLE_CLIENTS = 16
 
 
 class Closable(Protocol):
@@ -31,26 +32,31 @@ ClientT = TypeVar("ClientT", bound=Closable)
 
 
 class ClientPool(Generic[ClientT]):
-    """Idle clients by their settings."""
+    """Idle clients by their settings. The one that has been idle for longest is closed when there are too
+    many: each task that prepares a transaction has a producer of its own."""
 
     def __init__(self, make: Callable[[Mapping[str, str]], ClientT]) -> None:
         self._make = make
-        self._idle: dict[tuple[tuple[str, str], ...], list[ClientT]] = {}
+        self._idle: list[tuple[dict[str, str], ClientT]] = []
         # A child shares the parent's sockets but not its event-loop thread.
         os.register_at_fork(after_in_child=self._idle.clear)
 
     @contextmanager
     def lend(self, settings: Mapping[str, str]) -> Generator[ClientT]:
         """A client with these settings, for one task."""
-        idle = self._idle.setdefault(tuple(sorted(settings.items())), [])
-        client = idle.pop() if idle else self._make(settings)
+        key = dict(settings)
+        # The last one that was used is most likely to have a connection still.
+        index = next((at for at in reversed(range(len(self._idle))) if self._idle[at][0] == key), None)
+        client = self._make(settings) if index is None else self._idle.pop(index)[1]
         try:
             yield client
         except BaseException:
             with suppress(BarnabasError):
                 client.close(timeout=CLOSE_TIMEOUT_SECONDS)
             raise
-        idle.append(client)
+        self._idle.append((key, client))
+        while len(self._idle) > MOST_IDLE_CLIENTS:
+            self._idle.pop(0)[1].close(timeout=CLOSE_TIMEOUT_SECONDS)
 
 
 # The values of settings are text, which the clients convert. Each client is imported on first use: a worker

@@ -6,26 +6,39 @@ know Spark.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import uuid
+from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.config import AdminConfig, names
+from barnabas.client.admin_types import TopicDescription
+from barnabas.config import AdminConfig, ConsumerConfig, IsolationLevel, load, names
 from barnabas.spark.clients import CLOSE_TIMEOUT_SECONDS, make_admin, make_consumer
+from barnabas.spark.limits import BytesPerOffset
+from barnabas.spark.log_sizes import LogSizes
+from barnabas.spark.losses import Available
 from barnabas.spark.offsets import Offsets, name_partitions
 from barnabas.spark.options import Assign, Subscribe, Subscription
-from barnabas.spark.ranges import Available
 from barnabas.types import TopicPartition
 
 
 class Cluster:
-    """`settings` are those of the source's consumers: their isolation level decides what "latest" means."""
+    """`settings` are those of the source's consumers: their isolation level decides what "latest" means.
+
+    `topic_ids` are those of the topics whose partitions were asked for, as far as brokers tell (KIP-516), and
+    `leader_epochs` those of the logs whose ends were.
+    """
 
     def __init__(self, settings: Mapping[str, str]) -> None:
+        self.topic_ids: dict[str, uuid.UUID] = {}
+        self.leader_epochs: dict[TopicPartition, int] = {}
+        self._leaders: dict[TopicPartition, int] = {}
+        self._isolation_level: IsolationLevel = load(ConsumerConfig, settings).isolation_level
         common = {name: value for name, value in settings.items() if name in names(AdminConfig)}
         self._admin = make_admin(common)
         self._consumer = make_consumer(settings)
+        self._sizes = LogSizes(self._admin, self._consumer)
 
     def partitions(self, subscription: Subscription) -> list[TopicPartition]:
         """The partitions that a subscription means now.
@@ -40,12 +53,13 @@ class Cluster:
             return list(subscription.partitions)
         if isinstance(subscription, Subscribe):
             return self._partitions_of(set(subscription.topics))
-        return [
-            TopicPartition(info.topic, info.partition)
+        found = [
+            topic
             for topic in self._admin.describe_topics().values()
-            if subscription.pattern.fullmatch(topic.name)
-            for info in topic.partitions
+            # Found anywhere in the name, as Spark's connector does.
+            if subscription.holds(topic.name)
         ]
+        return self._note_topics(found)
 
     def available(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
         """What partitions hold."""
@@ -56,7 +70,26 @@ class Cluster:
         return self._consumer.beginning_offsets(list(partitions))
 
     def latest(self, partitions: Collection[TopicPartition]) -> Offsets:
-        return self._consumer.end_offsets(list(partitions))
+        found = self._admin.list_offsets(
+            dict.fromkeys(partitions, "latest"), isolation_level=self._isolation_level
+        )
+        self.leader_epochs = {
+            partition: at.leader_epoch for partition, at in found.items() if at.leader_epoch is not None
+        }
+        return {partition: at.offset for partition, at in found.items()}
+
+    def offsets_for_times(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        """The first offset whose record is not older than a time in milliseconds since 1970."""
+        found = self._consumer.offsets_for_times(timestamps)
+        return {partition: None if at is None else at.offset for partition, at in found.items()}
+
+    def commit(self, group_id: str, offsets: Offsets) -> None:
+        """Makes `offsets` those of a consumer group that has no members. Raises: BarnabasError."""
+        self._admin.alter_group_offsets(group_id, offsets)
+
+    def bytes_per_offset(self, ranges: Mapping[TopicPartition, Available]) -> BytesPerOffset:
+        """The mean size of what lies in partitions, as far as it can be told. Raises: BarnabasError."""
+        return self._sizes.bytes_per_offset(ranges, self._leaders)
 
     def close(self) -> None:
         self._consumer.close(timeout=CLOSE_TIMEOUT_SECONDS)
@@ -77,8 +110,14 @@ class Cluster:
             raise UnknownTopicOrPartitionError(
                 f"{error.context} does not exist: create it, or check its name"
             ) from error
-        return [
-            TopicPartition(info.topic, info.partition)
-            for topic in described.values()
+        return self._note_topics(described.values())
+
+    def _note_topics(self, topics: Iterable[TopicDescription]) -> list[TopicPartition]:
+        topics = list(topics)
+        self._leaders = {
+            TopicPartition(info.topic, info.partition): info.leader
+            for topic in topics
             for info in topic.partitions
-        ]
+        }
+        self.topic_ids = {topic.name: topic.topic_id for topic in topics if topic.topic_id.int}
+        return [TopicPartition(info.topic, info.partition) for topic in topics for info in topic.partitions]

@@ -29,7 +29,7 @@ _PROPERTY = re.compile(r"\{(\w+)\}|(\w)")
 
 
 def compile_java_pattern(pattern: str, option: str) -> re.Pattern[str]:
-    """The pattern for `fullmatch` against topic names.
+    """The pattern to `search` topic names for, as Spark finds it.
 
     Raises: InvalidOptionError.
     """

@@ -5,15 +5,28 @@
 The streaming engine compares offsets by their text, so a document always lists topics by name and partitions
 by number. Pure functions: this module must not know Spark or a broker.
 
-The documents of a query's first micro-batch carry one more entry, `"@start"`, with the offsets the query
-began at. Spark logs only the end of a batch and asks for the initial offset again when it repeats a first
-batch that was not committed; by then "latest" means something later, and the rows between would be lost. No
-topic can have this name, since "@" is not allowed in one.
+Where a batch began elsewhere than at the end of the one before, its document tells that as well: in a second
+entry of the partition whose number has a zero put before it. A query's first batch is one of them: Spark logs
+only the end of a batch and asks for the initial offset again when it repeats a first batch that was not
+committed; by then "latest" means something later, and the rows between would be lost.
+
+    {"flights": {"00": 17, "0": 23}}
+
+A document also tells which topics it is of, by ids that are as Kafka's tools show them, so that one that was
+deleted and created again is not taken for the one before:
+
+    {"flights": {"0": 23}, "flights#zWlnHHbVTnWZUc8L5wGJeQ": {}}
+
+Spark's own connector reads the numbers of partitions as integers and keeps the last entry of each, and of a
+topic without partitions it sees nothing. So to it both say `{"flights": {"0": 23}}`, and it can go on from a
+checkpoint of ours. No topic can have such a name: "#" is not allowed in one.
 """
 
 from __future__ import annotations
 
 import json
+import uuid
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -23,35 +36,70 @@ from barnabas.types import EARLIEST_OFFSET, TopicPartition
 Offsets = dict[TopicPartition, int]
 Document = dict[str, Any]
 
-FIRST_BATCH_START = "@start"
+TopicIds = Mapping[str, uuid.UUID]
+
+START_MARK = "0"
+ID_MARK = "#"
 
 
 def to_document(
-    offsets: Mapping[TopicPartition, int], *, first_batch_start: Offsets | None = None
+    offsets: Mapping[TopicPartition, int],
+    *,
+    began: Mapping[TopicPartition, int] | None = None,
+    topic_ids: TopicIds | None = None,
+    start_mark: str = START_MARK,
 ) -> Document:
-    """Offsets as the nested dictionary that Spark turns into JSON."""
+    """Offsets as the nested dictionary that Spark turns into JSON.
+
+    `began`: where a batch that ends at `offsets` began, for partitions of which the batch before does not
+    tell it. `start_mark` is one zero or more.
+    """
     document: Document = {}
     for partition in sorted(offsets):
-        document.setdefault(partition.topic, {})[str(partition.partition)] = offsets[partition]
-    if first_batch_start is not None:
-        document[FIRST_BATCH_START] = to_document(first_batch_start)
+        entries = document.setdefault(partition.topic, {})
+        if began is not None and partition in began:
+            entries[f"{start_mark}{partition.partition}"] = began[partition]
+        entries[str(partition.partition)] = offsets[partition]
+    topics = sorted(document)
+    if topic_ids is not None:
+        document |= {
+            f"{topic}{ID_MARK}{_id_text(topic_ids[topic])}": {} for topic in topics if topic in topic_ids
+        }
     return document
 
 
 def from_document(document: Mapping[str, Any]) -> Offsets:
-    """The offsets of a document; what it tells about a first batch is left out."""
+    """The offsets of a document; where the batch began is left out."""
     return {
-        TopicPartition(topic, int(partition)): offset
-        for topic, partitions in document.items()
-        if topic != FIRST_BATCH_START
-        for partition, offset in partitions.items()
+        TopicPartition(topic, int(number)): offset
+        for topic, entries in document.items()
+        for number, offset in entries.items()
+        if not _is_start(number)
     }
 
 
-def first_batch_start(document: Mapping[str, Any]) -> Offsets | None:
-    """Where the query began, if `document` belongs to its first micro-batch."""
-    start = document.get(FIRST_BATCH_START)
-    return None if start is None else from_document(start)
+def starts_of(document: Mapping[str, Any]) -> Offsets:
+    """Where the batch that ends at `document` began, as far as the document says so."""
+    return {
+        TopicPartition(topic, int(number)): offset
+        for topic, entries in document.items()
+        for number, offset in entries.items()
+        if _is_start(number)
+    }
+
+
+def topic_ids_of(document: Mapping[str, Any]) -> dict[str, uuid.UUID]:
+    """The ids of its topics, as far as the document says them."""
+    names = (name.split(ID_MARK) for name in document if ID_MARK in name)
+    return {topic: uuid.UUID(bytes=urlsafe_b64decode(text + "==")) for topic, text in names}
+
+
+def _id_text(topic_id: uuid.UUID) -> str:
+    return urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+
+
+def _is_start(number: str) -> bool:
+    return len(number) > 1 and number.startswith(START_MARK)
 
 
 def parse_offsets(text: str, option: str) -> Offsets:
@@ -59,29 +107,39 @@ def parse_offsets(text: str, option: str) -> Offsets:
 
     Raises: InvalidOptionError.
     """
-    example = '{"topic":{"0":23,"1":-2}}'
-    offsets: Offsets = {}
+    meaning = "an offset; give a number from 0 on, -2 for earliest or -1 for latest"
+    return _parse_numbers(text, option, '{"topic":{"0":23,"1":-2}}', EARLIEST_OFFSET, meaning)
+
+
+def parse_timestamps(text: str, option: str) -> dict[TopicPartition, int]:
+    """Milliseconds since 1970 by partition, as JSON.
+
+    Raises: InvalidOptionError.
+    """
+    example = '{"topic":{"0":1735689600000}}'
+    return _parse_numbers(text, option, example, 0, "a time; give milliseconds since 1970")
+
+
+def _parse_numbers(
+    text: str, option: str, example: str, lowest: int, meaning: str
+) -> dict[TopicPartition, int]:
+    numbers: dict[TopicPartition, int] = {}
     for topic, partitions in _parse_topics(text, option, example).items():
         if not isinstance(partitions, dict):
-            raise InvalidOptionError(f"{option}: {topic!r} must hold offsets by partition, such as {example}")
-        for partition, offset in cast(dict[str, Any], partitions).items():
+            raise InvalidOptionError(f"{option}: {topic!r} must hold numbers by partition, such as {example}")
+        for partition, number in cast(dict[str, Any], partitions).items():
             if not partition.isdecimal():
                 raise InvalidOptionError(
                     f"{option}: {partition!r} of topic {topic!r} is not a partition's number"
                 )
-            if (
-                not isinstance(offset, int)
-                or isinstance(offset, bool)
-                or not EARLIEST_OFFSET <= offset < 2**63
-            ):
+            if not isinstance(number, int) or isinstance(number, bool) or not lowest <= number < 2**63:
                 raise InvalidOptionError(
-                    f"{option}: {topic}-{partition} has {offset!r}, which is not an offset; "
-                    "give a number from 0 on, -2 for earliest or -1 for latest"
+                    f"{option}: {topic}-{partition} has {number!r}, which is not {meaning}"
                 )
-            offsets[TopicPartition(topic, int(partition))] = offset
-    if not offsets:
+            numbers[TopicPartition(topic, int(partition))] = number
+    if not numbers:
         raise InvalidOptionError(f"{option} names no partition; it takes JSON such as {example}")
-    return offsets
+    return numbers
 
 
 def parse_partitions(text: str, option: str) -> list[TopicPartition]:

@@ -6,52 +6,65 @@ told to the caller's `lost` function, which raises or warns. This module must no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import Literal
 
 from barnabas.spark.errors import InvalidOptionError
+from barnabas.spark.losses import DELETED, FOUND_LATER, Available, Loss, ReportLoss, cause_of
 from barnabas.spark.offsets import Offsets, name_partitions
 from barnabas.types import EARLIEST_OFFSET, LATEST_OFFSET, TopicPartition
-
-OffsetSpec = Literal["earliest", "latest"] | Offsets
-"""What `startingOffsets` and `endingOffsets` say; in JSON, -2 is earliest and -1 latest."""
-
-ReportLoss = Callable[[str], None]
+from barnabas.values import frozen
 
 
-class Available(NamedTuple):
-    """What a partition holds: [earliest, latest)."""
+@frozen
+class AtTime:
+    """The first offset of each partition whose record is not older than a time.
 
-    earliest: int
-    latest: int
+    `timestamps`: milliseconds since 1970, for all partitions or for each. `option` is where they come from.
+    `is_required`: a partition without such a record is an error; its end is meant otherwise.
+    """
 
-    def __str__(self) -> str:
-        return f"[{self.earliest}, {self.latest})"
+    timestamps: int | dict[TopicPartition, int]
+    option: str
+    is_required: bool
 
 
-@dataclass(frozen=True, slots=True)
+OffsetSpec = Literal["earliest", "latest"] | Offsets | AtTime
+"""What the options for start and end say; in JSON of offsets, -2 is earliest and -1 latest."""
+
+FindOffsets = Callable[[Mapping[TopicPartition, int]], Mapping[TopicPartition, int | None]]
+"""The first offsets at or after times; None where there is none."""
+
+
+@frozen
 class OffsetRange:
     """Offsets [start, end) of one partition.
 
     `starts_at_earliest`: the start was asked for as "earliest", so when retention moves the beginning of the
     partition before the range is read, reading from the new beginning is no loss.
+    `leader_epoch`: that of the log when it was seen to reach `start`, to tell whether it was truncated since.
     """
 
     partition: TopicPartition
     start: int
     end: int
     starts_at_earliest: bool = False
+    leader_epoch: int | None = None
 
     def __str__(self) -> str:
         return f"{self.partition} [{self.start}, {self.end})"
 
 
-def resolve(spec: OffsetSpec, available: Mapping[TopicPartition, Available], option: str) -> Offsets:
+def resolve(
+    spec: OffsetSpec, available: Mapping[TopicPartition, Available], option: str, find_offsets: FindOffsets
+) -> Offsets:
     """The offset of each partition that a specification means. Numbers are taken as they are.
 
-    Raises: InvalidOptionError if the specification leaves a partition out or names one that is not there.
+    Raises: InvalidOptionError if the specification leaves a partition out, names one that is not there, or
+    requires a record of a time after which there is none.
     """
+    if isinstance(spec, AtTime):
+        return _resolve_time(spec, available, find_offsets)
     if spec == "earliest":
         return {partition: held.earliest for partition, held in available.items()}
     if spec == "latest":
@@ -64,15 +77,50 @@ def resolve(spec: OffsetSpec, available: Mapping[TopicPartition, Available], opt
     }
 
 
+def depends_on_latest(spec: OffsetSpec) -> bool:
+    """Whether a specification means another offset whenever something is written."""
+    if isinstance(spec, AtTime):
+        return not spec.is_required
+    return spec == "latest" or (isinstance(spec, dict) and LATEST_OFFSET in spec.values())
+
+
+def _resolve_time(
+    spec: AtTime, available: Mapping[TopicPartition, Available], find_offsets: FindOffsets
+) -> Offsets:
+    if isinstance(spec.timestamps, dict):
+        _check_names(spec.timestamps, available, spec.option)
+        timestamps = spec.timestamps
+    else:
+        timestamps = dict.fromkeys(available, spec.timestamps)
+    found = find_offsets(timestamps)
+    unmatched = sorted(partition for partition in available if found.get(partition) is None)
+    if unmatched and spec.is_required:
+        partition = unmatched[0]
+        others = f" (and {len(unmatched) - 1} more)" if len(unmatched) > 1 else ""
+        raise InvalidOptionError(
+            f"{spec.option}: {partition} has no record at or after {timestamps[partition]}{others}; set "
+            "startingOffsetsByTimestampStrategy to latest to begin at the end of such partitions"
+        )
+    offsets: Offsets = {}
+    for partition, held in available.items():
+        offset = found.get(partition)
+        offsets[partition] = held.latest if offset is None else offset
+    return offsets
+
+
 def batch_ranges(
-    starting: OffsetSpec, ending: OffsetSpec, available: Mapping[TopicPartition, Available], lost: ReportLoss
+    starting: OffsetSpec,
+    ending: OffsetSpec,
+    available: Mapping[TopicPartition, Available],
+    lost: ReportLoss,
+    find_offsets: FindOffsets,
 ) -> list[OffsetRange]:
     """What a batch query reads, without empty ranges.
 
     Raises: InvalidOptionError (partitions missing or not there, a start after its end).
     """
-    starts = resolve(starting, available, "startingOffsets")
-    ends = resolve(ending, available, "endingOffsets")
+    starts = resolve(starting, available, "startingOffsets", find_offsets)
+    ends = resolve(ending, available, "endingOffsets", find_offsets)
     ranges: list[OffsetRange] = []
     for partition in sorted(available):
         start, end, held = starts[partition], ends[partition], available[partition]
@@ -81,10 +129,11 @@ def batch_ranges(
         )
         if start > end and not asked_from_earliest:
             raise InvalidOptionError(
-                f"{partition}: startingOffsets says {start}, which is after endingOffsets, {end}"
+                f"{partition}: {_name_of(starting, 'startingOffsets')} says {start}, which is after "
+                f"{_name_of(ending, 'endingOffsets')}, {end}"
             )
         if start < held.earliest or end > held.latest or end < held.earliest:
-            lost(f"{partition}: offsets [{start}, {end}) were asked for, {held} are available")
+            lost(Loss(partition, start, end, held, cause_of(start, end, held, is_same_topic=None)))
         start, end = max(start, held.earliest), min(end, held.latest)
         if start < end:
             ranges.append(OffsetRange(partition, start, end, asked_from_earliest))
@@ -99,50 +148,43 @@ def check_initial_offsets(
     for partition, offset in initial.items():
         held = available[partition]
         if not held.earliest <= offset <= held.latest:
-            lost(f"{partition}: startingOffsets says {offset}, offsets {held} are available")
+            lost(Loss(partition, offset, None, held, cause_of(offset, None, held, is_same_topic=None)))
         checked[partition] = min(max(offset, held.earliest), held.latest)
     return checked
 
 
 def stream_ranges(
-    start: Offsets, end: Offsets, earliest_of_new: Offsets, lost: ReportLoss
+    start: Offsets,
+    end: Offsets,
+    earliest: Offsets,
+    lost: ReportLoss,
+    *,
+    leader_epochs: Mapping[TopicPartition, int] | None = None,
+    same_topics: Collection[str] = (),
 ) -> list[OffsetRange]:
-    """What a micro-batch reads, without empty ranges. Partitions found later begin at earliest."""
-    gone = start.keys() - end.keys()
-    if gone:
-        lost(f"{name_partitions(gone)}: not there any more; the query stood at {_name_offsets(start, gone)}")
+    """What a micro-batch reads, without empty ranges. Partitions found later begin at earliest.
+
+    `earliest` has the beginning of those found later, and of those that end before `start`. `leader_epochs`
+    is what is known of the logs since the query stood at `start`, and `same_topics` are those known
+    to be the same since.
+    """
+    for partition in sorted(start.keys() - end.keys()):
+        lost(Loss(partition, start[partition], None, None, DELETED))
     ranges: list[OffsetRange] = []
     for partition in sorted(end):
         begin = start.get(partition)
         if begin is None:
-            begin = earliest_of_new[partition]
+            begin = earliest[partition]
             if begin > 0:
-                lost(f"{partition}: found after the query began, starts at offset {begin} instead of 0")
+                lost(Loss(partition, 0, end[partition], Available(begin, end[partition]), FOUND_LATER))
         if end[partition] < begin:
-            lost(
-                f"{partition}: the query stood at offset {begin}, the partition now ends at "
-                f"{end[partition]}; was the topic deleted and created again?"
-            )
+            held = Available(earliest[partition], end[partition])
+            is_same = True if partition.topic in same_topics else None
+            lost(Loss(partition, begin, None, held, cause_of(begin, None, held, is_same_topic=is_same)))
         if begin < end[partition]:
-            ranges.append(OffsetRange(partition, begin, end[partition]))
+            epoch = None if leader_epochs is None else leader_epochs.get(partition)
+            ranges.append(OffsetRange(partition, begin, end[partition], leader_epoch=epoch))
     return ranges
-
-
-def limit_offsets(start: Offsets, latest: Offsets, max_offsets: int) -> Offsets:
-    """`latest`, cut so that about `max_offsets` lie above `start`, split in proportion to what each has.
-
-    A partition with anything to read gets at least one offset, so that none starves behind greater ones; with
-    more such partitions than `max_offsets` the result exceeds it.
-    """
-    sizes = {partition: latest[partition] - start[partition] for partition in latest if partition in start}
-    total = sum(size for size in sizes.values() if size > 0)
-    if total <= max_offsets:
-        return dict(latest)
-    limited = dict(latest)
-    for partition, size in sizes.items():
-        if size > 0:
-            limited[partition] = start[partition] + max(1, max_offsets * size // total)
-    return limited
 
 
 def _check_names(spec: Offsets, available: Mapping[TopicPartition, Available], option: str) -> None:
@@ -160,5 +202,6 @@ def _check_names(spec: Offsets, available: Mapping[TopicPartition, Available], o
         )
 
 
-def _name_offsets(offsets: Offsets, partitions: set[TopicPartition]) -> str:
-    return ", ".join(str(offsets[partition]) for partition in sorted(partitions)[:10])
+def _name_of(spec: OffsetSpec, option: str) -> str:
+    """The option that a specification comes from."""
+    return spec.option if isinstance(spec, AtTime) else option

@@ -1,4 +1,4 @@
-"""Writing: DataFrame rows to topics, at least once.
+"""Writing: DataFrame rows to topics, at least once; `exactly_once` is built on it.
 
 A task waits until every row it was given is acknowledged before it reports to the driver; any row that is not
 fails the task. Rows reach the producer as Arrow record batches; nothing here is done once a row.
@@ -13,16 +13,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import (
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -36,9 +31,11 @@ from pyspark.sql.types import (
 from barnabas.spark.clients import producers
 from barnabas.spark.errors import InvalidRowsError
 from barnabas.spark.options import SinkOptions
+from barnabas.spark.pyspark_features import DataSourceStreamArrowWriter
+from barnabas.values import frozen
 
 if TYPE_CHECKING:
-    from barnabas.sync.producer import ArrowDelivery
+    from barnabas.sync.producer import ArrowDelivery, Producer
 
 RECORD_COLUMNS = ("key", "value", "headers", "partition", "timestamp")
 """What becomes part of a record. `topic` chooses where it goes; other columns are left out, as in Spark's
@@ -48,7 +45,7 @@ MAX_PENDING = 100
 """Batches whose acknowledgements a task leaves for later, so that a failure shows before the last row."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowsWritten(WriterCommitMessage):
     """What a task tells the driver: this many rows are acknowledged."""
 
@@ -85,8 +82,9 @@ def check_columns(schema: StructType, options: SinkOptions) -> None:
     if options.topic is None and "topic" not in types:
         raise InvalidRowsError("where to? Give the option topic, or a column of that name")
     text_or_bytes = (StringType, BinaryType)
-    _check_type(types, "key", text_or_bytes, "string or binary")
-    _check_type(types, "value", text_or_bytes, "string or binary")
+    as_they_are = {"key", "value"} - {each.side for each in options.formats}
+    for side in sorted(as_they_are):
+        _check_type(types, side, text_or_bytes, "string or binary", f"; or give {side}.format")
     _check_type(types, "partition", (IntegerType,), "int")
     _check_type(types, "timestamp", (TimestampType,), "timestamp")
     if options.topic is None:
@@ -100,10 +98,15 @@ def check_columns(schema: StructType, options: SinkOptions) -> None:
 
 
 def _check_type(
-    types: dict[str, DataType], name: str, accepted: tuple[type[DataType], ...], in_words: str
+    types: dict[str, DataType],
+    name: str,
+    accepted: tuple[type[DataType], ...],
+    in_words: str,
+    otherwise: str = "",
 ) -> None:
     if name in types and not isinstance(types[name], accepted):
-        raise InvalidRowsError(f"column {name!r} must be {in_words}, not {types[name].simpleString()}")
+        found = types[name].simpleString()
+        raise InvalidRowsError(f"column {name!r} must be {in_words}, not {found}{otherwise}")
 
 
 def _is_headers(column: DataType) -> bool:
@@ -117,22 +120,32 @@ def _is_headers(column: DataType) -> bool:
 
 
 def write_rows(batches: Iterator[pa.RecordBatch], options: SinkOptions) -> RowsWritten:
-    """Sends everything and waits for the acknowledgements.
+    """The work of a task. Raises: as send_rows."""
+    with producers.lend(options.producer_settings) as producer:
+        return RowsWritten(send_rows(encoded(batches, options), options.topic, producer))
+
+
+def encoded(batches: Iterator[pa.RecordBatch], options: SinkOptions) -> Iterator[pa.RecordBatch]:
+    """With keys and values as bytes. Raises: InvalidRowsError."""
+    return batches if options.encoder is None else options.encoder.encode(batches)
+
+
+def send_rows(batches: Iterator[pa.RecordBatch], fixed_topic: str | None, producer: Producer) -> int:
+    """Sends everything and waits for the acknowledgements. Returns the number of rows.
 
     Raises: DeliveryError (names topic and cause), InvalidRowsError (null topic).
     """
     rows = 0
-    with producers.lend(options.producer_settings) as producer:
-        pending: deque[ArrowDelivery] = deque()
-        for batch in batches:
-            for topic, records in records_by_topic(batch, options.topic):
-                pending.append(producer.send_arrow(topic, records))
-                rows += records.num_rows
-            while len(pending) > MAX_PENDING:
-                pending.popleft().result()
-        for delivery in pending:
-            delivery.result()
-    return RowsWritten(rows)
+    pending: deque[ArrowDelivery] = deque()
+    for batch in batches:
+        for topic, records in records_by_topic(batch, fixed_topic):
+            pending.append(producer.send_arrow(topic, records))
+            rows += records.num_rows
+        while len(pending) > MAX_PENDING:
+            pending.popleft().result()
+    for delivery in pending:
+        delivery.result()
+    return rows
 
 
 def records_by_topic(batch: pa.RecordBatch, fixed_topic: str | None) -> Iterator[tuple[str, pa.RecordBatch]]:

@@ -2,173 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from barnabas.client import admin as core
-from barnabas.client.admin_types import (
-    ClusterDescription,
-    ConfigEntry,
-    ConfigResource,
-    CreatedTopic,
-    GroupDescription,
-    GroupListing,
-    ListedOffset,
-    NewTopic,
-    OffsetSpec,
-    TopicDescription,
-)
+from barnabas.client.observed import Observed
 from barnabas.settings import AdminSettings
+from barnabas.stats import ClientStats
 from barnabas.sync.loop import close_at_exit, loop_thread
-from barnabas.types import OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
-class Admin:
+class Admin(Observed):
     """Creates, describes, changes and deletes what is in a cluster. Used with `with`, or closed by `close`;
-    all threads may share one.
+    all threads may share one. Its calls are those of `barnabas.aio.Admin`, without `await`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
     in snake_case, see `barnabas.config.AdminConfig`. Every call takes `timeout` in seconds, by default
-    default_api_timeout_ms.
+    default_api_timeout_ms. `bootstrap_controllers`, in place of bootstrap_servers, speaks to the controllers
+    of KRaft themselves, also while there is no broker; what only brokers know raises
+    UnsupportedEndpointTypeError then.
 
     One rule holds for all calls that take several items: if all succeed, the result names each of them; if
     any fails, the error of the first that failed is raised, which names it, and the others have been done.
-    Every call raises: KafkaTimeoutError, BootstrapError, and the BrokerError that the broker answered.
+    That error's `outcome` has the result or the error of each item.
+
+    Every call raises: KafkaTimeoutError, BootstrapError, UnsupportedVersionError where the broker is too old
+    for it, and the BrokerError that the broker answered.
     """
 
-    def __init__(self, bootstrap_servers: str | Sequence[str], **settings: Unpack[AdminSettings]) -> None:
+    def __init__(
+        self, bootstrap_servers: str | Sequence[str] = (), **settings: Unpack[AdminSettings]
+    ) -> None:
         self._thread = loop_thread()
 
         async def make() -> core.Admin:
             return core.Admin(bootstrap_servers, **settings)
 
         self._core = self._thread.run(make(), what="admin client")
+        self._client = self._core.kafka_client
         close_at_exit(self)
 
-    def create_topics(
-        self, topics: Iterable[NewTopic], *, validate_only: bool = False, timeout: float | None = None
-    ) -> dict[str, CreatedTopic]:
-        """Creates topics; with `validate_only`, only says whether that would work. Returns once the
-        controller has them: brokers hear of it a moment later.
+    @staticmethod
+    def _waited(
+        call: Callable[Concatenate[core.Admin, P], Coroutine[Any, Any, T]],
+    ) -> Callable[Concatenate[Admin, P], T]:
+        """The same call for callers who wait for its result."""
 
-        Raises: TopicAlreadyExistsError, InvalidReplicationFactorError, ..."""
-        return self._run(self._core.create_topics(topics, validate_only=validate_only, timeout=timeout))
+        @functools.wraps(call)
+        def waited(self: Admin, *arguments: P.args, **settings: P.kwargs) -> T:
+            return self._thread.run(call(self._core, *arguments, **settings), what="admin client")
 
-    def delete_topics(self, names: Iterable[str], *, timeout: float | None = None) -> None:
-        """Deletes topics with all their records. Raises: UnknownTopicOrPartitionError, ..."""
-        self._run(self._core.delete_topics(names, timeout=timeout))
+        return waited
 
-    def create_partitions(
-        self, totals: Mapping[str, int], *, validate_only: bool = False, timeout: float | None = None
-    ) -> None:
-        """Raises the number of partitions of topics to the given totals. Keys then go to other partitions.
+    create_topics = _waited(core.Admin.create_topics)
+    delete_topics = _waited(core.Admin.delete_topics)
+    delete_topics_by_id = _waited(core.Admin.delete_topics_by_id)
+    create_partitions = _waited(core.Admin.create_partitions)
+    list_topics = _waited(core.Admin.list_topics)
+    describe_topics = _waited(core.Admin.describe_topics)
+    describe_topics_by_id = _waited(core.Admin.describe_topics_by_id)
+    delete_records = _waited(core.Admin.delete_records)
+    list_offsets = _waited(core.Admin.list_offsets)
 
-        Raises: InvalidPartitionsError (the total is not above the present number), ..."""
-        self._run(self._core.create_partitions(totals, validate_only=validate_only, timeout=timeout))
+    describe_configs = _waited(core.Admin.describe_configs)
+    alter_configs = _waited(core.Admin.alter_configs)
+    replace_configs = _waited(core.Admin.replace_configs)
+    list_config_resources = _waited(core.Admin.list_config_resources)
 
-    def list_topics(self, *, internal: bool = False, timeout: float | None = None) -> list[str]:
-        """The names of all topics, sorted; with those that Kafka keeps for itself if `internal`."""
-        return self._run(self._core.list_topics(internal=internal, timeout=timeout))
+    list_groups = _waited(core.Admin.list_groups)
+    describe_groups = _waited(core.Admin.describe_groups)
+    describe_classic_groups = _waited(core.Admin.describe_classic_groups)
+    describe_share_groups = _waited(core.Admin.describe_share_groups)
+    describe_streams_groups = _waited(core.Admin.describe_streams_groups)
+    delete_groups = _waited(core.Admin.delete_groups)
+    remove_members = _waited(core.Admin.remove_members)
 
-    def describe_topics(
-        self, names: Iterable[str] | None = None, *, timeout: float | None = None
-    ) -> dict[str, TopicDescription]:
-        """Partitions, leaders and replicas of topics; None means all topics but Kafka's own.
+    list_group_offsets = _waited(core.Admin.list_group_offsets)
+    list_offsets_of_groups = _waited(core.Admin.list_offsets_of_groups)
+    alter_group_offsets = _waited(core.Admin.alter_group_offsets)
+    delete_group_offsets = _waited(core.Admin.delete_group_offsets)
+    list_share_group_offsets = _waited(core.Admin.list_share_group_offsets)
+    alter_share_group_offsets = _waited(core.Admin.alter_share_group_offsets)
+    delete_share_group_offsets = _waited(core.Admin.delete_share_group_offsets)
 
-        Raises: UnknownTopicOrPartitionError, ..."""
-        return self._run(self._core.describe_topics(names, timeout=timeout))
+    create_acls = _waited(core.Admin.create_acls)
+    describe_acls = _waited(core.Admin.describe_acls)
+    delete_acls = _waited(core.Admin.delete_acls)
 
-    def describe_cluster(self, *, timeout: float | None = None) -> ClusterDescription:
-        """The brokers, and which of them is the controller."""
-        return self._run(self._core.describe_cluster(timeout=timeout))
+    describe_user_scram_credentials = _waited(core.Admin.describe_user_scram_credentials)
+    alter_user_scram_credentials = _waited(core.Admin.alter_user_scram_credentials)
+    create_delegation_token = _waited(core.Admin.create_delegation_token)
+    renew_delegation_token = _waited(core.Admin.renew_delegation_token)
+    expire_delegation_token = _waited(core.Admin.expire_delegation_token)
+    describe_delegation_tokens = _waited(core.Admin.describe_delegation_tokens)
+    describe_client_quotas = _waited(core.Admin.describe_client_quotas)
+    alter_client_quotas = _waited(core.Admin.alter_client_quotas)
 
-    def describe_configs(
-        self, resources: Iterable[ConfigResource], *, timeout: float | None = None
-    ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
-        """The settings of topics and brokers, by name. Raises: UnknownTopicOrPartitionError, ..."""
-        return self._run(self._core.describe_configs(resources, timeout=timeout))
+    elect_leaders = _waited(core.Admin.elect_leaders)
+    alter_partition_reassignments = _waited(core.Admin.alter_partition_reassignments)
+    list_partition_reassignments = _waited(core.Admin.list_partition_reassignments)
+    describe_log_dirs = _waited(core.Admin.describe_log_dirs)
+    describe_replica_log_dirs = _waited(core.Admin.describe_replica_log_dirs)
+    alter_replica_log_dirs = _waited(core.Admin.alter_replica_log_dirs)
 
-    def alter_configs(
-        self,
-        changes: Mapping[ConfigResource, Mapping[str, str | None]],
-        *,
-        validate_only: bool = False,
-        timeout: float | None = None,
-    ) -> None:
-        """Sets settings of topics and brokers; a value of None brings the default back. Settings that are not
-        named stay as they are (KIP-339). Raises: InvalidConfigError, UnknownTopicOrPartitionError, ..."""
-        self._run(self._core.alter_configs(changes, validate_only=validate_only, timeout=timeout))
+    describe_producers = _waited(core.Admin.describe_producers)
+    describe_transactions = _waited(core.Admin.describe_transactions)
+    end_prepared_transactions = _waited(core.Admin.end_prepared_transactions)
+    list_transactions = _waited(core.Admin.list_transactions)
+    abort_transaction = _waited(core.Admin.abort_transaction)
+    fence_producers = _waited(core.Admin.fence_producers)
+    force_terminate_transaction = _waited(core.Admin.force_terminate_transaction)
 
-    def delete_records(
-        self, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
-    ) -> dict[TopicPartition, int]:
-        """Deletes the records below the given offsets; -1 means all there are. Gives each partition's first
-        remaining offset. Raises: OffsetOutOfRangeError, PolicyViolationError (a compacted topic), ..."""
-        return self._run(self._core.delete_records(offsets, timeout=timeout))
+    describe_cluster = _waited(core.Admin.describe_cluster)
+    describe_features = _waited(core.Admin.describe_features)
+    update_features = _waited(core.Admin.update_features)
+    describe_metadata_quorum = _waited(core.Admin.describe_metadata_quorum)
+    add_raft_voter = _waited(core.Admin.add_raft_voter)
+    remove_raft_voter = _waited(core.Admin.remove_raft_voter)
+    unregister_broker = _waited(core.Admin.unregister_broker)
 
-    def list_offsets(
-        self, specs: Mapping[TopicPartition, OffsetSpec], *, timeout: float | None = None
-    ) -> dict[TopicPartition, ListedOffset]:
-        """For each partition the offset of its first record ("earliest"), the one that the next record will
-        get ("latest"), that of the record with the greatest timestamp ("max_timestamp"), or of the first
-        record at or after a time in milliseconds. Raises: UnknownTopicOrPartitionError, ..."""
-        return self._run(self._core.list_offsets(specs, timeout=timeout))
+    client_instance_id = _waited(core.Admin.client_instance_id)
+    close = _waited(core.Admin.close)
 
-    def list_groups(self, *, timeout: float | None = None) -> list[GroupListing]:
-        """All groups of the cluster, sorted by id."""
-        return self._run(self._core.list_groups(timeout=timeout))
-
-    def describe_groups(
-        self, group_ids: Iterable[str], *, timeout: float | None = None
-    ) -> dict[str, GroupDescription]:
-        """State, members and assignments of groups of the classic protocol. A group that does not exist is
-        described as Dead. Raises: GroupAuthorizationFailedError, ..."""
-        return self._run(self._core.describe_groups(group_ids, timeout=timeout))
-
-    def list_group_offsets(
-        self,
-        group_id: str,
-        partitions: Iterable[TopicPartition] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The committed offsets of a group, of all partitions or of those asked for; a partition without one
-        is left out."""
-        return self._run(self._core.list_group_offsets(group_id, partitions, timeout=timeout))
-
-    def alter_group_offsets(
-        self,
-        group_id: str,
-        offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
-        *,
-        timeout: float | None = None,
-    ) -> None:
-        """Commits offsets on behalf of a group without members.
-
-        Raises: UnknownMemberIdError (the group has members), UnknownTopicOrPartitionError, ..."""
-        self._run(self._core.alter_group_offsets(group_id, offsets, timeout=timeout))
-
-    def delete_group_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: float | None = None
-    ) -> None:
-        """Forgets committed offsets of a group.
-
-        Raises: GroupSubscribedToTopicError, GroupIdNotFoundError, ..."""
-        self._run(self._core.delete_group_offsets(group_id, partitions, timeout=timeout))
-
-    def delete_groups(self, group_ids: Iterable[str], *, timeout: float | None = None) -> None:
-        """Deletes groups without members, with their offsets.
-
-        Raises: NonEmptyGroupError, GroupIdNotFoundError, ... of the first that failed; the others are
-        deleted."""
-        self._run(self._core.delete_groups(group_ids, timeout=timeout))
-
-    def close(self) -> None:
-        """Closes the connections. May be called twice."""
-        self._run(self._core.close())
+    def stats(self) -> ClientStats:
+        """Figures of the client and its brokers, as they are now."""
+        return self._client.stats()
 
     def __enter__(self) -> Self:
         return self
@@ -177,6 +140,3 @@ class Admin:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._thread.run(work, what="admin client")

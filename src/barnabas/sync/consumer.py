@@ -11,8 +11,8 @@ the core's, on the event loop's thread.
 from __future__ import annotations
 
 import re
-import threading
 import time
+import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from barnabas._kernel import ArrowRecords, Record
 from barnabas.client.consumer import ITERATION_POLL_SECONDS, to_arrow
 from barnabas.client.consumer_arguments import (
+    OffsetsLike,
     PartitionLike,
     TakenRecords,
+    TimestampsLike,
     as_limit,
     as_offsets,
     as_partition,
@@ -30,13 +32,15 @@ from barnabas.client.consumer_arguments import (
 )
 from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, CommitCallback, ConsumerCore
 from barnabas.client.consumer_front import ConsumerFront
+from barnabas.client.membership import GroupMembershipOperation
 from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.config import ConsumerConfig, load
 from barnabas.errors import MisuseError
 from barnabas.fork import forked_error, generation
 from barnabas.settings import ConsumerSettings
 from barnabas.sync.loop import close_at_exit, loop_thread
-from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition
+from barnabas.sync.waiting import PollWaiting, direct_fetches
+from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
 
 if TYPE_CHECKING:
     import pyarrow
@@ -70,14 +74,20 @@ class Consumer(ConsumerFront):
         )
         self._generation = generation()
         self._loop = loop_thread()
-        self._changed = threading.Event()
+        self._waiting = PollWaiting()
         self._taken = TakenRecords()
         self._is_woken = False
 
         async def make_core() -> ConsumerCore:
-            return ConsumerCore(self.config, notify=self._changed.set, progress=self._taken.count)
+            return ConsumerCore(
+                self.config,
+                notify=self._waiting.wake,
+                progress=self._taken.count,
+                direct_fetches=direct_fetches(self._waiting),
+            )
 
         self._core = self._loop.run(make_core(), what="consumer")
+        self._client = self._core.client
         close_at_exit(self)
         if topics is not None or pattern is not None:
             self.subscribe(topics, pattern=pattern)
@@ -95,6 +105,8 @@ class Consumer(ConsumerFront):
     ) -> None:
         """Reads these topics, or those whose whole name matches `pattern`, as the group divides them.
 
+        With group_protocol="consumer" a pattern that is a string is matched by the broker, in the syntax of
+        RE2/J; a compiled one always here, in Python's.
         The callbacks get a list of partitions; they run inside of `poll` and `close`, in the caller's thread.
         Raises: MisuseError after `assign`, ClosedError.
         """
@@ -116,6 +128,14 @@ class Consumer(ConsumerFront):
         self._give_back()
         wanted = as_partitions(partitions)
         self._on_loop(lambda: self._core.assign(wanted))
+
+    def enforce_rebalance(self, reason: str = "enforce_rebalance() was called") -> None:
+        """Has this member join its group again in the next `poll`, so that partitions are divided anew; the
+        group's members are told through it. Without effect with group_protocol="consumer".
+
+        Raises: MisuseError without group_id.
+        """
+        self._on_loop(lambda: self._core.enforce_rebalance(reason))
 
     # Records
 
@@ -180,7 +200,7 @@ class Consumer(ConsumerFront):
     def wakeup(self) -> None:
         """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
         self._is_woken = True
-        self._changed.set()
+        self._waiting.wake()
 
     def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
         """None after `wakeup`."""
@@ -190,6 +210,8 @@ class Consumer(ConsumerFront):
         if not records and self._is_woken:
             self._is_woken = False
             return None
+        if records and self.config.interceptors:
+            return self._core.intercept(records)
         return records or []
 
     def _next(
@@ -207,20 +229,25 @@ class Consumer(ConsumerFront):
         deadline = time.monotonic() + timeout
         core.poll_began()
         try:
+            if timeout <= 0 and self._waiting.is_lent:
+                # Nobody else looks whether anything has come.
+                self._waiting.wait(0)
+                core.take_in()
             while True:
-                self._changed.clear()
+                self._waiting.clear()
                 if core.needs_attention:
                     self._run_callbacks()
                 if core.buffer.has_data and not core.is_holding:
                     taken = take()
-                    if taken:
+                    if taken or core.buffer.has_ends:
                         return taken
                     continue
                 core.check_open()
                 remaining = deadline - time.monotonic()
                 if self._is_woken or remaining <= 0:
                     return None
-                self._changed.wait(remaining)
+                self._waiting.wait(remaining)
+                core.take_in()
         finally:
             core.poll_ended()
 
@@ -248,7 +275,7 @@ class Consumer(ConsumerFront):
 
     def commit(
         self,
-        offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None = None,
+        offsets: OffsetsLike | None = None,
         *,
         timeout: float | None = None,
     ) -> None:
@@ -264,7 +291,7 @@ class Consumer(ConsumerFront):
 
     def commit_async(
         self,
-        offsets: Mapping[PartitionLike, int | OffsetAndMetadata] | None = None,
+        offsets: OffsetsLike | None = None,
         on_commit: CommitCallback | None = None,
     ) -> None:
         """`commit` without waiting. `on_commit(offsets, error)` is called inside of a later `poll`; without
@@ -295,7 +322,7 @@ class Consumer(ConsumerFront):
         return self._run(self._core.end_offsets(as_partitions(partitions), self._timeout_ms(timeout)))
 
     def offsets_for_times(
-        self, timestamps: Mapping[PartitionLike, int], *, timeout: float | None = None
+        self, timestamps: TimestampsLike, *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record at or after a time (milliseconds since 1970), None where there is none.
 
@@ -309,6 +336,13 @@ class Consumer(ConsumerFront):
         self._give_back()
         return self._run(self._core.lag(as_partition(partition), self._timeout_ms(timeout)))
 
+    def watermarks(self, partition: PartitionLike, *, timeout: float | None = None) -> Watermarks:
+        """The ends of a partition, asked for now; see also `cached_watermarks`.
+
+        Raises: UnknownTopicOrPartitionError, KafkaTimeoutError.
+        """
+        return self._run(self._core.watermarks(as_partition(partition), self._timeout_ms(timeout)))
+
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
         """Raises: UnknownTopicOrPartitionError when the topic is not there by then, KafkaTimeoutError."""
         return self._run(self._core.partitions_for(topic, self._timeout_ms(timeout)))
@@ -319,24 +353,56 @@ class Consumer(ConsumerFront):
 
     # The end
 
-    def close(self, timeout: float | None = None) -> None:
-        """Commits what was returned (with enable_auto_commit), runs `on_revoked`, leaves the group and closes
-        the connections, within `timeout` seconds (30). May be called twice."""
-        self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+    def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
 
-    def _close(self, commit: bool, timeout_ms: float) -> None:
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        self._core.check_open()
+        timeout_ms = as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        return self._run(self._client.telemetry.client_instance_id(timeout_ms))
+
+    def close(
+        self,
+        timeout: float | None = None,
+        *,
+        group_membership_operation: GroupMembershipOperation = "default",
+    ) -> None:
+        """Commits what was returned (with enable_auto_commit), runs `on_revoked`, leaves the group and closes
+        the connections, within `timeout` seconds (30). May be called twice.
+
+        `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
+        leaves it; "leave_group" and "remain_in_group" are for both.
+        """
+        self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+
+    def _close(
+        self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
+    ) -> None:
         if self._core.is_closed or self._generation != generation():
             return
         self._give_back()
         try:
-            self._give_up("the consumer was closed", commit, timeout_ms)
+            self._give_up("the consumer was closed", commit, timeout_ms, operation)
         finally:
             self._run(self._core.close())
-            self._changed.set()
+            self._waiting.wake()
 
-    def _give_up(self, reason: str, commit: bool, timeout_ms: float) -> None:
+    def _give_up(
+        self,
+        reason: str,
+        commit: bool,
+        timeout_ms: float,
+        operation: GroupMembershipOperation = "default",
+    ) -> None:
         core = self._core
-        while call := self._run(core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms)):
+
+        def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
+            return core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+
+        while call := self._run(next_step()):
             _run_callback(call)
         for on_commit, offsets, error in core.take_finished_commits():
             on_commit(offsets, error)

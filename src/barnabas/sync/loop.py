@@ -63,6 +63,10 @@ class LoopThread:
             future.cancel()
             raise
 
+    def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Begins `work` on the loop, and does not wait. Cancelling the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
     def call(self, work: Callable[[], object]) -> None:
         """Runs `work` on the loop soon; does not wait."""
         self.loop.call_soon_threadsafe(work)

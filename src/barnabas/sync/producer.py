@@ -1,28 +1,42 @@
 """The Producer for callers without an event loop.
 
-Records are appended in the caller's thread; only waiting crosses to the loop's thread. Owns no delivery
-logic.
+Records are appended in the caller's thread, by the kernel's RecordSender; only waiting crosses to the loop's
+thread. Owns no delivery logic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+import contextlib
+import uuid
+from collections.abc import Coroutine, Generator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from barnabas import fork
-from barnabas._kernel import Delivery
+from barnabas._kernel import Delivery, RecordSender
 from barnabas.client import producer as core
 from barnabas.client.arrow_delivery import ArrowDelivery
+from barnabas.client.consumer_arguments import OffsetsLike
+from barnabas.client.observed import Observed
 from barnabas.client.producer import ArrowRows, OnDelivery
+from barnabas.client.send_hooks import SendHooks
+from barnabas.errors import BarnabasError, TransactionFailedError
 from barnabas.settings import ProducerSettings
+from barnabas.stats import ProducerStats
 from barnabas.sync.loop import close_at_exit, loop_thread
-from barnabas.types import Buffer, Headers, PartitionInfo
+from barnabas.types import (
+    Buffer,
+    GroupIdentity,
+    Headers,
+    PartitionInfo,
+    PreparedTransaction,
+    ProducerRecord,
+)
 
 T = TypeVar("T")
 
 
-class Producer:
+class Producer(RecordSender, Observed):
     """Sends records to a cluster. Used with `with`, or closed with `close`; all threads may share one.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
@@ -40,48 +54,57 @@ class Producer:
             return core.Producer(bootstrap_servers, **settings)
 
         self._core = self._thread.run(make(), what="producer")
-        self._append = self._core.accumulator.append
-        self._generation = fork.current
+        self._client = self._core.kafka_client
+        if self._core.hooks is None:
+            self._append_directly_to(self._core.accumulator)
+        fork.tell_in_child(self)
         close_at_exit(self)
 
-    def send(
+    def forked(self) -> None:
+        """In the child of a fork: from now on `send` raises."""
+        self._stop_appending_directly()
+
+    def _send_slowly(
         self,
         topic: str,
-        value: Buffer | None = None,
-        *,
-        key: Buffer | None = None,
-        headers: Headers | None = None,
-        partition: int | None = None,
-        timestamp: int | None = None,
-        on_delivery: OnDelivery | None = None,
+        value: Buffer | None,
+        key: Buffer | None,
+        headers: Headers | None,
+        partition: int | None,
+        timestamp: int | None,
+        on_delivery: OnDelivery | None,
     ) -> Delivery:
-        """Hands a record over; `result()` of the Delivery gives its RecordMetadata, or raises its error.
+        self._core.check_may_send()
+        if self._core.hooks is not None:
+            record = ProducerRecord(topic, value, key, headers, partition, timestamp)
+            return self._send_with(self._core.hooks, record, on_delivery)
+        return self._run(
+            self._core.append_later(topic, value, key, headers, partition, timestamp, on_delivery)
+        )
 
-        `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
-        since 1970, None is now. Waits at most max_block_ms for the topic's metadata and for room in
-        buffer_memory. `on_delivery(error, metadata)` is called on the thread that does the network's work,
-        which it holds up: it should be quick, and may send but not wait.
-
-        Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
-        created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
-        partition).
-        """
-        callback = None if on_delivery is None else self._core.delivery_callback(on_delivery)
-        if self._core.is_closed or self._generation != fork.current:
-            self._core.check_usable()
+    def _send_with(
+        self, hooks: SendHooks, record: ProducerRecord, on_delivery: OnDelivery | None
+    ) -> Delivery:
+        record = hooks.on_send(record)
         try:
-            delivery = self._append(topic, partition, key, value, headers, timestamp, callback)
-        except ValueError:
-            # The partition may be newer than what is known of the topic: append_later makes sure.
-            delivery = None
-        if delivery is None:
-            return self._run(
-                self._core.append_later(topic, value, key, headers, partition, timestamp, callback)
-            )
-        if self._core.is_closed:
-            # close() may have looked for the last time before this record came.
-            self._thread.call(self._core.fail_leftovers)
+            if self._core.accumulator.needs_metadata(record.topic):
+                self._run(self._core.wait_for_metadata(record.topic))
+            record = hooks.with_partition(record, self._client.metadata)
+            arguments = (record.headers, record.partition, record.timestamp, hooks.reporting_to(on_delivery))
+            delivery = self._core.append_now(record.topic, record.value, record.key, *arguments)
+            if delivery is None:
+                work = self._core.append_later(record.topic, record.value, record.key, *arguments)
+                delivery = self._run(work)
+            elif self._core.is_closed:
+                self._after_late_append()
+        except BarnabasError as error:
+            hooks.acknowledged(None, error)
+            raise
         return delivery
+
+    def _after_late_append(self) -> None:
+        # close() may have looked for the last time before this record came.
+        self._thread.call(self._core.fail_leftovers)
 
     def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
         """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
@@ -100,6 +123,15 @@ class Producer:
             self._thread.call(self._core.fail_leftovers)
         return rows.delivery
 
+    def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
+
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        return self._run(self._core.client_instance_id(timeout=timeout))
+
     def flush(self, timeout: float | None = None) -> None:
         """Returns when every record sent before is delivered or has failed; its Delivery tells which.
 
@@ -108,10 +140,105 @@ class Producer:
         """
         self._run(self._core.flush(timeout))
 
+    def purge(self, *, in_queue: bool = True, in_flight: bool = True) -> None:
+        """Throws records away, whose deliveries fail with PurgedError: those that wait to be sent
+        (`in_queue`), and those on their way (`in_flight`), which may be stored nevertheless.
+
+        An open transaction has to be aborted after that. Raises: ClosedError.
+        """
+
+        async def purge() -> None:
+            self._core.purge(in_queue=in_queue, in_flight=in_flight)
+
+        self._run(purge())
+
+    def init_transactions(self, timeout: float | None = None) -> None:
+        """Makes the producer ready for transactions: earlier producers of the same transactional_id are
+        fenced, and what they left open is aborted. Once, before the first transaction.
+
+        `timeout` in seconds, default max_block_ms; after it the same call waits on.
+        Raises: KafkaTimeoutError, TransactionStateError (no transactional_id, or called before),
+        TransactionalIdAuthorizationFailedError (the call may be made again), another BrokerError. KIP-98.
+        """
+        self._run(self._core.init_transactions(timeout))
+
+    def begin_transaction(self) -> None:
+        """Opens a transaction: all that is sent from now on belongs to it. Does not wait.
+
+        Raises: TransactionStateError (one is open, or init_transactions was not called), ClosedError, and
+        ProducerFencedError or another error after which only a new producer helps.
+        """
+        self._run(self._core.begin_transaction())
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: OffsetsLike,
+        group_metadata: GroupIdentity,
+        timeout: float | None = None,
+    ) -> None:
+        """Commits a consumer's positions, the offsets of the next records to read, if and when the
+        transaction commits. `group_metadata`: what that consumer's `group_metadata()` says, by which a
+        consumer that has lost its partitions is fenced (KIP-447). Turn off its enable_auto_commit.
+
+        `timeout` in seconds, default max_block_ms.
+        Raises: TransactionFailedError (with the reason, such as IllegalGenerationError, as its cause),
+        TransactionStateError, KafkaTimeoutError, ProducerFencedError.
+        """
+        self._run(self._core.send_offsets_to_transaction(offsets, group_metadata, timeout))
+
+    def commit_transaction(self, timeout: float | None = None) -> None:
+        """Delivers all that was sent, and makes the transaction visible to readers of committed data.
+
+        `timeout` in seconds, default max_block_ms; after it the commit goes on, and the same call waits on.
+        Raises: TransactionFailedError (a record was not delivered, for instance: abort_transaction is next),
+        KafkaTimeoutError, TransactionStateError, ProducerFencedError or another error after which only a new
+        producer helps.
+        """
+        self._run(self._core.commit_transaction(timeout))
+
+    def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction | None:
+        """Delivers all that was sent, and leaves the end of the transaction to whoever holds the result: its
+        readers of committed data wait until `Admin.end_prepared_transactions` commits or aborts it, or until
+        the broker aborts it after transaction_timeout_ms. None if nothing was sent. The next transaction
+        needs init_transactions first, which aborts this one if it was not ended.
+
+        `timeout` in seconds, default max_block_ms; after it the same call waits on.
+        Raises: as commit_transaction.
+        """
+        return self._run(self._core.prepare_transaction(timeout))
+
+    def abort_transaction(self, timeout: float | None = None) -> None:
+        """Ends the transaction so that nobody who reads committed data sees it. Records that were not yet
+        sent fail with TransactionAbortedError.
+
+        `timeout` in seconds, default max_block_ms; after it the abort goes on, and the same call waits on.
+        Raises: KafkaTimeoutError, TransactionStateError, ProducerFencedError or another error after which
+        only a new producer helps.
+        """
+        self._run(self._core.abort_transaction(timeout))
+
+    @contextlib.contextmanager
+    def transaction(self) -> Generator[None]:
+        """`with producer.transaction():` begins one, and commits it at the end of the block, or aborts it if
+        the block or the commit raises. Raises: as begin_transaction and commit_transaction."""
+        self.begin_transaction()
+        try:
+            yield
+        except BaseException:
+            self._run(self._core.abort_after_error())
+            raise
+        try:
+            self.commit_transaction()
+        except TransactionFailedError:
+            self._run(self._core.abort_after_error())
+            raise
+
     def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
-        that are not delivered by then fail with ClosedError. May be called twice."""
+        that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
+        twice."""
         if not self._core.is_closed:
+            self._stop_appending_directly()
             self._run(self._core.close(timeout))
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
@@ -121,8 +248,8 @@ class Producer:
         """
         return self._run(self._core.partitions_for(topic, timeout=timeout))
 
-    def stats(self) -> dict[str, int]:
-        """Counts since the producer was made, and what is in the buffer now."""
+    def stats(self) -> ProducerStats:
+        """Figures of the producer, its brokers and its partitions, as they are now."""
         return self._core.stats()
 
     def __enter__(self) -> Self:

@@ -1,29 +1,44 @@
 """Real brokers for tests: Apache Kafka out of its published jars, and Barnabas's embedded broker.
 
-    from barnabas.testing import ApacheKafka, EmbeddedBroker
+    from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker, SecureListeners
 
     with EmbeddedBroker() as broker:            # a process of its own, ready in a fraction of a second
         Producer(broker.bootstrap)
     with ApacheKafka("4.3.0") as kafka:         # needs Java 17 and, the first time, Maven
         kafka.kill()                            # as a crash would
         kafka.start()                           # the same data, the same address
+    with ApacheKafkaCluster() as cluster:       # three brokers, replication factor 3
+        cluster.nodes[0].pause()                # alive, and silent
+    with ApacheKafka(has_dynamic_quorum=True) as kafka:
+        JoiningNode(kafka, 2, role="controller").start()
+    with ApacheKafka(security=SecureListeners()) as kafka:
+        kafka.bootstrap_for("SASL_SSL")         # see `secure_listeners`
 
-Both run as separate processes that end with this one, even when this one is killed. This package starts
+All run as separate processes that end with this one, even when this one is killed. This package starts
 programs; it must not know the client or the broker from inside.
 """
 
 from __future__ import annotations
 
 from barnabas.testing.apache_kafka import ApacheKafka
+from barnabas.testing.apache_kafka_cluster import ApacheKafkaCluster, ClusterNode
+from barnabas.testing.certificates import Certificates
 from barnabas.testing.distribution import KafkaDistribution, run_kafka_tool
 from barnabas.testing.embedded_broker import EmbeddedBroker
+from barnabas.testing.joining_node import JoiningNode
 from barnabas.testing.process import MissingProgramError, ServerStartError, free_ports
+from barnabas.testing.secure_listeners import SecureListeners
 
 __all__ = [
     "ApacheKafka",
+    "ApacheKafkaCluster",
+    "Certificates",
+    "ClusterNode",
     "EmbeddedBroker",
+    "JoiningNode",
     "KafkaDistribution",
     "MissingProgramError",
+    "SecureListeners",
     "ServerStartError",
     "free_ports",
     "run_kafka_tool",

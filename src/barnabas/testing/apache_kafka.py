@@ -1,75 +1,48 @@
-"""Apache Kafka itself, as one combined broker and controller in KRaft mode, for tests.
+"""Apache Kafka itself, as one broker, for tests.
 
-Owns the broker's settings and data. Must not know the client, whose tests depend on this.
+Owns how a broker's folder is prepared and its Java started. What a test may do with it is in
+`broker_process`, its settings in `kafka_settings`. Must not know the client, whose tests depend on this.
 """
 
 from __future__ import annotations
 
 import base64
-import shutil
 import subprocess
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from barnabas.testing.broker_process import BrokerProcess
+from barnabas.testing.certificates import Certificates
 from barnabas.testing.distribution import DEFAULT_VERSION, KafkaDistribution, home
-from barnabas.testing.metadata_probe import is_broker_ready
-from barnabas.testing.process import (
-    ServerProcess,
-    ServerStartError,
-    check_port_is_free,
-    free_ports,
-    wait_until_ready,
+from barnabas.testing.kafka_settings import (
+    CONTROLLER,
+    PLAINTEXT,
+    Listener,
+    broker_settings,
+    dynamic_quorum_settings,
+    properties_text,
+    quorum_settings,
+    zookeeper_settings,
 )
+from barnabas.testing.process import ServerProcess, ServerStartError, free_ports
+from barnabas.testing.secure_listeners import SecureListeners
+from barnabas.testing.zookeeper import ZooKeeper
 
-START_TIMEOUT_SECONDS = 90.0
-STOP_TIMEOUT_SECONDS = 20.0
-
-_SETTINGS = """\
-process.roles=broker,controller
-node.id=1
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-inter.broker.listener.name=PLAINTEXT
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-share.coordinator.state.topic.num.partitions=4
-num.partitions=1
-group.initial.rebalance.delay.ms=0
-group.min.session.timeout.ms=1000
-group.consumer.min.heartbeat.interval.ms=100
-group.consumer.heartbeat.interval.ms=500
-num.network.threads=2
-num.io.threads=3
-background.threads=2
-num.recovery.threads.per.data.dir=1
-log.cleaner.dedupe.buffer.size=4194304
-log.segment.bytes=67108864
-log.index.size.max.bytes=1048576
-log.segment.delete.delay.ms=1000
-metadata.log.segment.bytes=8388608
-controller.quorum.election.timeout.ms=500
-controller.quorum.fetch.timeout.ms=1000
-broker.heartbeat.interval.ms=250
-broker.session.timeout.ms=2500
-"""
+SESSION_TIMEOUT_MS = 4000
 
 
-class ApacheKafka:
+class ApacheKafka(BrokerProcess):
     """A real Kafka broker on 127.0.0.1, started by `start` or on entering the context, gone on leaving it.
 
-    `version`: a published release from 3.9 on. `config`: settings of the broker over the small and quick
-    defaults. `port`: None takes a free one below 32768. `data_dir`: None is a temporary folder that goes with
-    the broker. `heap_mb`: of the JVM. `java_options`: further flags, such as `-XX:TieredStopAtLevel=4` for
-    throughput.
+    `version`: a published release. From 3.3 on it is its own controller (KRaft); an older one, down to
+    0.11.0.3, brings its ZooKeeper along. `config`: settings of the broker over the small, quick defaults.
+    `port`: None takes a free one below 32768. `data_dir`: None is a temporary folder that goes with the
+    broker. `heap_mb`: of the JVM. `java_options`: further flags, such as `-XX:TieredStopAtLevel=4` for
+    throughput. `security`: listeners for TLS and SASL beside the plain one, users and access control; needs
+    the `cryptography` package. `has_dynamic_quorum`: further nodes may join (see `joining_node`), and become
+    voters of the quorum (KIP-853; from 3.9 on).
 
     Raises: MissingProgramError (no Java 17, no Maven), ServerStartError (quotes the broker's log).
     """
@@ -83,17 +56,20 @@ class ApacheKafka:
         data_dir: Path | str | None = None,
         heap_mb: int = 512,
         java_options: Sequence[str] = (),
+        security: SecureListeners | None = None,
+        has_dynamic_quorum: bool = False,
     ) -> None:
+        super().__init__(port=port, data_dir=data_dir)
         self.version = version
+        self.security = security
+        self.has_dynamic_quorum = has_dynamic_quorum
         self._config = dict(config or {})
-        self._ports: tuple[int, int] | None = None
-        self._chosen_port = port
-        self._data_dir = None if data_dir is None else Path(data_dir).absolute()
-        self._directory: Path | None = self._data_dir
         self._heap_mb = heap_mb
         self._java_options = list(java_options)
-        self._process: ServerProcess | None = None
         self._distribution: KafkaDistribution | None = None
+        self._zookeeper: ZooKeeper | None = None
+        self._certificates: Certificates | None = None
+        self._listeners: list[Listener] = []
 
     @property
     def distribution(self) -> KafkaDistribution:
@@ -102,172 +78,181 @@ class ApacheKafka:
         return self._distribution
 
     @property
-    def port(self) -> int:
-        if self._ports is None:
-            raise ServerStartError("the broker was never started, it has no port yet")
-        return self._ports[0]
+    def certificates(self) -> Certificates:
+        """The files of a broker with `security`, from its first start on."""
+        if self._certificates is None:
+            raise ServerStartError("only a broker with security, once started, has certificates")
+        return self._certificates
+
+    def bootstrap_for(self, listener: str) -> str:
+        """`host:port` of a listener by Kafka's name for it, such as SASL_SSL; see `SecureListeners`.
+
+        Raises: ServerStartError if the broker has none of this name, or was never started.
+        """
+        for candidate in self._listeners:
+            if candidate.name == listener:
+                return f"127.0.0.1:{candidate.port}"
+        names = ", ".join(candidate.name for candidate in self._listeners) or "none before its first start"
+        raise ServerStartError(f"the broker has no listener {listener!r}; it has {names}")
 
     @property
-    def bootstrap(self) -> str:
-        """`host:port`, the same after every restart."""
-        return f"127.0.0.1:{self.port}"
+    def bootstrap_controllers(self) -> str:
+        """`host:port` of its controller."""
+        return self.bootstrap_for(CONTROLLER)
 
     @property
-    def pid(self) -> int:
-        return self._running.pid
+    def cluster_id(self) -> str:
+        """Of a broker that was started."""
+        return self._meta_properties["cluster.id"]
 
     @property
-    def log(self) -> str:
-        """What the broker has logged since its last start."""
-        return "" if self._process is None else self._process.log()
-
-    def start(self) -> Self:
-        """Starts the broker, on the data it had if it ran before, and waits until it is ready."""
-        if self._process is not None and self._process.is_alive():
-            return self
-        self._make_class_archive()
-        if self._ports is not None:
-            self._launch()
-            return self
-        if self._chosen_port is not None:
-            check_port_is_free(self._chosen_port)
-        attempts = 1 if self._chosen_port is not None else 3
-        for attempt in range(1, attempts + 1):
-            self._prepare()
-            try:
-                self._launch()
-                return self
-            except ServerStartError as error:
-                # Another process may have taken a port between our look and Kafka's bind.
-                if attempt == attempts or "Address already in use" not in str(error):
-                    self._remove_data()
-                    raise
-                self._remove_data()
-        return self
-
-    def stop(self) -> None:
-        """Ends the broker in good order; its data stays for another `start`."""
-        if self._process is not None:
-            self._process.terminate(STOP_TIMEOUT_SECONDS)
-
-    def kill(self) -> None:
-        """Ends the broker as a crash would; its data stays for another `start`."""
-        if self._process is not None:
-            self._process.kill()
-
-    def restart(self) -> None:
-        """`stop`, then `start`."""
-        self.stop()
-        self.start()
-
-    def pause(self) -> None:
-        """Freezes the broker with its connections open, until `resume`."""
-        self._running.pause()
-
-    def resume(self) -> None:
-        self._running.resume()
-
-    def close(self) -> None:
-        """Ends the broker and removes its data, unless a `data_dir` was given."""
-        self.kill()
-        self._remove_data()
+    def directory_id(self) -> uuid.UUID:
+        """What a quorum tells this node's metadata from that of others by (KIP-853)."""
+        encoded = self._meta_properties["directory.id"]
+        return uuid.UUID(bytes=base64.urlsafe_b64decode(encoded + "=="))
 
     def tool(
-        self, class_name: str, *arguments: str, input: str | None = None, timeout: float = 60
+        self, class_name: str, *arguments: str, input: str | None = None, timeout: float = 120
     ) -> subprocess.CompletedProcess[str]:
         """Runs one of Kafka's command-line classes of this version; see `KafkaDistribution.tool`."""
         return self.distribution.tool(class_name, *arguments, input=input, timeout=timeout)
 
-    def __enter__(self) -> Self:
-        return self.start()
+    def launch(self) -> None:
+        make_class_archive(self.version)
+        if self._zookeeper is not None:
+            self._zookeeper.wait_until_brokers_are_forgotten()
+        super().launch()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def close(self) -> None:
+        # ZooKeeper after the broker, which would fill its log with complaints.
+        self.kill()
+        if self._zookeeper is not None:
+            self._zookeeper.close()
+            self._zookeeper = None
+        self._listeners = []
+        super().close()
 
     @property
-    def _running(self) -> ServerProcess:
-        if self._process is None:
-            raise ServerStartError("the broker was never started")
-        return self._process
+    def _name(self) -> str:
+        return f"Apache Kafka {self.version} on {self.bootstrap}"
 
-    def _prepare(self) -> None:
+    @property
+    def _start_timeout_seconds(self) -> float:
+        return 180.0
+
+    def _temporary_directory(self) -> Path:
+        parent = home() / "data"
+        parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f"{self.version}-", dir=parent))
+
+    def _prepare(self, directory: Path) -> None:
         """Chooses ports and writes the settings and the empty log."""
-        if self._chosen_port is None:
-            broker_port, controller_port = free_ports(2)
+        self._listeners = [Listener(PLAINTEXT, PLAINTEXT, self.port)]
+        settings: dict[str, str] = {}
+        if self.security is not None:
+            self._certificates = Certificates.in_folder(directory / "certificates")
+            self._listeners += self.security.listeners()
+            settings |= self.security.settings(self._certificates)
+        if self.distribution.has_zookeeper:
+            self._zookeeper = ZooKeeper(
+                self.distribution, directory / "zookeeper", remove_at_exit=self._removed_at_exit
+            )
+            self._zookeeper.start()
+            settings |= zookeeper_settings(self._zookeeper.port)
         else:
-            broker_port, controller_port = self._chosen_port, free_ports(1)[0]
-        self._ports = broker_port, controller_port
-        self._directory = self._data_dir or _temporary_directory(self.version)
-        self._directory.mkdir(parents=True, exist_ok=True)
-        listeners = f"PLAINTEXT://127.0.0.1:{broker_port},CONTROLLER://127.0.0.1:{controller_port}"
-        settings = {
-            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-            "listeners": listeners,
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{broker_port}",
-            "log.dirs": str(self._directory / "log"),
-            **self._config,
-        }
-        lines = [f"{name}={value}\n" for name, value in settings.items()]
-        (self._directory / "server.properties").write_text(_SETTINGS + "".join(lines))
-        if not (self._directory / "log" / "meta.properties").exists():
-            self._format(self._directory / "server.properties")
+            settings |= self._quorum_settings()
+        defaults = broker_settings(self._listeners, str(directory / "log"), self._replicas)
+        text = properties_text({**defaults, **settings, **self._config})
+        (directory / "server.properties").write_text(text)
+        is_formatted = (directory / "log" / "meta.properties").exists()
+        if not is_formatted and not self.distribution.has_zookeeper:
+            self._format(directory / "server.properties")
+
+    @property
+    def _replicas(self) -> int:
+        """Of the internal topics."""
+        return 1
+
+    @property
+    def _cluster_id(self) -> str:
+        return new_cluster_id()
+
+    @property
+    def _meta_properties(self) -> dict[str, str]:
+        if self._directory is None:
+            raise ServerStartError("the broker was never started, it has no metadata yet")
+        lines = (self._directory / "log" / "meta.properties").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line)
+
+    @property
+    def _format_arguments(self) -> list[str]:
+        return ["--standalone"] if self.has_dynamic_quorum else []
+
+    def _quorum_settings(self) -> dict[str, str]:
+        controller = self._add_controller_listener(free_ports(1)[0])
+        if self.has_dynamic_quorum:
+            return dynamic_quorum_settings(1, "broker,controller", controller.port, SESSION_TIMEOUT_MS)
+        return quorum_settings(1, {1: controller.port}, SESSION_TIMEOUT_MS)
+
+    def _add_controller_listener(self, port: int) -> Listener:
+        protocol = PLAINTEXT if self.security is None else self.security.controller_protocol
+        controller = Listener(CONTROLLER, protocol, port)
+        self._listeners.append(controller)
+        return controller
 
     def _format(self, settings: Path) -> None:
-        # A cluster id that begins with "-" would be read as an option.
-        cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-        result = self.tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(settings))
+        arguments = ["format", "-t", self._cluster_id, "-c", str(settings), *self._format_arguments]
+        if self.security is not None:
+            arguments += self.security.format_arguments()
+        result = self.tool("kafka.tools.StorageTool", *arguments)
         if result.returncode != 0:
             raise ServerStartError(
                 f"Kafka could not format {settings.parent}: {result.stdout}{result.stderr}"
             )
 
-    def _launch(self) -> None:
-        assert self._directory is not None
+    def _run(self, directory: Path) -> ServerProcess:
         arguments = self.distribution.java_arguments(
             heap_mb=self._heap_mb, log_level="INFO", log_target="SYSTEM_OUT"
         )
         # After the defaults: of two flags that contradict each other, Java takes the last.
         arguments[-2:-2] = self._java_options
-        self._process = ServerProcess(
-            [*arguments, "kafka.Kafka", str(self._directory / "server.properties")],
-            self._directory / "server.log",
-            remove_at_exit=None if self._data_dir else self._directory,
+        return ServerProcess(
+            [*arguments, "kafka.Kafka", str(directory / "server.properties")],
+            directory / "server.log",
+            remove_at_exit=self._removed_at_exit,
         )
-        name = f"Apache Kafka {self.version} on {self.bootstrap}"
-        wait_until_ready(self._process, name, lambda: is_broker_ready(self.port), START_TIMEOUT_SECONDS)
 
-    def _make_class_archive(self) -> None:
-        """Runs a broker once for nothing but the archive of its classes. Once for each version of Java."""
-        archive = self.distribution.class_archive
+
+def new_cluster_id() -> str:
+    # One that begins with "-" would be read as an option.
+    return "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+
+
+def make_class_archive(version: str) -> None:
+    """Runs a broker once for nothing but the archive of its classes. Once for each version of Java."""
+    distribution = KafkaDistribution(version)
+    archive = distribution.class_archive
+    if archive.exists():
+        return
+    with distribution.lock():
         if archive.exists():
             return
-        with self.distribution.lock():
-            if archive.exists():
-                return
-            unfinished = archive.with_suffix(".unfinished")
-            trial = ApacheKafka(self.version, java_options=[f"-XX:ArchiveClassesAtExit={unfinished}"])
-            try:
-                trial._prepare()
-                trial._launch()
-                trial.stop()
-            finally:
-                trial.close()
-            if unfinished.exists():
-                unfinished.replace(archive)
-            else:
-                # A Java without an archive of its own makes none; the empty file stops further tries.
-                archive.touch()
-
-    def _remove_data(self) -> None:
-        if self._data_dir is None and self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            self._directory = None
-        self._ports = None
+        unfinished = archive.with_suffix(".unfinished")
+        trial = _TrialRun(version, java_options=[f"-XX:ArchiveClassesAtExit={unfinished}"])
+        trial.start()
+        try:
+            trial.stop()
+        finally:
+            trial.close()
+        if unfinished.exists():
+            unfinished.replace(archive)
+        else:
+            # A Java without an archive of its own makes none; the empty file stops further tries.
+            archive.touch()
 
 
-def _temporary_directory(version: str) -> Path:
-    parent = home() / "data"
-    parent.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f"{version}-", dir=parent))
+class _TrialRun(ApacheKafka):
+    """A broker that runs without an archive."""
+
+    def launch(self) -> None:
+        BrokerProcess.launch(self)

@@ -105,13 +105,18 @@ class KafkaDistribution:
     """
 
     def __init__(self, version: str = DEFAULT_VERSION) -> None:
-        if not re.fullmatch(r"\d+\.\d+\.\d+(-[\w.]+)?", version):
+        if not re.fullmatch(r"\d+(\.\d+){2,3}(-[\w.]+)?", version):
             raise ValueError(f"Kafka version {version!r} is not like 4.3.0")
         self.version = version
         self.directory = home() / version
         self.java = java_command()
         if not self._complete.exists():
             self._fetch()
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether this release needs ZooKeeper, as those before 3.3 do, and comes with it."""
+        return _release(self.version) < (3, 3)
 
     @property
     def jars(self) -> list[Path]:
@@ -147,7 +152,7 @@ class KafkaDistribution:
         return arguments
 
     def tool(
-        self, class_name: str, *arguments: str, input: str | None = None, timeout: float = 60
+        self, class_name: str, *arguments: str, input: str | None = None, timeout: float = 120
     ) -> subprocess.CompletedProcess[str]:
         """Runs one of Kafka's command-line classes, such as `org.apache.kafka.tools.TopicCommand`.
 
@@ -215,7 +220,7 @@ def run_kafka_tool(
     class_name: str,
     *arguments: str,
     input: str | None = None,
-    timeout: float = 60,
+    timeout: float = 120,
     version: str = DEFAULT_VERSION,
 ) -> subprocess.CompletedProcess[str]:
     """Runs one of Apache Kafka's command-line classes; see `KafkaDistribution.tool`."""
@@ -226,11 +231,25 @@ def _log4j1_target(target: str) -> str:
     return {"SYSTEM_ERR": "System.err", "SYSTEM_OUT": "System.out"}[target]
 
 
+def _release(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
 def _pom(version: str) -> str:
-    wanted = [("org.apache.kafka", "kafka_2.13", version), ("org.apache.kafka", "kafka-tools", version)]
-    if int(version.partition(".")[0]) >= 4:
-        # The binding of SLF4J that Kafka's tarball adds; without it there are no logs. 3.x brings its own.
+    release = _release(version)
+    scala = "2.13" if release >= (2, 4) else "2.12"
+    wanted = [("org.apache.kafka", f"kafka_{scala}", version)]
+    if release >= (3, 0):
+        wanted.append(("org.apache.kafka", "kafka-tools", version))
+    # The binding of SLF4J that Kafka's archive adds; without it there are no logs. 3.x and 0.x bring theirs.
+    if release >= (4, 0):
         wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"))
+    elif (1, 0) <= release < (3, 0):
+        wanted.append(("org.slf4j", "slf4j-reload4j", "1.7.36"))
+    if release < (2, 0):
+        # Until Java 11 this was a part of Java.
+        wanted.append(("javax.xml.bind", "jaxb-api", "2.3.1"))
     dependencies = "\n".join(_DEPENDENCY.format(*names) for names in wanted)
     return _POM.format(version=version, dependencies=dependencies)
 

@@ -6,7 +6,6 @@ Owns the promise that no server outlives the process that started it. Knows noth
 from __future__ import annotations
 
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -14,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from barnabas.chance import chance
 from barnabas.errors import BarnabasError, MisuseError
 
 LOWEST_PORT = 20_000
@@ -36,7 +36,7 @@ def free_ports(count: int = 1) -> list[int]:
     """Ports of 127.0.0.1, all below 32768, on which nothing listens at the moment."""
     ports: list[int] = []
     while len(ports) < count:
-        port = random.randint(LOWEST_PORT, HIGHEST_PORT)
+        port = chance.randint(LOWEST_PORT, HIGHEST_PORT)
         if port not in ports and is_port_free(port):
             ports.append(port)
     return ports
@@ -119,6 +119,8 @@ class ServerProcess:
     def pause(self) -> None:
         """Stops the server from doing anything until `resume`; its connections stay open."""
         self._signal(signal.SIGSTOP)
+        # The signal is delivered a little later, and until then the server goes on.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
 from barnabas.protocol.schema import Request, Response
 
@@ -21,6 +22,7 @@ class BrokerParts:
     group_store: GroupStore
     host: str
     port: int
+    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,15 @@
 
 Waits until min_bytes are there or max_wait_ms have passed, woken by appends. The first batch of the first
 partition that has one comes whole, however large; max_bytes and partition_max_bytes bound the rest. Fetch
-sessions (KIP-227) are never begun: every answer has session id 0, upon which clients ask in full each
-time. Leader epochs are checked (KIP-320). There are no transactions yet, so both isolation levels read the
-same.
+sessions (KIP-227) are kept, so that requests and answers name only what changed. Leader epochs are checked
+(KIP-320). There are no transactions yet, so both isolation levels read the same.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 
 from barnabas.broker.cluster import NODE_ID, Cluster, Partition
@@ -22,7 +22,7 @@ from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 
 PartitionData = FetchResponse.PartitionData
 LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
-NEW_SESSION_EPOCHS = (0, -1)
+VERSION_WITH_TOPIC_IDS = 13
 
 
 @dataclass(slots=True)
@@ -39,8 +39,14 @@ class _Read:
 
 
 async def handle(call: Call, request: FetchRequest) -> FetchResponse:
-    if request.session_id != 0 or request.session_epoch not in NEW_SESSION_EPOCHS:
-        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    uses_topic_ids = call.version >= VERSION_WITH_TOPIC_IDS
+    try:
+        session = call.parts.fetch_sessions.enter(request, uses_topic_ids=uses_topic_ids)
+    except BrokerError as error:
+        return FetchResponse(error_code=error.code)
+    if session is not None:
+        request = copy(request)
+        request.topics = session.topics()
     cluster = call.parts.cluster
     read = _read_all(cluster, request)
     loop = asyncio.get_running_loop()
@@ -49,6 +55,8 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
         if not await _wait_for_bytes(read, request.min_bytes, deadline - loop.time()):
             break
         read = _read_all(cluster, request)
+    if session is not None:
+        session.reduce(read.response)
     return read.response
 
 

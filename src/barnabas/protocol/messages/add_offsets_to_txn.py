@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AddOffsetsToTxnResponse(Response):
     NAME: ClassVar[str] = "AddOffsetsToTxn"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
@@ -20,7 +18,6 @@ class AddOffsetsToTxnResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AddOffsetsToTxnRequest(Request[AddOffsetsToTxnResponse]):
     NAME: ClassVar[str] = "AddOffsetsToTxn"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AddPartitionsToTxnResponse(Response):
     NAME: ClassVar[str] = "AddPartitionsToTxn"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_VERSIONS: ClassVar[int] = 3
     API_KEY: ClassVar[int] = 24
 
-    @dataclass(slots=True)
     class AddPartitionsToTxnPartitionResult(Struct):
         partition_index: int = wire("int32", "0+")
         partition_error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AddPartitionsToTxnTopicResult(Struct):
         name: str = wire("string", "0+")
         results_by_partition: list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult] = wire(
@@ -29,7 +25,6 @@ class AddPartitionsToTxnResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AddPartitionsToTxnResult(Struct):
         transactional_id: str = wire("string", "4+")
         topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] = wire(
@@ -48,7 +43,6 @@ class AddPartitionsToTxnResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AddPartitionsToTxnRequest(Request[AddPartitionsToTxnResponse]):
     NAME: ClassVar[str] = "AddPartitionsToTxn"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -56,13 +50,11 @@ class AddPartitionsToTxnRequest(Request[AddPartitionsToTxnResponse]):
     API_KEY: ClassVar[int] = 24
     RESPONSE: ClassVar[type[AddPartitionsToTxnResponse]] = AddPartitionsToTxnResponse
 
-    @dataclass(slots=True)
     class AddPartitionsToTxnTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AddPartitionsToTxnTransaction(Struct):
         transactional_id: str = wire("string", "4+")
         producer_id: int = wire("int64", "4+")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AddRaftVoterResponse(Response):
     NAME: ClassVar[str] = "AddRaftVoter"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -22,7 +20,6 @@ class AddRaftVoterResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AddRaftVoterRequest(Request[AddRaftVoterResponse]):
     NAME: ClassVar[str] = "AddRaftVoter"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -30,7 +27,6 @@ class AddRaftVoterRequest(Request[AddRaftVoterResponse]):
     API_KEY: ClassVar[int] = 80
     RESPONSE: ClassVar[type[AddRaftVoterResponse]] = AddRaftVoterResponse
 
-    @dataclass(slots=True)
     class Listener(Struct):
         name: str = wire("string", "0+")
         host: str = wire("string", "0+")

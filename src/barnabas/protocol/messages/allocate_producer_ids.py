@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AllocateProducerIdsResponse(Response):
     NAME: ClassVar[str] = "AllocateProducerIds"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -22,7 +20,6 @@ class AllocateProducerIdsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AllocateProducerIdsRequest(Request[AllocateProducerIdsResponse]):
     NAME: ClassVar[str] = "AllocateProducerIds"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterClientQuotasResponse(Response):
     NAME: ClassVar[str] = "AlterClientQuotas"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 49
 
-    @dataclass(slots=True)
     class EntityData(Struct):
         entity_type: str = wire("string", "0+")
         entity_name: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class EntryData(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -33,7 +29,6 @@ class AlterClientQuotasResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterClientQuotasRequest(Request[AlterClientQuotasResponse]):
     NAME: ClassVar[str] = "AlterClientQuotas"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -41,20 +36,17 @@ class AlterClientQuotasRequest(Request[AlterClientQuotasResponse]):
     API_KEY: ClassVar[int] = 49
     RESPONSE: ClassVar[type[AlterClientQuotasResponse]] = AlterClientQuotasResponse
 
-    @dataclass(slots=True)
     class EntityData(Struct):
         entity_type: str = wire("string", "0+")
         entity_name: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OpData(Struct):
         key: str = wire("string", "0+")
         value: float = wire("float64", "0+")
         remove: bool = wire("bool", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class EntryData(Struct):
         entity: list[AlterClientQuotasRequest.EntityData] = wire("[]EntityData", "0+")
         ops: list[AlterClientQuotasRequest.OpData] = wire("[]OpData", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterConfigsResponse(Response):
     NAME: ClassVar[str] = "AlterConfigs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 33
 
-    @dataclass(slots=True)
     class AlterConfigsResourceResponse(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -30,7 +27,6 @@ class AlterConfigsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterConfigsRequest(Request[AlterConfigsResponse]):
     NAME: ClassVar[str] = "AlterConfigs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -38,13 +34,11 @@ class AlterConfigsRequest(Request[AlterConfigsResponse]):
     API_KEY: ClassVar[int] = 33
     RESPONSE: ClassVar[type[AlterConfigsResponse]] = AlterConfigsResponse
 
-    @dataclass(slots=True)
     class AlterableConfig(Struct):
         name: str = wire("string", "0+")
         value: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AlterConfigsResource(Struct):
         resource_type: int = wire("int8", "0+")
         resource_name: str = wire("string", "0+")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterPartitionResponse(Response):
     NAME: ClassVar[str] = "AlterPartition"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 56
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -27,7 +24,6 @@ class AlterPartitionResponse(Response):
         partition_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0-1", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "2+", ignorable=True)
@@ -40,7 +36,6 @@ class AlterPartitionResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterPartitionRequest(Request[AlterPartitionResponse]):
     NAME: ClassVar[str] = "AlterPartition"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -48,13 +43,11 @@ class AlterPartitionRequest(Request[AlterPartitionResponse]):
     API_KEY: ClassVar[int] = 56
     RESPONSE: ClassVar[type[AlterPartitionResponse]] = AlterPartitionResponse
 
-    @dataclass(slots=True)
     class BrokerState(Struct):
         broker_id: int = wire("int32", "3+")
         broker_epoch: int = wire("int64", "3+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         leader_epoch: int = wire("int32", "0+")
@@ -64,7 +57,6 @@ class AlterPartitionRequest(Request[AlterPartitionResponse]):
         partition_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0-1", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "2+", ignorable=True)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterPartitionReassignmentsResponse(Response):
     NAME: ClassVar[str] = "AlterPartitionReassignments"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 45
 
-    @dataclass(slots=True)
     class ReassignablePartitionResponse(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReassignableTopicResponse(Struct):
         name: str = wire("string", "0+")
         partitions: list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse] = wire(
@@ -40,7 +36,6 @@ class AlterPartitionReassignmentsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterPartitionReassignmentsRequest(Request[AlterPartitionReassignmentsResponse]):
     NAME: ClassVar[str] = "AlterPartitionReassignments"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -48,13 +43,11 @@ class AlterPartitionReassignmentsRequest(Request[AlterPartitionReassignmentsResp
     API_KEY: ClassVar[int] = 45
     RESPONSE: ClassVar[type[AlterPartitionReassignmentsResponse]] = AlterPartitionReassignmentsResponse
 
-    @dataclass(slots=True)
     class ReassignablePartition(Struct):
         partition_index: int = wire("int32", "0+")
         replicas: list[int] | None = wire("[]int32", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReassignableTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition] = wire(

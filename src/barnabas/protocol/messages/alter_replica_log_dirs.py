@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterReplicaLogDirsResponse(Response):
     NAME: ClassVar[str] = "AlterReplicaLogDirs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 34
 
-    @dataclass(slots=True)
     class AlterReplicaLogDirPartitionResult(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AlterReplicaLogDirTopicResult(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult] = wire(
@@ -36,7 +32,6 @@ class AlterReplicaLogDirsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterReplicaLogDirsRequest(Request[AlterReplicaLogDirsResponse]):
     NAME: ClassVar[str] = "AlterReplicaLogDirs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -44,13 +39,11 @@ class AlterReplicaLogDirsRequest(Request[AlterReplicaLogDirsResponse]):
     API_KEY: ClassVar[int] = 34
     RESPONSE: ClassVar[type[AlterReplicaLogDirsResponse]] = AlterReplicaLogDirsResponse
 
-    @dataclass(slots=True)
     class AlterReplicaLogDirTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AlterReplicaLogDir(Struct):
         path: str = wire("string", "0+")
         topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] = wire(

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterShareGroupOffsetsResponse(Response):
     NAME: ClassVar[str] = "AlterShareGroupOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 91
 
-    @dataclass(slots=True)
     class AlterShareGroupOffsetsResponsePartition(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AlterShareGroupOffsetsResponseTopic(Struct):
         topic_name: str = wire("string", "0+")
         topic_id: uuid.UUID = wire("uuid", "0+")
@@ -41,7 +37,6 @@ class AlterShareGroupOffsetsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterShareGroupOffsetsRequest(Request[AlterShareGroupOffsetsResponse]):
     NAME: ClassVar[str] = "AlterShareGroupOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -49,13 +44,11 @@ class AlterShareGroupOffsetsRequest(Request[AlterShareGroupOffsetsResponse]):
     API_KEY: ClassVar[int] = 91
     RESPONSE: ClassVar[type[AlterShareGroupOffsetsResponse]] = AlterShareGroupOffsetsResponse
 
-    @dataclass(slots=True)
     class AlterShareGroupOffsetsRequestPartition(Struct):
         partition_index: int = wire("int32", "0+")
         start_offset: int = wire("int64", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AlterShareGroupOffsetsRequestTopic(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition] = wire(

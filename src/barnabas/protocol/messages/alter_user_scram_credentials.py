@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AlterUserScramCredentialsResponse(Response):
     NAME: ClassVar[str] = "AlterUserScramCredentials"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 51
 
-    @dataclass(slots=True)
     class AlterUserScramCredentialsResult(Struct):
         user: str = wire("string", "0+")
         error_code: int = wire("int16", "0+")
@@ -29,7 +26,6 @@ class AlterUserScramCredentialsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AlterUserScramCredentialsRequest(Request[AlterUserScramCredentialsResponse]):
     NAME: ClassVar[str] = "AlterUserScramCredentials"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -37,13 +33,11 @@ class AlterUserScramCredentialsRequest(Request[AlterUserScramCredentialsResponse
     API_KEY: ClassVar[int] = 51
     RESPONSE: ClassVar[type[AlterUserScramCredentialsResponse]] = AlterUserScramCredentialsResponse
 
-    @dataclass(slots=True)
     class ScramCredentialDeletion(Struct):
         name: str = wire("string", "0+")
         mechanism: int = wire("int8", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ScramCredentialUpsertion(Struct):
         name: str = wire("string", "0+")
         mechanism: int = wire("int8", "0+")

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ApiVersionsResponse(Response):
     NAME: ClassVar[str] = "ApiVersions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_VERSIONS: ClassVar[int] = 3
     API_KEY: ClassVar[int] = 18
 
-    @dataclass(slots=True)
     class ApiVersion(Struct):
         api_key: int = wire("int16", "0+")
         min_version: int = wire("int16", "0+")
         max_version: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class SupportedFeatureKey(Struct):
         name: str = wire("string", "3+")
         min_version: int = wire("int16", "3+")
         max_version: int = wire("int16", "3+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class FinalizedFeatureKey(Struct):
         name: str = wire("string", "3+")
         max_version_level: int = wire("int16", "3+")
@@ -50,7 +45,6 @@ class ApiVersionsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ApiVersionsRequest(Request[ApiVersionsResponse]):
     NAME: ClassVar[str] = "ApiVersions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class AssignReplicasToDirsResponse(Response):
     NAME: ClassVar[str] = "AssignReplicasToDirs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 73
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[AssignReplicasToDirsResponse.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DirectoryData(Struct):
         id: uuid.UUID = wire("uuid", "0+")
         topics: list[AssignReplicasToDirsResponse.TopicData] = wire("[]TopicData", "0+")
@@ -40,7 +35,6 @@ class AssignReplicasToDirsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class AssignReplicasToDirsRequest(Request[AssignReplicasToDirsResponse]):
     NAME: ClassVar[str] = "AssignReplicasToDirs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -48,18 +42,15 @@ class AssignReplicasToDirsRequest(Request[AssignReplicasToDirsResponse]):
     API_KEY: ClassVar[int] = 73
     RESPONSE: ClassVar[type[AssignReplicasToDirsResponse]] = AssignReplicasToDirsResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[AssignReplicasToDirsRequest.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DirectoryData(Struct):
         id: uuid.UUID = wire("uuid", "0+")
         topics: list[AssignReplicasToDirsRequest.TopicData] = wire("[]TopicData", "0+")

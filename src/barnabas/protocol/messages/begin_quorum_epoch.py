@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class BeginQuorumEpochResponse(Response):
     NAME: ClassVar[str] = "BeginQuorumEpoch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 53
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -24,13 +21,11 @@ class BeginQuorumEpochResponse(Response):
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[BeginQuorumEpochResponse.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -45,7 +40,6 @@ class BeginQuorumEpochResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class BeginQuorumEpochRequest(Request[BeginQuorumEpochResponse]):
     NAME: ClassVar[str] = "BeginQuorumEpoch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -53,7 +47,6 @@ class BeginQuorumEpochRequest(Request[BeginQuorumEpochResponse]):
     API_KEY: ClassVar[int] = 53
     RESPONSE: ClassVar[type[BeginQuorumEpochResponse]] = BeginQuorumEpochResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         voter_directory_id: uuid.UUID = wire("uuid", "1+", ignorable=True)
@@ -61,13 +54,11 @@ class BeginQuorumEpochRequest(Request[BeginQuorumEpochResponse]):
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[BeginQuorumEpochRequest.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderEndpoint(Struct):
         name: str = wire("string", "1+")
         host: str = wire("string", "1+")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class BrokerHeartbeatResponse(Response):
     NAME: ClassVar[str] = "BrokerHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -24,7 +22,6 @@ class BrokerHeartbeatResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class BrokerHeartbeatRequest(Request[BrokerHeartbeatResponse]):
     NAME: ClassVar[str] = "BrokerHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)

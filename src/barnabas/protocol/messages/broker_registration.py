@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class BrokerRegistrationResponse(Response):
     NAME: ClassVar[str] = "BrokerRegistration"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
@@ -22,7 +20,6 @@ class BrokerRegistrationResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class BrokerRegistrationRequest(Request[BrokerRegistrationResponse]):
     NAME: ClassVar[str] = "BrokerRegistration"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
@@ -30,7 +27,6 @@ class BrokerRegistrationRequest(Request[BrokerRegistrationResponse]):
     API_KEY: ClassVar[int] = 62
     RESPONSE: ClassVar[type[BrokerRegistrationResponse]] = BrokerRegistrationResponse
 
-    @dataclass(slots=True)
     class Listener(Struct):
         name: str = wire("string", "0+")
         host: str = wire("string", "0+")
@@ -38,7 +34,6 @@ class BrokerRegistrationRequest(Request[BrokerRegistrationResponse]):
         security_protocol: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Feature(Struct):
         name: str = wire("string", "0+")
         min_supported_version: int = wire("int16", "0+")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     NAME: ClassVar[str] = "ConsumerGroupCurrentMemberAssignmentValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 8
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[int] = wire("[]int32", "0+")

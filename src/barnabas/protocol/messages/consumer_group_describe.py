@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupDescribeResponse(Response):
     NAME: ClassVar[str] = "ConsumerGroupDescribe"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 69
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         topic_name: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Assignment(Struct):
         topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions] = wire(
             "[]TopicPartitions", "0+"
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Member(Struct):
         member_id: str = wire("string", "0+")
         instance_id: str | None = wire("string", "0+", default=None, nullable="0+")
@@ -49,7 +44,6 @@ class ConsumerGroupDescribeResponse(Response):
         member_type: int = wire("int8", "1+", default=-1, ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribedGroup(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
@@ -67,7 +61,6 @@ class ConsumerGroupDescribeResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
     NAME: ClassVar[str] = "ConsumerGroupDescribe"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)

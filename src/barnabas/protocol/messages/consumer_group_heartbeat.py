@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupHeartbeatResponse(Response):
     NAME: ClassVar[str] = "ConsumerGroupHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 68
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Assignment(Struct):
         topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] = wire(
             "[]TopicPartitions", "0+"
@@ -41,7 +37,6 @@ class ConsumerGroupHeartbeatResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ConsumerGroupHeartbeatRequest(Request[ConsumerGroupHeartbeatResponse]):
     NAME: ClassVar[str] = "ConsumerGroupHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -49,7 +44,6 @@ class ConsumerGroupHeartbeatRequest(Request[ConsumerGroupHeartbeatResponse]):
     API_KEY: ClassVar[int] = 68
     RESPONSE: ClassVar[type[ConsumerGroupHeartbeatResponse]] = ConsumerGroupHeartbeatResponse
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[int] = wire("[]int32", "0+")

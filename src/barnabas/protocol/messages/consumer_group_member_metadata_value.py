@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupMemberMetadataValue(Message):
     NAME: ClassVar[str] = "ConsumerGroupMemberMetadataValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 5
 
-    @dataclass(slots=True)
     class ClassicProtocol(Struct):
         name: str = wire("string", "0+")
         metadata: bytes = wire("bytes", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ClassicMemberMetadata(Struct):
         session_timeout_ms: int = wire("int32", "0+")
         supported_protocols: list[ConsumerGroupMemberMetadataValue.ClassicProtocol] = wire(

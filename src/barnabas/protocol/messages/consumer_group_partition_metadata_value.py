@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupPartitionMetadataValue(Message):
     NAME: ClassVar[str] = "ConsumerGroupPartitionMetadataValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 4
 
-    @dataclass(slots=True)
     class PartitionMetadata(Struct):
         partition: int = wire("int32", "0+")
         racks: list[str] = wire("[]string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicMetadata(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         topic_name: str = wire("string", "0+")

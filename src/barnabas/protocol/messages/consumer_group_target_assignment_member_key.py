@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupTargetAssignmentMemberKey(Message):
     NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMemberKey"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

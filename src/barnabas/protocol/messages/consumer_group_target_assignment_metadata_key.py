@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, wire
 
 
-@dataclass(slots=True)
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
     NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMetadataKey"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, wire
 
 
-@dataclass(slots=True)
 class ConsumerProtocolAssignment(Message):
     NAME: ClassVar[str] = "ConsumerProtocolAssignment"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 32767
 
-    @dataclass(slots=True)
     class TopicPartition(Struct):
         topic: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, wire
 
 
-@dataclass(slots=True)
 class ConsumerProtocolSubscription(Message):
     NAME: ClassVar[str] = "ConsumerProtocolSubscription"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 32767
 
-    @dataclass(slots=True)
     class TopicPartition(Struct):
         topic: str = wire("string", "1+")
         partitions: list[int] = wire("[]int32", "1+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ControlledShutdownResponse(Response):
     NAME: ClassVar[str] = "ControlledShutdown"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 3
     API_KEY: ClassVar[int] = 7
 
-    @dataclass(slots=True)
     class RemainingPartition(Struct):
         topic_name: str = wire("string", "0+")
         partition_index: int = wire("int32", "0+")
@@ -28,7 +25,6 @@ class ControlledShutdownResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ControlledShutdownRequest(Request[ControlledShutdownResponse]):
     NAME: ClassVar[str] = "ControlledShutdown"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)

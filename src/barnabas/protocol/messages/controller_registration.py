@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ControllerRegistrationResponse(Response):
     NAME: ClassVar[str] = "ControllerRegistration"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -22,7 +20,6 @@ class ControllerRegistrationResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ControllerRegistrationRequest(Request[ControllerRegistrationResponse]):
     NAME: ClassVar[str] = "ControllerRegistration"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -30,7 +27,6 @@ class ControllerRegistrationRequest(Request[ControllerRegistrationResponse]):
     API_KEY: ClassVar[int] = 70
     RESPONSE: ClassVar[type[ControllerRegistrationResponse]] = ControllerRegistrationResponse
 
-    @dataclass(slots=True)
     class Listener(Struct):
         name: str = wire("string", "0+")
         host: str = wire("string", "0+")
@@ -38,7 +34,6 @@ class ControllerRegistrationRequest(Request[ControllerRegistrationResponse]):
         security_protocol: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Feature(Struct):
         name: str = wire("string", "0+")
         min_supported_version: int = wire("int16", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class CreateAclsResponse(Response):
     NAME: ClassVar[str] = "CreateAcls"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 30
 
-    @dataclass(slots=True)
     class AclCreationResult(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -26,7 +23,6 @@ class CreateAclsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class CreateAclsRequest(Request[CreateAclsResponse]):
     NAME: ClassVar[str] = "CreateAcls"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -34,7 +30,6 @@ class CreateAclsRequest(Request[CreateAclsResponse]):
     API_KEY: ClassVar[int] = 30
     RESPONSE: ClassVar[type[CreateAclsResponse]] = CreateAclsResponse
 
-    @dataclass(slots=True)
     class AclCreation(Struct):
         resource_type: int = wire("int8", "0+")
         resource_name: str = wire("string", "0+")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class CreateDelegationTokenResponse(Response):
     NAME: ClassVar[str] = "CreateDelegationToken"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -29,7 +27,6 @@ class CreateDelegationTokenResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class CreateDelegationTokenRequest(Request[CreateDelegationTokenResponse]):
     NAME: ClassVar[str] = "CreateDelegationToken"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -37,7 +34,6 @@ class CreateDelegationTokenRequest(Request[CreateDelegationTokenResponse]):
     API_KEY: ClassVar[int] = 38
     RESPONSE: ClassVar[type[CreateDelegationTokenResponse]] = CreateDelegationTokenResponse
 
-    @dataclass(slots=True)
     class CreatableRenewers(Struct):
         principal_type: str = wire("string", "0+")
         principal_name: str = wire("string", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class CreatePartitionsResponse(Response):
     NAME: ClassVar[str] = "CreatePartitions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 37
 
-    @dataclass(slots=True)
     class CreatePartitionsTopicResult(Struct):
         name: str = wire("string", "0+")
         error_code: int = wire("int16", "0+")
@@ -29,7 +26,6 @@ class CreatePartitionsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     NAME: ClassVar[str] = "CreatePartitions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -37,12 +33,10 @@ class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     API_KEY: ClassVar[int] = 37
     RESPONSE: ClassVar[type[CreatePartitionsResponse]] = CreatePartitionsResponse
 
-    @dataclass(slots=True)
     class CreatePartitionsAssignment(Struct):
         broker_ids: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class CreatePartitionsTopic(Struct):
         name: str = wire("string", "0+")
         count: int = wire("int32", "0+")

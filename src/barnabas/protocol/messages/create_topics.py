@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class CreateTopicsResponse(Response):
     NAME: ClassVar[str] = "CreateTopics"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
     FLEXIBLE_VERSIONS: ClassVar[int] = 5
     API_KEY: ClassVar[int] = 19
 
-    @dataclass(slots=True)
     class CreatableTopicConfigs(Struct):
         name: str = wire("string", "5+")
         value: str | None = wire("string", "5+", nullable="5+")
@@ -25,7 +22,6 @@ class CreateTopicsResponse(Response):
         is_sensitive: bool = wire("bool", "5+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class CreatableTopicResult(Struct):
         name: str = wire("string", "0+")
         topic_id: uuid.UUID = wire("uuid", "7+", ignorable=True)
@@ -44,7 +40,6 @@ class CreateTopicsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class CreateTopicsRequest(Request[CreateTopicsResponse]):
     NAME: ClassVar[str] = "CreateTopics"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
@@ -52,19 +47,16 @@ class CreateTopicsRequest(Request[CreateTopicsResponse]):
     API_KEY: ClassVar[int] = 19
     RESPONSE: ClassVar[type[CreateTopicsResponse]] = CreateTopicsResponse
 
-    @dataclass(slots=True)
     class CreatableReplicaAssignment(Struct):
         partition_index: int = wire("int32", "0+")
         broker_ids: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class CreatableTopicConfig(Struct):
         name: str = wire("string", "0+")
         value: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class CreatableTopic(Struct):
         name: str = wire("string", "0+")
         num_partitions: int = wire("int32", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DeleteAclsResponse(Response):
     NAME: ClassVar[str] = "DeleteAcls"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 31
 
-    @dataclass(slots=True)
     class DeleteAclsMatchingAcl(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -28,7 +25,6 @@ class DeleteAclsResponse(Response):
         permission_type: int = wire("int8", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DeleteAclsFilterResult(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -40,7 +36,6 @@ class DeleteAclsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DeleteAclsRequest(Request[DeleteAclsResponse]):
     NAME: ClassVar[str] = "DeleteAcls"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -48,7 +43,6 @@ class DeleteAclsRequest(Request[DeleteAclsResponse]):
     API_KEY: ClassVar[int] = 31
     RESPONSE: ClassVar[type[DeleteAclsResponse]] = DeleteAclsResponse
 
-    @dataclass(slots=True)
     class DeleteAclsFilter(Struct):
         resource_type_filter: int = wire("int8", "0+")
         resource_name_filter: str | None = wire("string", "0+", nullable="0+")

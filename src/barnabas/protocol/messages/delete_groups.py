@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DeleteGroupsResponse(Response):
     NAME: ClassVar[str] = "DeleteGroups"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 42
 
-    @dataclass(slots=True)
     class DeletableGroupResult(Struct):
         group_id: str = wire("string", "0+")
         error_code: int = wire("int16", "0+")
@@ -26,7 +23,6 @@ class DeleteGroupsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DeleteGroupsRequest(Request[DeleteGroupsResponse]):
     NAME: ClassVar[str] = "DeleteGroups"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DeleteRecordsResponse(Response):
     NAME: ClassVar[str] = "DeleteRecords"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 21
 
-    @dataclass(slots=True)
     class DeleteRecordsPartitionResult(Struct):
         partition_index: int = wire("int32", "0+")
         low_watermark: int = wire("int64", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DeleteRecordsTopicResult(Struct):
         name: str = wire("string", "0+")
         partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult] = wire(
@@ -35,7 +31,6 @@ class DeleteRecordsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DeleteRecordsRequest(Request[DeleteRecordsResponse]):
     NAME: ClassVar[str] = "DeleteRecords"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -43,13 +38,11 @@ class DeleteRecordsRequest(Request[DeleteRecordsResponse]):
     API_KEY: ClassVar[int] = 21
     RESPONSE: ClassVar[type[DeleteRecordsResponse]] = DeleteRecordsResponse
 
-    @dataclass(slots=True)
     class DeleteRecordsPartition(Struct):
         partition_index: int = wire("int32", "0+")
         offset: int = wire("int64", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DeleteRecordsTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[DeleteRecordsRequest.DeleteRecordsPartition] = wire("[]DeleteRecordsPartition", "0+")

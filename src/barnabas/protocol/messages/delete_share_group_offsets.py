@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DeleteShareGroupOffsetsResponse(Response):
     NAME: ClassVar[str] = "DeleteShareGroupOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 92
 
-    @dataclass(slots=True)
     class DeleteShareGroupOffsetsResponseTopic(Struct):
         topic_name: str = wire("string", "0+")
         topic_id: uuid.UUID = wire("uuid", "0+")
@@ -33,7 +30,6 @@ class DeleteShareGroupOffsetsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DeleteShareGroupOffsetsRequest(Request[DeleteShareGroupOffsetsResponse]):
     NAME: ClassVar[str] = "DeleteShareGroupOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -41,7 +37,6 @@ class DeleteShareGroupOffsetsRequest(Request[DeleteShareGroupOffsetsResponse]):
     API_KEY: ClassVar[int] = 92
     RESPONSE: ClassVar[type[DeleteShareGroupOffsetsResponse]] = DeleteShareGroupOffsetsResponse
 
-    @dataclass(slots=True)
     class DeleteShareGroupOffsetsRequestTopic(Struct):
         topic_name: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DeleteShareGroupStateResponse(Response):
     NAME: ClassVar[str] = "DeleteShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 86
 
-    @dataclass(slots=True)
     class PartitionResult(Struct):
         partition: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DeleteStateResult(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[DeleteShareGroupStateResponse.PartitionResult] = wire("[]PartitionResult", "0+")
@@ -33,7 +29,6 @@ class DeleteShareGroupStateResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DeleteShareGroupStateRequest(Request[DeleteShareGroupStateResponse]):
     NAME: ClassVar[str] = "DeleteShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -41,12 +36,10 @@ class DeleteShareGroupStateRequest(Request[DeleteShareGroupStateResponse]):
     API_KEY: ClassVar[int] = 86
     RESPONSE: ClassVar[type[DeleteShareGroupStateResponse]] = DeleteShareGroupStateResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DeleteStateData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[DeleteShareGroupStateRequest.PartitionData] = wire("[]PartitionData", "0+")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DeleteTopicsResponse(Response):
     NAME: ClassVar[str] = "DeleteTopics"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_VERSIONS: ClassVar[int] = 4
     API_KEY: ClassVar[int] = 20
 
-    @dataclass(slots=True)
     class DeletableTopicResult(Struct):
         name: str | None = wire("string", "0+", nullable="6+")
         topic_id: uuid.UUID = wire("uuid", "6+", ignorable=True)
@@ -29,7 +26,6 @@ class DeleteTopicsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     NAME: ClassVar[str] = "DeleteTopics"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
@@ -37,7 +33,6 @@ class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     API_KEY: ClassVar[int] = 20
     RESPONSE: ClassVar[type[DeleteTopicsResponse]] = DeleteTopicsResponse
 
-    @dataclass(slots=True)
     class DeleteTopicState(Struct):
         name: str | None = wire("string", "6+", default=None, nullable="6+")
         topic_id: uuid.UUID = wire("uuid", "6+")

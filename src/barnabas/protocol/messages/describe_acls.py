@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeAclsResponse(Response):
     NAME: ClassVar[str] = "DescribeAcls"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 29
 
-    @dataclass(slots=True)
     class AclDescription(Struct):
         principal: str = wire("string", "0+")
         host: str = wire("string", "0+")
@@ -23,7 +20,6 @@ class DescribeAclsResponse(Response):
         permission_type: int = wire("int8", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeAclsResource(Struct):
         resource_type: int = wire("int8", "0+")
         resource_name: str = wire("string", "0+")
@@ -38,7 +34,6 @@ class DescribeAclsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeAclsRequest(Request[DescribeAclsResponse]):
     NAME: ClassVar[str] = "DescribeAcls"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeClientQuotasResponse(Response):
     NAME: ClassVar[str] = "DescribeClientQuotas"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 48
 
-    @dataclass(slots=True)
     class EntityData(Struct):
         entity_type: str = wire("string", "0+")
         entity_name: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ValueData(Struct):
         key: str = wire("string", "0+")
         value: float = wire("float64", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class EntryData(Struct):
         entity: list[DescribeClientQuotasResponse.EntityData] = wire("[]EntityData", "0+")
         values: list[DescribeClientQuotasResponse.ValueData] = wire("[]ValueData", "0+")
@@ -40,7 +35,6 @@ class DescribeClientQuotasResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeClientQuotasRequest(Request[DescribeClientQuotasResponse]):
     NAME: ClassVar[str] = "DescribeClientQuotas"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -48,7 +42,6 @@ class DescribeClientQuotasRequest(Request[DescribeClientQuotasResponse]):
     API_KEY: ClassVar[int] = 48
     RESPONSE: ClassVar[type[DescribeClientQuotasResponse]] = DescribeClientQuotasResponse
 
-    @dataclass(slots=True)
     class ComponentData(Struct):
         entity_type: str = wire("string", "0+")
         match_type: int = wire("int8", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeClusterResponse(Response):
     NAME: ClassVar[str] = "DescribeCluster"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 60
 
-    @dataclass(slots=True)
     class DescribeClusterBroker(Struct):
         broker_id: int = wire("int32", "0+")
         host: str = wire("string", "0+")
@@ -35,7 +32,6 @@ class DescribeClusterResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeClusterRequest(Request[DescribeClusterResponse]):
     NAME: ClassVar[str] = "DescribeCluster"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)

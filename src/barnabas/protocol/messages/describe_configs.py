@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeConfigsResponse(Response):
     NAME: ClassVar[str] = "DescribeConfigs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_VERSIONS: ClassVar[int] = 4
     API_KEY: ClassVar[int] = 32
 
-    @dataclass(slots=True)
     class DescribeConfigsSynonym(Struct):
         name: str = wire("string", "1+")
         value: str | None = wire("string", "1+", nullable="0+")
         source: int = wire("int8", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeConfigsResourceResult(Struct):
         name: str = wire("string", "0+")
         value: str | None = wire("string", "0+", nullable="0+")
@@ -37,7 +33,6 @@ class DescribeConfigsResponse(Response):
         documentation: str | None = wire("string", "3+", nullable="0+", ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeConfigsResult(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -53,7 +48,6 @@ class DescribeConfigsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeConfigsRequest(Request[DescribeConfigsResponse]):
     NAME: ClassVar[str] = "DescribeConfigs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
@@ -61,7 +55,6 @@ class DescribeConfigsRequest(Request[DescribeConfigsResponse]):
     API_KEY: ClassVar[int] = 32
     RESPONSE: ClassVar[type[DescribeConfigsResponse]] = DescribeConfigsResponse
 
-    @dataclass(slots=True)
     class DescribeConfigsResource(Struct):
         resource_type: int = wire("int8", "0+")
         resource_name: str = wire("string", "0+")

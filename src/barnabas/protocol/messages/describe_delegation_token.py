@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeDelegationTokenResponse(Response):
     NAME: ClassVar[str] = "DescribeDelegationToken"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 41
 
-    @dataclass(slots=True)
     class DescribedDelegationTokenRenewer(Struct):
         principal_type: str = wire("string", "0+")
         principal_name: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribedDelegationToken(Struct):
         principal_type: str = wire("string", "0+")
         principal_name: str = wire("string", "0+")
@@ -45,7 +41,6 @@ class DescribeDelegationTokenResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeDelegationTokenRequest(Request[DescribeDelegationTokenResponse]):
     NAME: ClassVar[str] = "DescribeDelegationToken"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
@@ -53,7 +48,6 @@ class DescribeDelegationTokenRequest(Request[DescribeDelegationTokenResponse]):
     API_KEY: ClassVar[int] = 41
     RESPONSE: ClassVar[type[DescribeDelegationTokenResponse]] = DescribeDelegationTokenResponse
 
-    @dataclass(slots=True)
     class DescribeDelegationTokenOwner(Struct):
         principal_type: str = wire("string", "0+")
         principal_name: str = wire("string", "0+")

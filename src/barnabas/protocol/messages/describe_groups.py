@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeGroupsResponse(Response):
     NAME: ClassVar[str] = "DescribeGroups"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_VERSIONS: ClassVar[int] = 5
     API_KEY: ClassVar[int] = 15
 
-    @dataclass(slots=True)
     class DescribedGroupMember(Struct):
         member_id: str = wire("string", "0+")
         group_instance_id: str | None = wire("string", "4+", default=None, nullable="4+", ignorable=True)
@@ -25,7 +22,6 @@ class DescribeGroupsResponse(Response):
         member_assignment: bytes = wire("bytes", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribedGroup(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "6+", default=None, nullable="6+")
@@ -42,7 +38,6 @@ class DescribeGroupsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
     NAME: ClassVar[str] = "DescribeGroups"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 6)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeLogDirsResponse(Response):
     NAME: ClassVar[str] = "DescribeLogDirs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 35
 
-    @dataclass(slots=True)
     class DescribeLogDirsPartition(Struct):
         partition_index: int = wire("int32", "0+")
         partition_size: int = wire("int64", "0+")
@@ -23,7 +20,6 @@ class DescribeLogDirsResponse(Response):
         is_future_key: bool = wire("bool", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeLogDirsTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition] = wire(
@@ -31,7 +27,6 @@ class DescribeLogDirsResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeLogDirsResult(Struct):
         error_code: int = wire("int16", "0+")
         log_dir: str = wire("string", "0+")
@@ -47,7 +42,6 @@ class DescribeLogDirsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeLogDirsRequest(Request[DescribeLogDirsResponse]):
     NAME: ClassVar[str] = "DescribeLogDirs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -55,7 +49,6 @@ class DescribeLogDirsRequest(Request[DescribeLogDirsResponse]):
     API_KEY: ClassVar[int] = 35
     RESPONSE: ClassVar[type[DescribeLogDirsResponse]] = DescribeLogDirsResponse
 
-    @dataclass(slots=True)
     class DescribableLogDirTopic(Struct):
         topic: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeProducersResponse(Response):
     NAME: ClassVar[str] = "DescribeProducers"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 61
 
-    @dataclass(slots=True)
     class ProducerState(Struct):
         producer_id: int = wire("int64", "0+")
         producer_epoch: int = wire("int32", "0+")
@@ -25,7 +22,6 @@ class DescribeProducersResponse(Response):
         current_txn_start_offset: int = wire("int64", "0+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionResponse(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -33,7 +29,6 @@ class DescribeProducersResponse(Response):
         active_producers: list[DescribeProducersResponse.ProducerState] = wire("[]ProducerState", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicResponse(Struct):
         name: str = wire("string", "0+")
         partitions: list[DescribeProducersResponse.PartitionResponse] = wire("[]PartitionResponse", "0+")
@@ -44,7 +39,6 @@ class DescribeProducersResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeProducersRequest(Request[DescribeProducersResponse]):
     NAME: ClassVar[str] = "DescribeProducers"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -52,7 +46,6 @@ class DescribeProducersRequest(Request[DescribeProducersResponse]):
     API_KEY: ClassVar[int] = 61
     RESPONSE: ClassVar[type[DescribeProducersResponse]] = DescribeProducersResponse
 
-    @dataclass(slots=True)
     class TopicRequest(Struct):
         name: str = wire("string", "0+")
         partition_indexes: list[int] = wire("[]int32", "0+")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeQuorumResponse(Response):
     NAME: ClassVar[str] = "DescribeQuorum"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 55
 
-    @dataclass(slots=True)
     class ReplicaState(Struct):
         replica_id: int = wire("int32", "0+")
         replica_directory_id: uuid.UUID = wire("uuid", "2+")
@@ -25,7 +22,6 @@ class DescribeQuorumResponse(Response):
         last_caught_up_timestamp: int = wire("int64", "1+", default=-1, ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -37,20 +33,17 @@ class DescribeQuorumResponse(Response):
         observers: list[DescribeQuorumResponse.ReplicaState] = wire("[]ReplicaState", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[DescribeQuorumResponse.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Listener(Struct):
         name: str = wire("string", "2+")
         host: str = wire("string", "2+")
         port: int = wire("uint16", "2+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Node(Struct):
         node_id: int = wire("int32", "2+")
         listeners: list[DescribeQuorumResponse.Listener] = wire("[]Listener", "2+")
@@ -63,7 +56,6 @@ class DescribeQuorumResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeQuorumRequest(Request[DescribeQuorumResponse]):
     NAME: ClassVar[str] = "DescribeQuorum"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -71,12 +63,10 @@ class DescribeQuorumRequest(Request[DescribeQuorumResponse]):
     API_KEY: ClassVar[int] = 55
     RESPONSE: ClassVar[type[DescribeQuorumResponse]] = DescribeQuorumResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[DescribeQuorumRequest.PartitionData] = wire("[]PartitionData", "0+")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeShareGroupOffsetsResponse(Response):
     NAME: ClassVar[str] = "DescribeShareGroupOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 90
 
-    @dataclass(slots=True)
     class DescribeShareGroupOffsetsResponsePartition(Struct):
         partition_index: int = wire("int32", "0+")
         start_offset: int = wire("int64", "0+")
@@ -26,7 +23,6 @@ class DescribeShareGroupOffsetsResponse(Response):
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeShareGroupOffsetsResponseTopic(Struct):
         topic_name: str = wire("string", "0+")
         topic_id: uuid.UUID = wire("uuid", "0+")
@@ -35,7 +31,6 @@ class DescribeShareGroupOffsetsResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeShareGroupOffsetsResponseGroup(Struct):
         group_id: str = wire("string", "0+")
         topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] = wire(
@@ -52,7 +47,6 @@ class DescribeShareGroupOffsetsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeShareGroupOffsetsRequest(Request[DescribeShareGroupOffsetsResponse]):
     NAME: ClassVar[str] = "DescribeShareGroupOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -60,13 +54,11 @@ class DescribeShareGroupOffsetsRequest(Request[DescribeShareGroupOffsetsResponse
     API_KEY: ClassVar[int] = 90
     RESPONSE: ClassVar[type[DescribeShareGroupOffsetsResponse]] = DescribeShareGroupOffsetsResponse
 
-    @dataclass(slots=True)
     class DescribeShareGroupOffsetsRequestTopic(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeShareGroupOffsetsRequestGroup(Struct):
         group_id: str = wire("string", "0+")
         topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = wire(

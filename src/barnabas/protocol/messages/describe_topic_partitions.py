@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeTopicPartitionsResponse(Response):
     NAME: ClassVar[str] = "DescribeTopicPartitions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 75
 
-    @dataclass(slots=True)
     class DescribeTopicPartitionsResponsePartition(Struct):
         error_code: int = wire("int16", "0+")
         partition_index: int = wire("int32", "0+")
@@ -29,7 +26,6 @@ class DescribeTopicPartitionsResponse(Response):
         offline_replicas: list[int] = wire("[]int32", "0+", ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeTopicPartitionsResponseTopic(Struct):
         error_code: int = wire("int16", "0+")
         name: str | None = wire("string", "0+", nullable="0+")
@@ -41,7 +37,6 @@ class DescribeTopicPartitionsResponse(Response):
         topic_authorized_operations: int = wire("int32", "0+", default=-2147483648)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Cursor(Struct):
         topic_name: str = wire("string", "0+")
         partition_index: int = wire("int32", "0+")
@@ -57,7 +52,6 @@ class DescribeTopicPartitionsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeTopicPartitionsRequest(Request[DescribeTopicPartitionsResponse]):
     NAME: ClassVar[str] = "DescribeTopicPartitions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -65,12 +59,10 @@ class DescribeTopicPartitionsRequest(Request[DescribeTopicPartitionsResponse]):
     API_KEY: ClassVar[int] = 75
     RESPONSE: ClassVar[type[DescribeTopicPartitionsResponse]] = DescribeTopicPartitionsResponse
 
-    @dataclass(slots=True)
     class TopicRequest(Struct):
         name: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Cursor(Struct):
         topic_name: str = wire("string", "0+")
         partition_index: int = wire("int32", "0+")

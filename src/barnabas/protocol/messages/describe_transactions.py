@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeTransactionsResponse(Response):
     NAME: ClassVar[str] = "DescribeTransactions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 65
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TransactionState(Struct):
         error_code: int = wire("int16", "0+")
         transactional_id: str = wire("string", "0+")
@@ -38,7 +34,6 @@ class DescribeTransactionsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeTransactionsRequest(Request[DescribeTransactionsResponse]):
     NAME: ClassVar[str] = "DescribeTransactions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

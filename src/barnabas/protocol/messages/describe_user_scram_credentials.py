@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class DescribeUserScramCredentialsResponse(Response):
     NAME: ClassVar[str] = "DescribeUserScramCredentials"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 50
 
-    @dataclass(slots=True)
     class CredentialInfo(Struct):
         mechanism: int = wire("int8", "0+")
         iterations: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribeUserScramCredentialsResult(Struct):
         user: str = wire("string", "0+")
         error_code: int = wire("int16", "0+")
@@ -40,7 +36,6 @@ class DescribeUserScramCredentialsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class DescribeUserScramCredentialsRequest(Request[DescribeUserScramCredentialsResponse]):
     NAME: ClassVar[str] = "DescribeUserScramCredentials"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -48,7 +43,6 @@ class DescribeUserScramCredentialsRequest(Request[DescribeUserScramCredentialsRe
     API_KEY: ClassVar[int] = 50
     RESPONSE: ClassVar[type[DescribeUserScramCredentialsResponse]] = DescribeUserScramCredentialsResponse
 
-    @dataclass(slots=True)
     class UserName(Struct):
         name: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()

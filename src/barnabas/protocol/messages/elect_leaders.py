@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ElectLeadersResponse(Response):
     NAME: ClassVar[str] = "ElectLeaders"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 43
 
-    @dataclass(slots=True)
     class PartitionResult(Struct):
         partition_id: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReplicaElectionResult(Struct):
         topic: str = wire("string", "0+")
         partition_result: list[ElectLeadersResponse.PartitionResult] = wire("[]PartitionResult", "0+")
@@ -36,7 +32,6 @@ class ElectLeadersResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ElectLeadersRequest(Request[ElectLeadersResponse]):
     NAME: ClassVar[str] = "ElectLeaders"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -44,7 +39,6 @@ class ElectLeadersRequest(Request[ElectLeadersResponse]):
     API_KEY: ClassVar[int] = 43
     RESPONSE: ClassVar[type[ElectLeadersResponse]] = ElectLeadersResponse
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class EndQuorumEpochResponse(Response):
     NAME: ClassVar[str] = "EndQuorumEpoch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 54
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -24,13 +21,11 @@ class EndQuorumEpochResponse(Response):
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[EndQuorumEpochResponse.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -45,7 +40,6 @@ class EndQuorumEpochResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class EndQuorumEpochRequest(Request[EndQuorumEpochResponse]):
     NAME: ClassVar[str] = "EndQuorumEpoch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -53,13 +47,11 @@ class EndQuorumEpochRequest(Request[EndQuorumEpochResponse]):
     API_KEY: ClassVar[int] = 54
     RESPONSE: ClassVar[type[EndQuorumEpochResponse]] = EndQuorumEpochResponse
 
-    @dataclass(slots=True)
     class ReplicaInfo(Struct):
         candidate_id: int = wire("int32", "1+")
         candidate_directory_id: uuid.UUID = wire("uuid", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         leader_id: int = wire("int32", "0+")
@@ -70,13 +62,11 @@ class EndQuorumEpochRequest(Request[EndQuorumEpochResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[EndQuorumEpochRequest.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderEndpoint(Struct):
         name: str = wire("string", "1+")
         host: str = wire("string", "1+")

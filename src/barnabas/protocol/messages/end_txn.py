@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class EndTxnResponse(Response):
     NAME: ClassVar[str] = "EndTxn"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -22,7 +20,6 @@ class EndTxnResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class EndTxnRequest(Request[EndTxnResponse]):
     NAME: ClassVar[str] = "EndTxn"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)

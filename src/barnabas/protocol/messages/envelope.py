@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class EnvelopeResponse(Response):
     NAME: ClassVar[str] = "Envelope"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -20,7 +18,6 @@ class EnvelopeResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class EnvelopeRequest(Request[EnvelopeResponse]):
     NAME: ClassVar[str] = "Envelope"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ExpireDelegationTokenResponse(Response):
     NAME: ClassVar[str] = "ExpireDelegationToken"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -21,7 +19,6 @@ class ExpireDelegationTokenResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ExpireDelegationTokenRequest(Request[ExpireDelegationTokenResponse]):
     NAME: ClassVar[str] = "ExpireDelegationToken"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Records, Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class FetchResponse(Response):
     NAME: ClassVar[str] = "Fetch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 18)
     FLEXIBLE_VERSIONS: ClassVar[int] = 12
     API_KEY: ClassVar[int] = 1
 
-    @dataclass(slots=True)
     class EpochEndOffset(Struct):
         epoch: int = wire("int32", "12+", default=-1)
         end_offset: int = wire("int64", "12+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderIdAndEpoch(Struct):
         leader_id: int = wire("int32", "12+", default=-1)
         leader_epoch: int = wire("int32", "12+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class SnapshotId(Struct):
         end_offset: int = wire("int64", "0+", default=-1)
         epoch: int = wire("int32", "0+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AbortedTransaction(Struct):
         producer_id: int = wire("int64", "4+")
         first_offset: int = wire("int64", "4+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -63,14 +56,12 @@ class FetchResponse(Response):
         records: Records | None = wire("records", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class FetchableTopicResponse(Struct):
         topic: str = wire("string", "0-12", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "13+", ignorable=True)
         partitions: list[FetchResponse.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "16+")
         host: str = wire("string", "16+")
@@ -86,7 +77,6 @@ class FetchResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class FetchRequest(Request[FetchResponse]):
     NAME: ClassVar[str] = "Fetch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 18)
@@ -94,13 +84,11 @@ class FetchRequest(Request[FetchResponse]):
     API_KEY: ClassVar[int] = 1
     RESPONSE: ClassVar[type[FetchResponse]] = FetchResponse
 
-    @dataclass(slots=True)
     class ReplicaState(Struct):
         replica_id: int = wire("int32", "15+", default=-1)
         replica_epoch: int = wire("int64", "15+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class FetchPartition(Struct):
         partition: int = wire("int32", "0+")
         current_leader_epoch: int = wire("int32", "9+", default=-1, ignorable=True)
@@ -114,14 +102,12 @@ class FetchRequest(Request[FetchResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class FetchTopic(Struct):
         topic: str = wire("string", "0-12", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "13+", ignorable=True)
         partitions: list[FetchRequest.FetchPartition] = wire("[]FetchPartition", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ForgottenTopic(Struct):
         topic: str = wire("string", "7-12", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "13+", ignorable=True)

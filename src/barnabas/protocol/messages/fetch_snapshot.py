@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Records, Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class FetchSnapshotResponse(Response):
     NAME: ClassVar[str] = "FetchSnapshot"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 59
 
-    @dataclass(slots=True)
     class SnapshotId(Struct):
         end_offset: int = wire("int64", "0+")
         epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderIdAndEpoch(Struct):
         leader_id: int = wire("int32", "0+")
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionSnapshot(Struct):
         index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -47,13 +42,11 @@ class FetchSnapshotResponse(Response):
         unaligned_records: Records = wire("records", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicSnapshot(Struct):
         name: str = wire("string", "0+")
         partitions: list[FetchSnapshotResponse.PartitionSnapshot] = wire("[]PartitionSnapshot", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -69,7 +62,6 @@ class FetchSnapshotResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class FetchSnapshotRequest(Request[FetchSnapshotResponse]):
     NAME: ClassVar[str] = "FetchSnapshot"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -77,13 +69,11 @@ class FetchSnapshotRequest(Request[FetchSnapshotResponse]):
     API_KEY: ClassVar[int] = 59
     RESPONSE: ClassVar[type[FetchSnapshotResponse]] = FetchSnapshotResponse
 
-    @dataclass(slots=True)
     class SnapshotId(Struct):
         end_offset: int = wire("int64", "0+")
         epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionSnapshot(Struct):
         partition: int = wire("int32", "0+")
         current_leader_epoch: int = wire("int32", "0+")
@@ -94,7 +84,6 @@ class FetchSnapshotRequest(Request[FetchSnapshotResponse]):
         replica_directory_id: uuid.UUID = wire("uuid", "1+", tag=0, tagged="1+", ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicSnapshot(Struct):
         name: str = wire("string", "0+")
         partitions: list[FetchSnapshotRequest.PartitionSnapshot] = wire("[]PartitionSnapshot", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class FindCoordinatorResponse(Response):
     NAME: ClassVar[str] = "FindCoordinator"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_VERSIONS: ClassVar[int] = 3
     API_KEY: ClassVar[int] = 10
 
-    @dataclass(slots=True)
     class Coordinator(Struct):
         key: str = wire("string", "4+")
         node_id: int = wire("int32", "4+")
@@ -35,7 +32,6 @@ class FindCoordinatorResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
     NAME: ClassVar[str] = "FindCoordinator"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 6)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class GetTelemetrySubscriptionsResponse(Response):
     NAME: ClassVar[str] = "GetTelemetrySubscriptions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -28,7 +26,6 @@ class GetTelemetrySubscriptionsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class GetTelemetrySubscriptionsRequest(Request[GetTelemetrySubscriptionsResponse]):
     NAME: ClassVar[str] = "GetTelemetrySubscriptions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

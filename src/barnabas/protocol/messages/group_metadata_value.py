@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class GroupMetadataValue(Message):
     NAME: ClassVar[str] = "GroupMetadataValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_VERSIONS: ClassVar[int] = 4
     RECORD_TYPE: ClassVar[int] = 2
 
-    @dataclass(slots=True)
     class MemberMetadata(Struct):
         member_id: str = wire("string", "0+")
         group_instance_id: str | None = wire("string", "3+", default=None, nullable="3+", ignorable=True)

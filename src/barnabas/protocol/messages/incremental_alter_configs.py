@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class IncrementalAlterConfigsResponse(Response):
     NAME: ClassVar[str] = "IncrementalAlterConfigs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 44
 
-    @dataclass(slots=True)
     class AlterConfigsResourceResponse(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", nullable="0+")
@@ -30,7 +27,6 @@ class IncrementalAlterConfigsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponse]):
     NAME: ClassVar[str] = "IncrementalAlterConfigs"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -38,14 +34,12 @@ class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponse]):
     API_KEY: ClassVar[int] = 44
     RESPONSE: ClassVar[type[IncrementalAlterConfigsResponse]] = IncrementalAlterConfigsResponse
 
-    @dataclass(slots=True)
     class AlterableConfig(Struct):
         name: str = wire("string", "0+")
         config_operation: int = wire("int8", "0+")
         value: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AlterConfigsResource(Struct):
         resource_type: int = wire("int8", "0+")
         resource_name: str = wire("string", "0+")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class InitProducerIdResponse(Response):
     NAME: ClassVar[str] = "InitProducerId"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -22,7 +20,6 @@ class InitProducerIdResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class InitProducerIdRequest(Request[InitProducerIdResponse]):
     NAME: ClassVar[str] = "InitProducerId"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class InitializeShareGroupStateResponse(Response):
     NAME: ClassVar[str] = "InitializeShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 83
 
-    @dataclass(slots=True)
     class PartitionResult(Struct):
         partition: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class InitializeStateResult(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[InitializeShareGroupStateResponse.PartitionResult] = wire("[]PartitionResult", "0+")
@@ -35,7 +31,6 @@ class InitializeShareGroupStateResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class InitializeShareGroupStateRequest(Request[InitializeShareGroupStateResponse]):
     NAME: ClassVar[str] = "InitializeShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -43,14 +38,12 @@ class InitializeShareGroupStateRequest(Request[InitializeShareGroupStateResponse
     API_KEY: ClassVar[int] = 83
     RESPONSE: ClassVar[type[InitializeShareGroupStateResponse]] = InitializeShareGroupStateResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition: int = wire("int32", "0+")
         state_epoch: int = wire("int32", "0+")
         start_offset: int = wire("int64", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class InitializeStateData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[InitializeShareGroupStateRequest.PartitionData] = wire("[]PartitionData", "0+")

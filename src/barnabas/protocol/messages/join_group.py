@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class JoinGroupResponse(Response):
     NAME: ClassVar[str] = "JoinGroup"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 9)
     FLEXIBLE_VERSIONS: ClassVar[int] = 6
     API_KEY: ClassVar[int] = 11
 
-    @dataclass(slots=True)
     class JoinGroupResponseMember(Struct):
         member_id: str = wire("string", "0+")
         group_instance_id: str | None = wire("string", "5+", default=None, nullable="5+", ignorable=True)
@@ -34,7 +31,6 @@ class JoinGroupResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class JoinGroupRequest(Request[JoinGroupResponse]):
     NAME: ClassVar[str] = "JoinGroup"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 9)
@@ -42,7 +38,6 @@ class JoinGroupRequest(Request[JoinGroupResponse]):
     API_KEY: ClassVar[int] = 11
     RESPONSE: ClassVar[type[JoinGroupResponse]] = JoinGroupResponse
 
-    @dataclass(slots=True)
     class JoinGroupRequestProtocol(Struct):
         name: str = wire("string", "0+")
         metadata: bytes = wire("bytes", "0+")

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class LeaderAndIsrResponse(Response):
     NAME: ClassVar[str] = "LeaderAndIsr"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
     FLEXIBLE_VERSIONS: ClassVar[int] = 4
     API_KEY: ClassVar[int] = 4
 
-    @dataclass(slots=True)
     class LeaderAndIsrPartitionError(Struct):
         topic_name: str = wire("string", "0-4", ignorable=True)
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderAndIsrTopicError(Struct):
         topic_id: uuid.UUID = wire("uuid", "5+")
         partition_errors: list[LeaderAndIsrResponse.LeaderAndIsrPartitionError] = wire(
@@ -39,7 +35,6 @@ class LeaderAndIsrResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class LeaderAndIsrRequest(Request[LeaderAndIsrResponse]):
     NAME: ClassVar[str] = "LeaderAndIsr"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
@@ -47,7 +42,6 @@ class LeaderAndIsrRequest(Request[LeaderAndIsrResponse]):
     API_KEY: ClassVar[int] = 4
     RESPONSE: ClassVar[type[LeaderAndIsrResponse]] = LeaderAndIsrResponse
 
-    @dataclass(slots=True)
     class LeaderAndIsrPartitionState(Struct):
         topic_name: str = wire("string", "0-1", ignorable=True)
         partition_index: int = wire("int32", "0+")
@@ -63,7 +57,6 @@ class LeaderAndIsrRequest(Request[LeaderAndIsrResponse]):
         leader_recovery_state: int = wire("int8", "6+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderAndIsrTopicState(Struct):
         topic_name: str = wire("string", "2+")
         topic_id: uuid.UUID = wire("uuid", "5+", ignorable=True)
@@ -72,7 +65,6 @@ class LeaderAndIsrRequest(Request[LeaderAndIsrResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderAndIsrLiveLeader(Struct):
         broker_id: int = wire("int32", "0+")
         host_name: str = wire("string", "0+")

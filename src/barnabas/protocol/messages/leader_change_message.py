@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class LeaderChangeMessage(Message):
     NAME: ClassVar[str] = "LeaderChangeMessage"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
 
-    @dataclass(slots=True)
     class Voter(Struct):
         voter_id: int = wire("int32", "0+")
         voter_directory_id: uuid.UUID = wire("uuid", "1+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class LeaveGroupResponse(Response):
     NAME: ClassVar[str] = "LeaveGroup"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_VERSIONS: ClassVar[int] = 4
     API_KEY: ClassVar[int] = 13
 
-    @dataclass(slots=True)
     class MemberResponse(Struct):
         member_id: str = wire("string", "3+")
         group_instance_id: str | None = wire("string", "3+", nullable="3+")
@@ -28,7 +25,6 @@ class LeaveGroupResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class LeaveGroupRequest(Request[LeaveGroupResponse]):
     NAME: ClassVar[str] = "LeaveGroup"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -36,7 +32,6 @@ class LeaveGroupRequest(Request[LeaveGroupResponse]):
     API_KEY: ClassVar[int] = 13
     RESPONSE: ClassVar[type[LeaveGroupResponse]] = LeaveGroupResponse
 
-    @dataclass(slots=True)
     class MemberIdentity(Struct):
         member_id: str = wire("string", "3+")
         group_instance_id: str | None = wire("string", "3+", default=None, nullable="3+")

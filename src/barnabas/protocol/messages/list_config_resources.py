@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ListConfigResourcesResponse(Response):
     NAME: ClassVar[str] = "ListConfigResources"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 74
 
-    @dataclass(slots=True)
     class ConfigResource(Struct):
         resource_name: str = wire("string", "0+")
         resource_type: int = wire("int8", "1+", default=16, ignorable=True)
@@ -27,7 +24,6 @@ class ListConfigResourcesResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ListConfigResourcesRequest(Request[ListConfigResourcesResponse]):
     NAME: ClassVar[str] = "ListConfigResources"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ListGroupsResponse(Response):
     NAME: ClassVar[str] = "ListGroups"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_VERSIONS: ClassVar[int] = 3
     API_KEY: ClassVar[int] = 16
 
-    @dataclass(slots=True)
     class ListedGroup(Struct):
         group_id: str = wire("string", "0+")
         protocol_type: str = wire("string", "0+")
@@ -29,7 +26,6 @@ class ListGroupsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ListGroupsRequest(Request[ListGroupsResponse]):
     NAME: ClassVar[str] = "ListGroups"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ListOffsetsResponse(Response):
     NAME: ClassVar[str] = "ListOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 11)
     FLEXIBLE_VERSIONS: ClassVar[int] = 6
     API_KEY: ClassVar[int] = 2
 
-    @dataclass(slots=True)
     class ListOffsetsPartitionResponse(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -25,7 +22,6 @@ class ListOffsetsResponse(Response):
         leader_epoch: int = wire("int32", "4+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ListOffsetsTopicResponse(Struct):
         name: str = wire("string", "0+")
         partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] = wire(
@@ -38,7 +34,6 @@ class ListOffsetsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ListOffsetsRequest(Request[ListOffsetsResponse]):
     NAME: ClassVar[str] = "ListOffsets"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 11)
@@ -46,7 +41,6 @@ class ListOffsetsRequest(Request[ListOffsetsResponse]):
     API_KEY: ClassVar[int] = 2
     RESPONSE: ClassVar[type[ListOffsetsResponse]] = ListOffsetsResponse
 
-    @dataclass(slots=True)
     class ListOffsetsPartition(Struct):
         partition_index: int = wire("int32", "0+")
         current_leader_epoch: int = wire("int32", "4+", default=-1, ignorable=True)
@@ -54,7 +48,6 @@ class ListOffsetsRequest(Request[ListOffsetsResponse]):
         max_num_offsets: int = wire("int32", "0", default=1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ListOffsetsTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[ListOffsetsRequest.ListOffsetsPartition] = wire("[]ListOffsetsPartition", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ListPartitionReassignmentsResponse(Response):
     NAME: ClassVar[str] = "ListPartitionReassignments"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 46
 
-    @dataclass(slots=True)
     class OngoingPartitionReassignment(Struct):
         partition_index: int = wire("int32", "0+")
         replicas: list[int] = wire("[]int32", "0+")
@@ -23,7 +20,6 @@ class ListPartitionReassignmentsResponse(Response):
         removing_replicas: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OngoingTopicReassignment(Struct):
         name: str = wire("string", "0+")
         partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment] = wire(
@@ -40,7 +36,6 @@ class ListPartitionReassignmentsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ListPartitionReassignmentsRequest(Request[ListPartitionReassignmentsResponse]):
     NAME: ClassVar[str] = "ListPartitionReassignments"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -48,7 +43,6 @@ class ListPartitionReassignmentsRequest(Request[ListPartitionReassignmentsRespon
     API_KEY: ClassVar[int] = 46
     RESPONSE: ClassVar[type[ListPartitionReassignmentsResponse]] = ListPartitionReassignmentsResponse
 
-    @dataclass(slots=True)
     class ListPartitionReassignmentsTopics(Struct):
         name: str = wire("string", "0+")
         partition_indexes: list[int] = wire("[]int32", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ListTransactionsResponse(Response):
     NAME: ClassVar[str] = "ListTransactions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 66
 
-    @dataclass(slots=True)
     class TransactionState(Struct):
         transactional_id: str = wire("string", "0+")
         producer_id: int = wire("int64", "0+")
@@ -29,7 +26,6 @@ class ListTransactionsResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ListTransactionsRequest(Request[ListTransactionsResponse]):
     NAME: ClassVar[str] = "ListTransactions"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class MetadataResponse(Response):
     NAME: ClassVar[str] = "Metadata"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
     FLEXIBLE_VERSIONS: ClassVar[int] = 9
     API_KEY: ClassVar[int] = 3
 
-    @dataclass(slots=True)
     class MetadataResponseBroker(Struct):
         node_id: int = wire("int32", "0+")
         host: str = wire("string", "0+")
@@ -24,7 +21,6 @@ class MetadataResponse(Response):
         rack: str | None = wire("string", "1+", default=None, nullable="1+", ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class MetadataResponsePartition(Struct):
         error_code: int = wire("int16", "0+")
         partition_index: int = wire("int32", "0+")
@@ -35,7 +31,6 @@ class MetadataResponse(Response):
         offline_replicas: list[int] = wire("[]int32", "5+", ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class MetadataResponseTopic(Struct):
         error_code: int = wire("int16", "0+")
         name: str | None = wire("string", "0+", nullable="12+")
@@ -57,7 +52,6 @@ class MetadataResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class MetadataRequest(Request[MetadataResponse]):
     NAME: ClassVar[str] = "Metadata"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
@@ -65,7 +59,6 @@ class MetadataRequest(Request[MetadataResponse]):
     API_KEY: ClassVar[int] = 3
     RESPONSE: ClassVar[type[MetadataResponse]] = MetadataResponse
 
-    @dataclass(slots=True)
     class MetadataRequestTopic(Struct):
         topic_id: uuid.UUID = wire("uuid", "10+", ignorable=True)
         name: str | None = wire("string", "0+", nullable="10+")

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class OffsetCommitResponse(Response):
     NAME: ClassVar[str] = "OffsetCommit"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
     FLEXIBLE_VERSIONS: ClassVar[int] = 8
     API_KEY: ClassVar[int] = 8
 
-    @dataclass(slots=True)
     class OffsetCommitResponsePartition(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetCommitResponseTopic(Struct):
         name: str = wire("string", "0-9", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "10+", ignorable=True)
@@ -36,7 +32,6 @@ class OffsetCommitResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class OffsetCommitRequest(Request[OffsetCommitResponse]):
     NAME: ClassVar[str] = "OffsetCommit"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
@@ -44,7 +39,6 @@ class OffsetCommitRequest(Request[OffsetCommitResponse]):
     API_KEY: ClassVar[int] = 8
     RESPONSE: ClassVar[type[OffsetCommitResponse]] = OffsetCommitResponse
 
-    @dataclass(slots=True)
     class OffsetCommitRequestPartition(Struct):
         partition_index: int = wire("int32", "0+")
         committed_offset: int = wire("int64", "0+")
@@ -53,7 +47,6 @@ class OffsetCommitRequest(Request[OffsetCommitResponse]):
         committed_metadata: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetCommitRequestTopic(Struct):
         name: str = wire("string", "0-9", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "10+", ignorable=True)

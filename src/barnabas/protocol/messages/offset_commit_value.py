@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class OffsetCommitValue(Message):
     NAME: ClassVar[str] = "OffsetCommitValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)

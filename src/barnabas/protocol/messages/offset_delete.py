@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, wire
 
 
-@dataclass(slots=True)
 class OffsetDeleteResponse(Response):
     NAME: ClassVar[str] = "OffsetDelete"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 32767
     API_KEY: ClassVar[int] = 47
 
-    @dataclass(slots=True)
     class OffsetDeleteResponsePartition(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
 
-    @dataclass(slots=True)
     class OffsetDeleteResponseTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[OffsetDeleteResponse.OffsetDeleteResponsePartition] = wire(
@@ -32,7 +28,6 @@ class OffsetDeleteResponse(Response):
     topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic] = wire("[]OffsetDeleteResponseTopic", "0+")
 
 
-@dataclass(slots=True)
 class OffsetDeleteRequest(Request[OffsetDeleteResponse]):
     NAME: ClassVar[str] = "OffsetDelete"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -40,11 +35,9 @@ class OffsetDeleteRequest(Request[OffsetDeleteResponse]):
     API_KEY: ClassVar[int] = 47
     RESPONSE: ClassVar[type[OffsetDeleteResponse]] = OffsetDeleteResponse
 
-    @dataclass(slots=True)
     class OffsetDeleteRequestPartition(Struct):
         partition_index: int = wire("int32", "0+")
 
-    @dataclass(slots=True)
     class OffsetDeleteRequestTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[OffsetDeleteRequest.OffsetDeleteRequestPartition] = wire(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class OffsetFetchResponse(Response):
     NAME: ClassVar[str] = "OffsetFetch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
     FLEXIBLE_VERSIONS: ClassVar[int] = 6
     API_KEY: ClassVar[int] = 9
 
-    @dataclass(slots=True)
     class OffsetFetchResponsePartition(Struct):
         partition_index: int = wire("int32", "0-7")
         committed_offset: int = wire("int64", "0-7")
@@ -25,7 +22,6 @@ class OffsetFetchResponse(Response):
         error_code: int = wire("int16", "0-7")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetFetchResponseTopic(Struct):
         name: str = wire("string", "0-7")
         partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] = wire(
@@ -33,7 +29,6 @@ class OffsetFetchResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetFetchResponsePartitions(Struct):
         partition_index: int = wire("int32", "8+")
         committed_offset: int = wire("int64", "8+")
@@ -42,7 +37,6 @@ class OffsetFetchResponse(Response):
         error_code: int = wire("int16", "8+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetFetchResponseTopics(Struct):
         name: str = wire("string", "8-9", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "10+", ignorable=True)
@@ -51,7 +45,6 @@ class OffsetFetchResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetFetchResponseGroup(Struct):
         group_id: str = wire("string", "8+")
         topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] = wire(
@@ -67,7 +60,6 @@ class OffsetFetchResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class OffsetFetchRequest(Request[OffsetFetchResponse]):
     NAME: ClassVar[str] = "OffsetFetch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
@@ -75,20 +67,17 @@ class OffsetFetchRequest(Request[OffsetFetchResponse]):
     API_KEY: ClassVar[int] = 9
     RESPONSE: ClassVar[type[OffsetFetchResponse]] = OffsetFetchResponse
 
-    @dataclass(slots=True)
     class OffsetFetchRequestTopic(Struct):
         name: str = wire("string", "0-7")
         partition_indexes: list[int] = wire("[]int32", "0-7")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetFetchRequestTopics(Struct):
         name: str = wire("string", "8-9", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "10+", ignorable=True)
         partition_indexes: list[int] = wire("[]int32", "8+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetFetchRequestGroup(Struct):
         group_id: str = wire("string", "8+")
         member_id: str | None = wire("string", "9+", default=None, nullable="9+", ignorable=True)

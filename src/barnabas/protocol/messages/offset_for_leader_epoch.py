@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class OffsetForLeaderEpochResponse(Response):
     NAME: ClassVar[str] = "OffsetForLeaderEpoch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_VERSIONS: ClassVar[int] = 4
     API_KEY: ClassVar[int] = 23
 
-    @dataclass(slots=True)
     class EpochEndOffset(Struct):
         error_code: int = wire("int16", "0+")
         partition: int = wire("int32", "0+")
@@ -23,7 +20,6 @@ class OffsetForLeaderEpochResponse(Response):
         end_offset: int = wire("int64", "0+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetForLeaderTopicResult(Struct):
         topic: str = wire("string", "0+")
         partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset] = wire("[]EpochEndOffset", "0+")
@@ -36,7 +32,6 @@ class OffsetForLeaderEpochResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponse]):
     NAME: ClassVar[str] = "OffsetForLeaderEpoch"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
@@ -44,14 +39,12 @@ class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponse]):
     API_KEY: ClassVar[int] = 23
     RESPONSE: ClassVar[type[OffsetForLeaderEpochResponse]] = OffsetForLeaderEpochResponse
 
-    @dataclass(slots=True)
     class OffsetForLeaderPartition(Struct):
         partition: int = wire("int32", "0+")
         current_leader_epoch: int = wire("int32", "2+", default=-1, ignorable=True)
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class OffsetForLeaderTopic(Struct):
         topic: str = wire("string", "0+")
         partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition] = wire(

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Records, Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ProduceResponse(Response):
     NAME: ClassVar[str] = "Produce"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
     FLEXIBLE_VERSIONS: ClassVar[int] = 9
     API_KEY: ClassVar[int] = 0
 
-    @dataclass(slots=True)
     class BatchIndexAndErrorMessage(Struct):
         batch_index: int = wire("int32", "8+")
         batch_index_error_message: str | None = wire("string", "8+", default=None, nullable="8+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class LeaderIdAndEpoch(Struct):
         leader_id: int = wire("int32", "10+", default=-1)
         leader_epoch: int = wire("int32", "10+", default=-1)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionProduceResponse(Struct):
         index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -44,7 +39,6 @@ class ProduceResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicProduceResponse(Struct):
         name: str = wire("string", "0-12", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "13+", ignorable=True)
@@ -53,7 +47,6 @@ class ProduceResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "10+")
         host: str = wire("string", "10+")
@@ -67,7 +60,6 @@ class ProduceResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ProduceRequest(Request[ProduceResponse]):
     NAME: ClassVar[str] = "Produce"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
@@ -75,13 +67,11 @@ class ProduceRequest(Request[ProduceResponse]):
     API_KEY: ClassVar[int] = 0
     RESPONSE: ClassVar[type[ProduceResponse]] = ProduceResponse
 
-    @dataclass(slots=True)
     class PartitionProduceData(Struct):
         index: int = wire("int32", "0+")
         records: Records | None = wire("records", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicProduceData(Struct):
         name: str = wire("string", "0-12", ignorable=True)
         topic_id: uuid.UUID = wire("uuid", "13+", ignorable=True)

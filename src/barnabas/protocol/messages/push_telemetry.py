@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class PushTelemetryResponse(Response):
     NAME: ClassVar[str] = "PushTelemetry"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -21,7 +19,6 @@ class PushTelemetryResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class PushTelemetryRequest(Request[PushTelemetryResponse]):
     NAME: ClassVar[str] = "PushTelemetry"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ReadShareGroupStateResponse(Response):
     NAME: ClassVar[str] = "ReadShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 84
 
-    @dataclass(slots=True)
     class StateBatch(Struct):
         first_offset: int = wire("int64", "0+")
         last_offset: int = wire("int64", "0+")
@@ -24,7 +21,6 @@ class ReadShareGroupStateResponse(Response):
         delivery_count: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionResult(Struct):
         partition: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -34,7 +30,6 @@ class ReadShareGroupStateResponse(Response):
         state_batches: list[ReadShareGroupStateResponse.StateBatch] = wire("[]StateBatch", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReadStateResult(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[ReadShareGroupStateResponse.PartitionResult] = wire("[]PartitionResult", "0+")
@@ -44,7 +39,6 @@ class ReadShareGroupStateResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ReadShareGroupStateRequest(Request[ReadShareGroupStateResponse]):
     NAME: ClassVar[str] = "ReadShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -52,13 +46,11 @@ class ReadShareGroupStateRequest(Request[ReadShareGroupStateResponse]):
     API_KEY: ClassVar[int] = 84
     RESPONSE: ClassVar[type[ReadShareGroupStateResponse]] = ReadShareGroupStateResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition: int = wire("int32", "0+")
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReadStateData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[ReadShareGroupStateRequest.PartitionData] = wire("[]PartitionData", "0+")

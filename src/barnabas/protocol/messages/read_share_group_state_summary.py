@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ReadShareGroupStateSummaryResponse(Response):
     NAME: ClassVar[str] = "ReadShareGroupStateSummary"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 87
 
-    @dataclass(slots=True)
     class PartitionResult(Struct):
         partition: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -27,7 +24,6 @@ class ReadShareGroupStateSummaryResponse(Response):
         delivery_complete_count: int = wire("int32", "1+", default=-1, ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReadStateSummaryResult(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] = wire("[]PartitionResult", "0+")
@@ -39,7 +35,6 @@ class ReadShareGroupStateSummaryResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ReadShareGroupStateSummaryRequest(Request[ReadShareGroupStateSummaryResponse]):
     NAME: ClassVar[str] = "ReadShareGroupStateSummary"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -47,13 +42,11 @@ class ReadShareGroupStateSummaryRequest(Request[ReadShareGroupStateSummaryRespon
     API_KEY: ClassVar[int] = 87
     RESPONSE: ClassVar[type[ReadShareGroupStateSummaryResponse]] = ReadShareGroupStateSummaryResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition: int = wire("int32", "0+")
         leader_epoch: int = wire("int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ReadStateSummaryData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[ReadShareGroupStateSummaryRequest.PartitionData] = wire("[]PartitionData", "0+")

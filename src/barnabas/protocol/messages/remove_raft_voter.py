@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class RemoveRaftVoterResponse(Response):
     NAME: ClassVar[str] = "RemoveRaftVoter"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -22,7 +20,6 @@ class RemoveRaftVoterResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class RemoveRaftVoterRequest(Request[RemoveRaftVoterResponse]):
     NAME: ClassVar[str] = "RemoveRaftVoter"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

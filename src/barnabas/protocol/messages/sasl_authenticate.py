@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class SaslAuthenticateResponse(Response):
     NAME: ClassVar[str] = "SaslAuthenticate"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -22,7 +20,6 @@ class SaslAuthenticateResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
     NAME: ClassVar[str] = "SaslAuthenticate"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, wire
 
 
-@dataclass(slots=True)
 class SaslHandshakeResponse(Response):
     NAME: ClassVar[str] = "SaslHandshake"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -19,7 +17,6 @@ class SaslHandshakeResponse(Response):
     mechanisms: list[str] = wire("[]string", "0+")
 
 
-@dataclass(slots=True)
 class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
     NAME: ClassVar[str] = "SaslHandshake"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)

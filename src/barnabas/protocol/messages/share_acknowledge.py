@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ShareAcknowledgeResponse(Response):
     NAME: ClassVar[str] = "ShareAcknowledge"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 79
 
-    @dataclass(slots=True)
     class LeaderIdAndEpoch(Struct):
         leader_id: int = wire("int32", "1+")
         leader_epoch: int = wire("int32", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "1+")
         error_code: int = wire("int16", "1+")
@@ -32,13 +28,11 @@ class ShareAcknowledgeResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ShareAcknowledgeTopicResponse(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         partitions: list[ShareAcknowledgeResponse.PartitionData] = wire("[]PartitionData", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -57,7 +51,6 @@ class ShareAcknowledgeResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ShareAcknowledgeRequest(Request[ShareAcknowledgeResponse]):
     NAME: ClassVar[str] = "ShareAcknowledge"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
@@ -65,14 +58,12 @@ class ShareAcknowledgeRequest(Request[ShareAcknowledgeResponse]):
     API_KEY: ClassVar[int] = 79
     RESPONSE: ClassVar[type[ShareAcknowledgeResponse]] = ShareAcknowledgeResponse
 
-    @dataclass(slots=True)
     class AcknowledgementBatch(Struct):
         first_offset: int = wire("int64", "1+")
         last_offset: int = wire("int64", "1+")
         acknowledge_types: list[int] = wire("[]int8", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AcknowledgePartition(Struct):
         partition_index: int = wire("int32", "1+")
         acknowledgement_batches: list[ShareAcknowledgeRequest.AcknowledgementBatch] = wire(
@@ -80,7 +71,6 @@ class ShareAcknowledgeRequest(Request[ShareAcknowledgeResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AcknowledgeTopic(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         partitions: list[ShareAcknowledgeRequest.AcknowledgePartition] = wire("[]AcknowledgePartition", "1+")

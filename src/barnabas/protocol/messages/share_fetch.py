@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Records, Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ShareFetchResponse(Response):
     NAME: ClassVar[str] = "ShareFetch"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 78
 
-    @dataclass(slots=True)
     class LeaderIdAndEpoch(Struct):
         leader_id: int = wire("int32", "1+")
         leader_epoch: int = wire("int32", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class AcquiredRecords(Struct):
         first_offset: int = wire("int64", "1+")
         last_offset: int = wire("int64", "1+")
         delivery_count: int = wire("int16", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "1+")
         error_code: int = wire("int16", "1+")
@@ -43,13 +38,11 @@ class ShareFetchResponse(Response):
         acquired_records: list[ShareFetchResponse.AcquiredRecords] = wire("[]AcquiredRecords", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ShareFetchableTopicResponse(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         partitions: list[ShareFetchResponse.PartitionData] = wire("[]PartitionData", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -68,7 +61,6 @@ class ShareFetchResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ShareFetchRequest(Request[ShareFetchResponse]):
     NAME: ClassVar[str] = "ShareFetch"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
@@ -76,14 +68,12 @@ class ShareFetchRequest(Request[ShareFetchResponse]):
     API_KEY: ClassVar[int] = 78
     RESPONSE: ClassVar[type[ShareFetchResponse]] = ShareFetchResponse
 
-    @dataclass(slots=True)
     class AcknowledgementBatch(Struct):
         first_offset: int = wire("int64", "1+")
         last_offset: int = wire("int64", "1+")
         acknowledge_types: list[int] = wire("[]int8", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class FetchPartition(Struct):
         partition_index: int = wire("int32", "1+")
         acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] = wire(
@@ -91,13 +81,11 @@ class ShareFetchRequest(Request[ShareFetchResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class FetchTopic(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         partitions: list[ShareFetchRequest.FetchPartition] = wire("[]FetchPartition", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class ForgottenTopic(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         partitions: list[int] = wire("[]int32", "1+")

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ShareGroupDescribeResponse(Response):
     NAME: ClassVar[str] = "ShareGroupDescribe"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 77
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         topic_name: str = wire("string", "1+")
         partitions: list[int] = wire("[]int32", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Assignment(Struct):
         topic_partitions: list[ShareGroupDescribeResponse.TopicPartitions] = wire("[]TopicPartitions", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Member(Struct):
         member_id: str = wire("string", "1+")
         rack_id: str | None = wire("string", "1+", default=None, nullable="1+")
@@ -41,7 +36,6 @@ class ShareGroupDescribeResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribedGroup(Struct):
         error_code: int = wire("int16", "1+")
         error_message: str | None = wire("string", "1+", default=None, nullable="1+")
@@ -59,7 +53,6 @@ class ShareGroupDescribeResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ShareGroupDescribeRequest(Request[ShareGroupDescribeResponse]):
     NAME: ClassVar[str] = "ShareGroupDescribe"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 1)

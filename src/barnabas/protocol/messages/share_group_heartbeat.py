@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ShareGroupHeartbeatResponse(Response):
     NAME: ClassVar[str] = "ShareGroupHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 76
 
-    @dataclass(slots=True)
     class TopicPartitions(Struct):
         topic_id: uuid.UUID = wire("uuid", "1+")
         partitions: list[int] = wire("[]int32", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Assignment(Struct):
         topic_partitions: list[ShareGroupHeartbeatResponse.TopicPartitions] = wire("[]TopicPartitions", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
@@ -39,7 +35,6 @@ class ShareGroupHeartbeatResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class ShareGroupHeartbeatRequest(Request[ShareGroupHeartbeatResponse]):
     NAME: ClassVar[str] = "ShareGroupHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (1, 1)

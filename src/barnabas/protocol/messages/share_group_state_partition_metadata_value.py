@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class ShareGroupStatePartitionMetadataValue(Message):
     NAME: ClassVar[str] = "ShareGroupStatePartitionMetadataValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 15
 
-    @dataclass(slots=True)
     class TopicPartitionsInfo(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         topic_name: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicInfo(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         topic_name: str = wire("string", "0+")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class SnapshotHeaderRecord(Message):
     NAME: ClassVar[str] = "SnapshotHeaderRecord"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StopReplicaResponse(Response):
     NAME: ClassVar[str] = "StopReplica"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_VERSIONS: ClassVar[int] = 2
     API_KEY: ClassVar[int] = 5
 
-    @dataclass(slots=True)
     class StopReplicaPartitionError(Struct):
         topic_name: str = wire("string", "0+")
         partition_index: int = wire("int32", "0+")
@@ -29,7 +26,6 @@ class StopReplicaResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class StopReplicaRequest(Request[StopReplicaResponse]):
     NAME: ClassVar[str] = "StopReplica"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
@@ -37,26 +33,22 @@ class StopReplicaRequest(Request[StopReplicaResponse]):
     API_KEY: ClassVar[int] = 5
     RESPONSE: ClassVar[type[StopReplicaResponse]] = StopReplicaResponse
 
-    @dataclass(slots=True)
     class StopReplicaPartitionV0(Struct):
         topic_name: str = wire("string", "0")
         partition_index: int = wire("int32", "0")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class StopReplicaTopicV1(Struct):
         name: str = wire("string", "1-2")
         partition_indexes: list[int] = wire("[]int32", "1-2")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class StopReplicaPartitionState(Struct):
         partition_index: int = wire("int32", "3+")
         leader_epoch: int = wire("int32", "3+", default=-1)
         delete_partition: bool = wire("bool", "3+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class StopReplicaTopicState(Struct):
         topic_name: str = wire("string", "3+")
         partition_states: list[StopReplicaRequest.StopReplicaPartitionState] = wire(

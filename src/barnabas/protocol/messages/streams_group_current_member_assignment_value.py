@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StreamsGroupCurrentMemberAssignmentValue(Message):
     NAME: ClassVar[str] = "StreamsGroupCurrentMemberAssignmentValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 22
 
-    @dataclass(slots=True)
     class TaskIds(Struct):
         subtopology_id: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")

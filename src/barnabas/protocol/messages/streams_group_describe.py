@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StreamsGroupDescribeResponse(Response):
     NAME: ClassVar[str] = "StreamsGroupDescribe"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 89
 
-    @dataclass(slots=True)
     class KeyValue(Struct):
         key: str = wire("string", "0+")
         value: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicInfo(Struct):
         name: str = wire("string", "0+")
         partitions: int = wire("int32", "0+")
@@ -29,7 +25,6 @@ class StreamsGroupDescribeResponse(Response):
         topic_configs: list[StreamsGroupDescribeResponse.KeyValue] = wire("[]KeyValue", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Subtopology(Struct):
         subtopology_id: str = wire("string", "0+")
         source_topics: list[str] = wire("[]string", "0+")
@@ -38,7 +33,6 @@ class StreamsGroupDescribeResponse(Response):
         repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo] = wire("[]TopicInfo", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Topology(Struct):
         epoch: int = wire("int32", "0+")
         subtopologies: list[StreamsGroupDescribeResponse.Subtopology] | None = wire(
@@ -46,33 +40,28 @@ class StreamsGroupDescribeResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Endpoint(Struct):
         host: str = wire("string", "0+")
         port: int = wire("uint16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TaskOffset(Struct):
         subtopology_id: str = wire("string", "0+")
         partition: int = wire("int32", "0+")
         offset: int = wire("int64", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TaskIds(Struct):
         subtopology_id: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Assignment(Struct):
         active_tasks: list[StreamsGroupDescribeResponse.TaskIds] = wire("[]TaskIds", "0+")
         standby_tasks: list[StreamsGroupDescribeResponse.TaskIds] = wire("[]TaskIds", "0+")
         warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds] = wire("[]TaskIds", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Member(Struct):
         member_id: str = wire("string", "0+")
         member_epoch: int = wire("int32", "0+")
@@ -97,7 +86,6 @@ class StreamsGroupDescribeResponse(Response):
         is_classic: bool = wire("bool", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class DescribedGroup(Struct):
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
@@ -117,7 +105,6 @@ class StreamsGroupDescribeResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class StreamsGroupDescribeRequest(Request[StreamsGroupDescribeResponse]):
     NAME: ClassVar[str] = "StreamsGroupDescribe"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

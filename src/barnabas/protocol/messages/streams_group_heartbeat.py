@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StreamsGroupHeartbeatResponse(Response):
     NAME: ClassVar[str] = "StreamsGroupHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 88
 
-    @dataclass(slots=True)
     class Status(Struct):
         status_code: int = wire("int8", "0+")
         status_detail: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TaskIds(Struct):
         subtopology_id: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Endpoint(Struct):
         host: str = wire("string", "0+")
         port: int = wire("uint16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicPartition(Struct):
         topic: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class EndpointToPartitions(Struct):
         user_endpoint: StreamsGroupHeartbeatResponse.Endpoint = wire(
             "Endpoint", "0+", struct=lambda: StreamsGroupHeartbeatResponse.Endpoint()
@@ -75,7 +68,6 @@ class StreamsGroupHeartbeatResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class StreamsGroupHeartbeatRequest(Request[StreamsGroupHeartbeatResponse]):
     NAME: ClassVar[str] = "StreamsGroupHeartbeat"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -83,13 +75,11 @@ class StreamsGroupHeartbeatRequest(Request[StreamsGroupHeartbeatResponse]):
     API_KEY: ClassVar[int] = 88
     RESPONSE: ClassVar[type[StreamsGroupHeartbeatResponse]] = StreamsGroupHeartbeatResponse
 
-    @dataclass(slots=True)
     class KeyValue(Struct):
         key: str = wire("string", "0+")
         value: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicInfo(Struct):
         name: str = wire("string", "0+")
         partitions: int = wire("int32", "0+")
@@ -97,14 +87,12 @@ class StreamsGroupHeartbeatRequest(Request[StreamsGroupHeartbeatResponse]):
         topic_configs: list[StreamsGroupHeartbeatRequest.KeyValue] = wire("[]KeyValue", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class CopartitionGroup(Struct):
         source_topics: list[int] = wire("[]int16", "0+")
         source_topic_regex: list[int] = wire("[]int16", "0+")
         repartition_source_topics: list[int] = wire("[]int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Subtopology(Struct):
         subtopology_id: str = wire("string", "0+")
         source_topics: list[str] = wire("[]string", "0+")
@@ -117,25 +105,21 @@ class StreamsGroupHeartbeatRequest(Request[StreamsGroupHeartbeatResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Topology(Struct):
         epoch: int = wire("int32", "0+")
         subtopologies: list[StreamsGroupHeartbeatRequest.Subtopology] = wire("[]Subtopology", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TaskIds(Struct):
         subtopology_id: str = wire("string", "0+")
         partitions: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Endpoint(Struct):
         host: str = wire("string", "0+")
         port: int = wire("uint16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TaskOffset(Struct):
         subtopology_id: str = wire("string", "0+")
         partition: int = wire("int32", "0+")

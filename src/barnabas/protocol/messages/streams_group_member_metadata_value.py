@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StreamsGroupMemberMetadataValue(Message):
     NAME: ClassVar[str] = "StreamsGroupMemberMetadataValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 19
 
-    @dataclass(slots=True)
     class Endpoint(Struct):
         host: str = wire("string", "0+")
         port: int = wire("uint16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class KeyValue(Struct):
         key: str = wire("string", "0+")
         value: str = wire("string", "0+")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StreamsGroupMetadataValue(Message):
     NAME: ClassVar[str] = "StreamsGroupMetadataValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 17
 
-    @dataclass(slots=True)
     class LastAssignmentConfig(Struct):
         key: str = wire("string", "0+")
         value: str = wire("string", "0+")

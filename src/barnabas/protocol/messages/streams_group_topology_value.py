@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class StreamsGroupTopologyValue(Message):
     NAME: ClassVar[str] = "StreamsGroupTopologyValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     RECORD_TYPE: ClassVar[int] = 23
 
-    @dataclass(slots=True)
     class TopicConfig(Struct):
         key: str = wire("string", "0+")
         value: str = wire("string", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicInfo(Struct):
         name: str = wire("string", "0+")
         partitions: int = wire("int32", "0+")
@@ -29,14 +25,12 @@ class StreamsGroupTopologyValue(Message):
         topic_configs: list[StreamsGroupTopologyValue.TopicConfig] = wire("[]TopicConfig", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class CopartitionGroup(Struct):
         source_topics: list[int] = wire("[]int16", "0+")
         source_topic_regex: list[int] = wire("[]int16", "0+")
         repartition_source_topics: list[int] = wire("[]int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Subtopology(Struct):
         subtopology_id: str = wire("string", "0+")
         source_topics: list[str] = wire("[]string", "0+")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class SyncGroupResponse(Response):
     NAME: ClassVar[str] = "SyncGroup"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -23,7 +21,6 @@ class SyncGroupResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class SyncGroupRequest(Request[SyncGroupResponse]):
     NAME: ClassVar[str] = "SyncGroup"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -31,7 +28,6 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
     API_KEY: ClassVar[int] = 14
     RESPONSE: ClassVar[type[SyncGroupResponse]] = SyncGroupResponse
 
-    @dataclass(slots=True)
     class SyncGroupRequestAssignment(Struct):
         member_id: str = wire("string", "0+")
         assignment: bytes = wire("bytes", "0+")

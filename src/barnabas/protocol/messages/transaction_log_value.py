@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class TransactionLogValue(Message):
     NAME: ClassVar[str] = "TransactionLogValue"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     RECORD_TYPE: ClassVar[int] = 0
 
-    @dataclass(slots=True)
     class PartitionsSchema(Struct):
         topic: str = wire("string", "0+")
         partition_ids: list[int] = wire("[]int32", "0+")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class TxnOffsetCommitResponse(Response):
     NAME: ClassVar[str] = "TxnOffsetCommit"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_VERSIONS: ClassVar[int] = 3
     API_KEY: ClassVar[int] = 28
 
-    @dataclass(slots=True)
     class TxnOffsetCommitResponsePartition(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TxnOffsetCommitResponseTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] = wire(
@@ -36,7 +32,6 @@ class TxnOffsetCommitResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class TxnOffsetCommitRequest(Request[TxnOffsetCommitResponse]):
     NAME: ClassVar[str] = "TxnOffsetCommit"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
@@ -44,7 +39,6 @@ class TxnOffsetCommitRequest(Request[TxnOffsetCommitResponse]):
     API_KEY: ClassVar[int] = 28
     RESPONSE: ClassVar[type[TxnOffsetCommitResponse]] = TxnOffsetCommitResponse
 
-    @dataclass(slots=True)
     class TxnOffsetCommitRequestPartition(Struct):
         partition_index: int = wire("int32", "0+")
         committed_offset: int = wire("int64", "0+")
@@ -52,7 +46,6 @@ class TxnOffsetCommitRequest(Request[TxnOffsetCommitResponse]):
         committed_metadata: str | None = wire("string", "0+", nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TxnOffsetCommitRequestTopic(Struct):
         name: str = wire("string", "0+")
         partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] = wire(

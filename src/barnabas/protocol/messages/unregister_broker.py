@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class UnregisterBrokerResponse(Response):
     NAME: ClassVar[str] = "UnregisterBroker"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -21,7 +19,6 @@ class UnregisterBrokerResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class UnregisterBrokerRequest(Request[UnregisterBrokerResponse]):
     NAME: ClassVar[str] = "UnregisterBroker"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)

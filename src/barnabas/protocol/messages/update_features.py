@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class UpdateFeaturesResponse(Response):
     NAME: ClassVar[str] = "UpdateFeatures"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 57
 
-    @dataclass(slots=True)
     class UpdatableFeatureResult(Struct):
         feature: str = wire("string", "0+")
         error_code: int = wire("int16", "0+")
@@ -31,7 +28,6 @@ class UpdateFeaturesResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class UpdateFeaturesRequest(Request[UpdateFeaturesResponse]):
     NAME: ClassVar[str] = "UpdateFeatures"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -39,7 +35,6 @@ class UpdateFeaturesRequest(Request[UpdateFeaturesResponse]):
     API_KEY: ClassVar[int] = 57
     RESPONSE: ClassVar[type[UpdateFeaturesResponse]] = UpdateFeaturesResponse
 
-    @dataclass(slots=True)
     class FeatureUpdateKey(Struct):
         feature: str = wire("string", "0+")
         max_version_level: int = wire("int16", "0+")

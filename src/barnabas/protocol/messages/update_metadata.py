@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class UpdateMetadataResponse(Response):
     NAME: ClassVar[str] = "UpdateMetadata"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 8)
@@ -20,7 +18,6 @@ class UpdateMetadataResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class UpdateMetadataRequest(Request[UpdateMetadataResponse]):
     NAME: ClassVar[str] = "UpdateMetadata"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 8)
@@ -28,7 +25,6 @@ class UpdateMetadataRequest(Request[UpdateMetadataResponse]):
     API_KEY: ClassVar[int] = 6
     RESPONSE: ClassVar[type[UpdateMetadataResponse]] = UpdateMetadataResponse
 
-    @dataclass(slots=True)
     class UpdateMetadataPartitionState(Struct):
         topic_name: str = wire("string", "0-4", ignorable=True)
         partition_index: int = wire("int32", "0+")
@@ -41,7 +37,6 @@ class UpdateMetadataRequest(Request[UpdateMetadataResponse]):
         offline_replicas: list[int] = wire("[]int32", "4+", ignorable=True)
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class UpdateMetadataTopicState(Struct):
         topic_name: str = wire("string", "5+")
         topic_id: uuid.UUID = wire("uuid", "7+", ignorable=True)
@@ -50,7 +45,6 @@ class UpdateMetadataRequest(Request[UpdateMetadataResponse]):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class UpdateMetadataEndpoint(Struct):
         port: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -58,7 +52,6 @@ class UpdateMetadataRequest(Request[UpdateMetadataResponse]):
         security_protocol: int = wire("int16", "1+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class UpdateMetadataBroker(Struct):
         id: int = wire("int32", "0+")
         v0_host: str = wire("string", "0", ignorable=True)

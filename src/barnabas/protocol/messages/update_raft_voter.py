@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class UpdateRaftVoterResponse(Response):
     NAME: ClassVar[str] = "UpdateRaftVoter"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 82
 
-    @dataclass(slots=True)
     class CurrentLeader(Struct):
         leader_id: int = wire("int32", "0+", default=-1)
         leader_epoch: int = wire("int32", "0+", default=-1)
@@ -32,7 +29,6 @@ class UpdateRaftVoterResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class UpdateRaftVoterRequest(Request[UpdateRaftVoterResponse]):
     NAME: ClassVar[str] = "UpdateRaftVoter"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -40,14 +36,12 @@ class UpdateRaftVoterRequest(Request[UpdateRaftVoterResponse]):
     API_KEY: ClassVar[int] = 82
     RESPONSE: ClassVar[type[UpdateRaftVoterResponse]] = UpdateRaftVoterResponse
 
-    @dataclass(slots=True)
     class Listener(Struct):
         name: str = wire("string", "0+")
         host: str = wire("string", "0+")
         port: int = wire("uint16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class KRaftVersionFeature(Struct):
         min_supported_version: int = wire("int16", "0+")
         max_supported_version: int = wire("int16", "0+")

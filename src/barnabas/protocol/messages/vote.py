@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class VoteResponse(Response):
     NAME: ClassVar[str] = "Vote"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 52
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
@@ -25,13 +22,11 @@ class VoteResponse(Response):
         vote_granted: bool = wire("bool", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[VoteResponse.PartitionData] = wire("[]PartitionData", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class NodeEndpoint(Struct):
         node_id: int = wire("int32", "1+")
         host: str = wire("string", "1+")
@@ -44,7 +39,6 @@ class VoteResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class VoteRequest(Request[VoteResponse]):
     NAME: ClassVar[str] = "Vote"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -52,7 +46,6 @@ class VoteRequest(Request[VoteResponse]):
     API_KEY: ClassVar[int] = 52
     RESPONSE: ClassVar[type[VoteResponse]] = VoteResponse
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition_index: int = wire("int32", "0+")
         replica_epoch: int = wire("int32", "0+")
@@ -64,7 +57,6 @@ class VoteRequest(Request[VoteResponse]):
         pre_vote: bool = wire("bool", "2+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class TopicData(Struct):
         topic_name: str = wire("string", "0+")
         partitions: list[VoteRequest.PartitionData] = wire("[]PartitionData", "0+")

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Message, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class VotersRecord(Message):
     NAME: ClassVar[str] = "VotersRecord"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
 
-    @dataclass(slots=True)
     class Endpoint(Struct):
         name: str = wire("string", "0+")
         host: str = wire("string", "0+")
         port: int = wire("uint16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class KRaftVersionFeature(Struct):
         min_supported_version: int = wire("int16", "0+")
         max_supported_version: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class Voter(Struct):
         voter_id: int = wire("int32", "0+")
         voter_directory_id: uuid.UUID = wire("uuid", "0+")

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class WriteShareGroupStateResponse(Response):
     NAME: ClassVar[str] = "WriteShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_VERSIONS: ClassVar[int] = 0
     API_KEY: ClassVar[int] = 85
 
-    @dataclass(slots=True)
     class PartitionResult(Struct):
         partition: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         error_message: str | None = wire("string", "0+", default=None, nullable="0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class WriteStateResult(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[WriteShareGroupStateResponse.PartitionResult] = wire("[]PartitionResult", "0+")
@@ -33,7 +29,6 @@ class WriteShareGroupStateResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class WriteShareGroupStateRequest(Request[WriteShareGroupStateResponse]):
     NAME: ClassVar[str] = "WriteShareGroupState"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
@@ -41,7 +36,6 @@ class WriteShareGroupStateRequest(Request[WriteShareGroupStateResponse]):
     API_KEY: ClassVar[int] = 85
     RESPONSE: ClassVar[type[WriteShareGroupStateResponse]] = WriteShareGroupStateResponse
 
-    @dataclass(slots=True)
     class StateBatch(Struct):
         first_offset: int = wire("int64", "0+")
         last_offset: int = wire("int64", "0+")
@@ -49,7 +43,6 @@ class WriteShareGroupStateRequest(Request[WriteShareGroupStateResponse]):
         delivery_count: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class PartitionData(Struct):
         partition: int = wire("int32", "0+")
         state_epoch: int = wire("int32", "0+")
@@ -59,7 +52,6 @@ class WriteShareGroupStateRequest(Request[WriteShareGroupStateResponse]):
         state_batches: list[WriteShareGroupStateRequest.StateBatch] = wire("[]StateBatch", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class WriteStateData(Struct):
         topic_id: uuid.UUID = wire("uuid", "0+")
         partitions: list[WriteShareGroupStateRequest.PartitionData] = wire("[]PartitionData", "0+")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from barnabas.protocol.schema import Request, Response, Struct, unknown_tags, wire
 
 
-@dataclass(slots=True)
 class WriteTxnMarkersResponse(Response):
     NAME: ClassVar[str] = "WriteTxnMarkers"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_VERSIONS: ClassVar[int] = 1
     API_KEY: ClassVar[int] = 27
 
-    @dataclass(slots=True)
     class WritableTxnMarkerPartitionResult(Struct):
         partition_index: int = wire("int32", "0+")
         error_code: int = wire("int16", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class WritableTxnMarkerTopicResult(Struct):
         name: str = wire("string", "0+")
         partitions: list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult] = wire(
@@ -29,7 +25,6 @@ class WriteTxnMarkersResponse(Response):
         )
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class WritableTxnMarkerResult(Struct):
         producer_id: int = wire("int64", "0+")
         topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] = wire(
@@ -41,7 +36,6 @@ class WriteTxnMarkersResponse(Response):
     unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
 
-@dataclass(slots=True)
 class WriteTxnMarkersRequest(Request[WriteTxnMarkersResponse]):
     NAME: ClassVar[str] = "WriteTxnMarkers"
     VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
@@ -49,13 +43,11 @@ class WriteTxnMarkersRequest(Request[WriteTxnMarkersResponse]):
     API_KEY: ClassVar[int] = 27
     RESPONSE: ClassVar[type[WriteTxnMarkersResponse]] = WriteTxnMarkersResponse
 
-    @dataclass(slots=True)
     class WritableTxnMarkerTopic(Struct):
         name: str = wire("string", "0+")
         partition_indexes: list[int] = wire("[]int32", "0+")
         unknown_tagged_fields: dict[int, bytes] = unknown_tags()
 
-    @dataclass(slots=True)
     class WritableTxnMarker(Struct):
         producer_id: int = wire("int64", "0+")
         producer_epoch: int = wire("int16", "0+")

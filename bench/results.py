@@ -1,0 +1,231 @@
+"""What was measured, what is wanted of it, and the tables that say so. Runs nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from rich.table import Table
+
+from bench.works import LIMIT, OURS, OWN, PARTITIONS, PEER, PEER_AS_IT_COMES, VALUE_BYTES, Measure, Work
+
+MOST_MEMORY_GROWTH = 1.10
+
+
+@dataclass
+class Result:
+    """The runs of one client at one work, or why there are none."""
+
+    work: Work
+    client: str
+    compression: str
+    measures: list[Measure] = field(default_factory=list)
+    error: str | None = None
+
+    @property
+    def rate(self) -> float | None:
+        return statistics.median(m.rate for m in self.measures) if self.measures else None
+
+    @property
+    def cpu_seconds_per_million(self) -> float | None:
+        if not self.measures:
+            return None
+        return statistics.median(m.cpu_seconds_per_million for m in self.measures) or None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is wanted, and whether it is so."""
+
+    what: str
+    figure: str
+    wanted: str
+    is_met: bool
+
+
+@dataclass
+class Results:
+    runs: int
+    results: list[Result] = field(default_factory=list)
+    latency_runs: dict[str, list[dict[str, float]]] = field(default_factory=dict)
+    memory_bytes: dict[str, int] = field(default_factory=dict)
+
+    def find(self, work: str, client: str, compression: str) -> Result | None:
+        for result in self.results:
+            if (result.work.name, result.client, result.compression) == (work, client, compression):
+                return result
+        return None
+
+    @property
+    def latency_ms(self) -> dict[str, dict[str, float]]:
+        """For each client the median of its runs."""
+        return {
+            client: {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+            for client, runs in self.latency_runs.items()
+        }
+
+    @property
+    def errors(self) -> list[str]:
+        return [f"{r.work.name}, {r.client}, {r.compression}: {r.error}" for r in self.results if r.error]
+
+    def checks(self) -> list[Check]:
+        checks: list[Check] = []
+        for result in self.results:
+            if result.client in OWN and result.rate is not None:
+                checks += self._checks_of(result, result.rate)
+        if OURS in self.latency_ms and PEER in self.latency_ms:
+            own, others = self.latency_ms[OURS]["p99_ms"], self.latency_ms[PEER]["p99_ms"]
+            what = "p99 latency at 1,000 messages/s, linger 0"
+            checks.append(Check(what, f"{own:.2f} ms", f"at most {PEER}'s {others:.2f} ms", own <= others))
+        if self.memory_bytes:
+            first, last = self.memory_bytes["after_first_bytes"], self.memory_bytes["after_all_bytes"]
+            what = "memory after 20 million messages, to that after 1 million"
+            growth = last / first
+            wanted = f"at most {MOST_MEMORY_GROWTH:.2f} x"
+            checks.append(Check(what, f"{growth:.2f} x", wanted, growth <= MOST_MEMORY_GROWTH))
+        return checks
+
+    def _checks_of(self, result: Result, rate: float) -> list[Check]:
+        work, codec = result.work, result.compression
+        title = work.title if codec == "none" else f"{work.title}, {codec}"
+        checks: list[Check] = []
+        peer = self.find(work.peer_work, PEER, codec)
+        if work.least_ratio and peer is not None and peer.rate:
+            ratio = rate / peer.rate
+            wanted = f"at least {work.least_ratio:g} x {PEER}"
+            checks.append(Check(title, f"{ratio:.1f} x", wanted, ratio >= work.least_ratio))
+        # Nothing that decompresses keeps up with what does not.
+        limit = self.find(work.name, LIMIT, codec)
+        if work.least_share_of_limit and codec == "none" and limit is not None and limit.rate:
+            share = rate / limit.rate
+            wanted = f"at least {work.least_share_of_limit:.0%} of the limit"
+            checks.append(Check(title, f"{share:.0%}", wanted, share >= work.least_share_of_limit))
+        own_cpu = result.cpu_seconds_per_million
+        peer_cpu = peer.cpu_seconds_per_million if peer is not None else None
+        if own_cpu is not None and peer_cpu is not None:
+            wanted = f"below {PEER}'s {peer_cpu:.2f} s"
+            what = f"{title}: CPU for a million"
+            checks.append(Check(what, f"{own_cpu:.2f} s", wanted, own_cpu < peer_cpu))
+        return checks
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """work, codec, client, records/s, lowest - highest, CPU seconds a million, against the peer."""
+        rows: list[tuple[str, ...]] = []
+        for result in self.results:
+            if result.rate is None:
+                rows.append((result.work.title, result.compression, result.client, "failed", "", "", ""))
+                continue
+            rates = [measure.rate for measure in result.measures]
+            cpu = result.cpu_seconds_per_million
+            rows.append(
+                (
+                    result.work.title,
+                    result.compression,
+                    result.client,
+                    f"{result.rate:,.0f}",
+                    f"{min(rates):,.0f} - {max(rates):,.0f}",
+                    "" if cpu is None else f"{cpu:.2f}",
+                    self._against_others(result, result.rate),
+                )
+            )
+        return rows
+
+    def _against_others(self, result: Result, rate: float) -> str:
+        if result.client not in OWN:
+            return ""
+        others = [
+            other
+            for other in self.results
+            if other.work.name == result.work.peer_work
+            and other.compression == result.compression
+            and other.client not in (*OWN, LIMIT, PEER_AS_IT_COMES)
+            and other.rate
+        ]
+        if not others:
+            return ""
+        best = max(others, key=lambda other: other.rate or 0)
+        return f"{rate / (best.rate or 1):.1f} x {best.client}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "results": [
+                {
+                    "work": result.work.name,
+                    "client": result.client,
+                    "compression": result.compression,
+                    "rate": result.rate,
+                    "cpu_seconds_per_million": result.cpu_seconds_per_million,
+                    "measures": [asdict(measure) for measure in result.measures],
+                    "error": result.error,
+                }
+                for result in self.results
+            ],
+            "latency_ms": self.latency_ms,
+            "latency_runs": self.latency_runs,
+            "memory_bytes": self.memory_bytes,
+            "checks": [asdict(check) for check in self.checks()],
+        }
+
+
+HEADINGS = ("work", "codec", "client", "records/s", "lowest - highest", "CPU s/million", "against the best")
+RIGHT_ALIGNED = {"records/s", "lowest - highest", "CPU s/million"}
+
+
+def rich_tables(results: Results) -> list[Table]:
+    table = Table(title=f"median of {results.runs} runs; {_conditions()}")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading in RIGHT_ALIGNED else "left")
+    last_work = ""
+    for row in results.rows():
+        if last_work and row[0] != last_work:
+            table.add_section()
+        shown = ("" if row[0] == last_work else row[0], *row[1:])
+        table.add_row(*shown, style="bold" if row[2] in OWN else None)
+        last_work = row[0]
+    wanted = Table(title="what is wanted")
+    for heading in ("what", "figure", "wanted", ""):
+        wanted.add_column(heading)
+    for check in results.checks():
+        wanted.add_row(check.what, check.figure, check.wanted, "yes" if check.is_met else "[red]missed")
+    return [table, wanted] if results.checks() else [table]
+
+
+def markdown(results: Results, command: str) -> str:
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Written by `{command}`: median of {results.runs} runs, each client in turn; {_conditions()};",
+        f"on {os.cpu_count()} cores with Python {platform.python_version()}; {_versions()}.",
+        "Start-up, up to the first record, is not measured.",
+        f"{PEER} consumes with fetch.queue.backoff.ms=1: by default it pauses for a second when its queue is",
+        f"full, as the rows of `{PEER_AS_IT_COMES}` show.",
+        "`raw` is no client: the least that any has to do.",
+        "",
+        _markdown_table(HEADINGS, results.rows()),
+        "",
+    ]
+    checks = [(c.what, c.figure, c.wanted, "yes" if c.is_met else "**missed**") for c in results.checks()]
+    if checks:
+        lines += ["## What is wanted", "", _markdown_table(("what", "figure", "wanted", "met"), checks), ""]
+    if results.latency_ms:
+        rows = [(c, f"{f['p50_ms']:.2f}", f"{f['p99_ms']:.2f}") for c, f in results.latency_ms.items()]
+        headings = ("client", "median, ms", "p99, ms")
+        lines += ["## Latency", "", _markdown_table(headings, rows), ""]
+    return "\n".join(lines)
+
+
+def _conditions() -> str:
+    return f"{VALUE_BYTES}-byte values, {PARTITIONS} partitions, acks=all, idempotent, one broker beside"
+
+
+def _versions() -> str:
+    return ", ".join(f"{name} {version(name)}" for name in (PEER, "aiokafka", "kafka-python"))
+
+
+def _markdown_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    marks = ["---:" if heading in RIGHT_ALIGNED else "---" for heading in headings]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (headings, marks, *rows))

@@ -1,0 +1,76 @@
+"""Running measurements, each in a process of its own, on fresh topics. Knows nothing of what is wanted."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from bench.works import PARTITIONS, Measure
+
+TIMEOUT_SECONDS = 300
+MOST_TOUCHED_BYTES = 4 << 30
+
+
+class Topics:
+    """Fresh topics, removed when they have been used."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+
+    @contextmanager
+    def fresh(self) -> Iterator[str]:
+        name = f"bench-{uuid.uuid4().hex[:8]}"
+        self._admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
+        try:
+            yield name
+        finally:
+            self._admin.delete_topics([name])[name].result(30)
+
+
+def run(module: str, *arguments: str) -> dict[str, Any]:
+    """What the module prints as JSON. Raises: RuntimeError with the error that ended the process."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"not done after {TIMEOUT_SECONDS} s") from None
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        reasons = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
+        raise RuntimeError((reasons or lines or [f"exit status {done.returncode}"])[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(client: str, work: str, bootstrap: str, topic: str, records: int, compression: str) -> Measure:
+    """Raises: RuntimeError."""
+    arguments = (client, work, bootstrap, topic, str(records), compression)
+    return Measure(**run("bench.worker", *arguments))
+
+
+def touch_memory() -> None:
+    """Has the machine own the memory that the runs fill. A virtual one is given a page when it is first
+    touched, which takes longer than all that a broker does with it: whoever came first would pay."""
+    available = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
+    size = min(MOST_TOUCHED_BYTES, available // 2)
+    with mmap.mmap(-1, size) as memory:
+        for position in range(0, size, mmap.PAGESIZE):
+            memory[position] = 1
+
+
+def is_writing(work: str) -> bool:
+    return work.startswith("produce/")

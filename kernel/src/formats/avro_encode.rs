@@ -1,0 +1,173 @@
+//! Columns into Avro's binary encoding, by the plan of a schema.
+
+use super::avro::Node;
+use super::failure::{Failure, Outcome};
+use super::numbers::to_big_endian;
+use super::wire::write_zigzag;
+use crate::arrow::Values;
+
+pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+    if let Node::Optional(branches) = node {
+        return encode_optional(branches, values, row, output);
+    }
+    if values.is_null(row) {
+        return match node {
+            Node::Null => Ok(()),
+            Node::Members(branches) => match branches.iter().position(Option::is_none) {
+                Some(null) => {
+                    write_zigzag(output, null as i64);
+                    Ok(())
+                }
+                None => Err(null_refused()),
+            },
+            _ => Err(null_refused()),
+        };
+    }
+    match node {
+        Node::Null => return Err(Failure::new("a value, where the schema has only null")),
+        Node::Boolean => output.push(values.bool(row).into()),
+        Node::Int => {
+            let value = values.int(row);
+            if i32::try_from(value).is_err() {
+                return Err(Failure::new(format!("{value} is too large for Avro's int")));
+            }
+            write_zigzag(output, value);
+        }
+        Node::Long => write_zigzag(output, values.int(row)),
+        Node::Millis => write_zigzag(output, values.int(row).div_euclid(1000)),
+        Node::Float => output.extend_from_slice(&float(values, row).to_le_bytes()),
+        Node::Double => output.extend_from_slice(&values.float64(row).to_le_bytes()),
+        Node::Bytes | Node::String => write_sized(output, values.bytes(row)?),
+        Node::Fixed(size) => {
+            let bytes = values.bytes(row)?;
+            if bytes.len() != *size {
+                return Err(Failure::new(format!("{} bytes, where Avro's fixed takes {size}", bytes.len())));
+            }
+            output.extend_from_slice(bytes);
+        }
+        Node::Uuid => {
+            let text = values.bytes(row)?;
+            let uuid = parse_uuid(text);
+            let uuid =
+                uuid.ok_or_else(|| Failure::new(format!("{:?} is no UUID", String::from_utf8_lossy(text))))?;
+            output.extend_from_slice(&uuid);
+        }
+        Node::Decimal { size, .. } => encode_decimal(*size, values.decimal(row), output)?,
+        Node::Enum(symbols) => {
+            let text = values.bytes(row)?;
+            let index = symbols.iter().position(|symbol| symbol.as_bytes() == text).ok_or_else(|| {
+                Failure::new(format!("{:?} is none of the enum's symbols", String::from_utf8_lossy(text)))
+            })?;
+            write_zigzag(output, index as i64);
+        }
+        Node::Array(node) => {
+            let (items, range) = values.items(row)?;
+            if !range.is_empty() {
+                write_zigzag(output, range.len() as i64);
+            }
+            for (index, item) in range.enumerate() {
+                encode(node, items, item, output).map_err(|failure| failure.in_item(index))?;
+            }
+            output.push(0);
+        }
+        Node::Map(node) => {
+            let (keys, entries, range) = values.entries(row)?;
+            if !range.is_empty() {
+                write_zigzag(output, range.len() as i64);
+            }
+            for (index, entry) in range.enumerate() {
+                write_sized(output, keys.bytes(entry)?);
+                encode(node, entries, entry, output).map_err(|failure| failure.in_item(index))?;
+            }
+            output.push(0);
+        }
+        Node::Record(fields) => {
+            for (field, column) in fields.iter().zip(values.fields()) {
+                encode(&field.node, column, row, output).map_err(|failure| failure.in_field(&field.name))?;
+            }
+        }
+        Node::Members(branches) => encode_member(branches, values, row, output)?,
+        Node::Optional(_) => unreachable!("done above"),
+    }
+    Ok(())
+}
+
+fn encode_optional(branches: &[Node], values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+    let is_null = values.is_null(row);
+    let start = output.len();
+    let mut failed = None;
+    // Of int and long the first one that takes the value.
+    for (index, branch) in branches.iter().enumerate() {
+        if is_null != matches!(branch, Node::Null) {
+            continue;
+        }
+        write_zigzag(output, index as i64);
+        match encode(branch, values, row, output) {
+            Ok(()) => return Ok(()),
+            Err(failure) => failed = Some(failure),
+        }
+        output.truncate(start);
+    }
+    Err(failed.unwrap_or_else(null_refused))
+}
+
+fn encode_member(branches: &[Option<Node>], values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+    let mut fields = values.fields().iter();
+    let mut chosen = None;
+    for (index, branch) in branches.iter().enumerate() {
+        let Some(branch) = branch else { continue };
+        let Some(field) = fields.next() else { break };
+        if field.is_null(row) {
+            continue;
+        }
+        if chosen.is_some() {
+            return Err(Failure::new("more than one member of a union has a value"));
+        }
+        chosen = Some((index, branch, field));
+    }
+    let (index, branch, field) = chosen.ok_or_else(|| Failure::new("no member of a union has a value"))?;
+    write_zigzag(output, index as i64);
+    encode(branch, field, row, output)
+}
+
+#[cold]
+fn null_refused() -> Box<Failure> {
+    Failure::new("null, which its Avro type does not take")
+}
+
+/// A union of float and double has a column of doubles.
+fn float(values: &Values, row: usize) -> f32 {
+    values.float_of_any_width(row) as f32
+}
+
+fn write_sized(output: &mut Vec<u8>, bytes: &[u8]) {
+    write_zigzag(output, bytes.len() as i64);
+    output.extend_from_slice(bytes);
+}
+
+fn encode_decimal(size: Option<usize>, value: i128, output: &mut Vec<u8>) -> Outcome {
+    let whole = value.to_be_bytes();
+    let short = to_big_endian(&whole);
+    let Some(size) = size else {
+        write_sized(output, short);
+        return Ok(());
+    };
+    let Some(missing) = size.checked_sub(short.len()) else {
+        return Err(Failure::new(format!(
+            "a decimal of {} bytes, where Avro's fixed takes {size}",
+            short.len()
+        )));
+    };
+    output.resize(output.len() + missing, if value < 0 { 0xff } else { 0 });
+    output.extend_from_slice(short);
+    Ok(())
+}
+
+fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let mut digits = text.iter().filter(|&&byte| byte != b'-').map(|&byte| char::from(byte).to_digit(16));
+    for byte in &mut bytes {
+        *byte = (digits.next()?? << 4 | digits.next()??) as u8;
+    }
+    digits.next().is_none().then_some(bytes)
+}

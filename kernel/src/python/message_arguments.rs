@@ -1,0 +1,249 @@
+//! The arguments of produce(), taken as CPython takes those of a function in C, complaints included: callers know the
+//! original as one.
+
+use pyo3::Borrowed;
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+
+use crate::records::{NO_HEADERS, encode_headers};
+
+/// An argument that may be left out, which is not the same as None.
+#[derive(Clone, Copy)]
+pub enum Argument<'a, 'py> {
+    LeftOut,
+    Given(Borrowed<'a, 'py, PyAny>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Argument<'a, 'py> {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self::Given(object))
+    }
+}
+
+fn type_name(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    match object.is_none() {
+        true => Ok("None".to_owned()),
+        false => Ok(object.get_type().name()?.to_str()?.to_owned()),
+    }
+}
+
+impl<'a, 'py> Argument<'a, 'py> {
+    /// None where the argument was left out, or is None.
+    pub fn object(self) -> Option<Borrowed<'a, 'py, PyAny>> {
+        match self {
+            Self::LeftOut => None,
+            Self::Given(object) => (!object.is_none()).then_some(object),
+        }
+    }
+
+    /// The first argument, a text.
+    pub fn text(self, name: &str) -> PyResult<Borrowed<'a, 'py, PyString>> {
+        let Self::Given(object) = self else {
+            let message = format!("function missing required argument '{name}' (pos 1)");
+            return Err(PyTypeError::new_err(message));
+        };
+        object.cast::<PyString>().map_err(|_| match type_name(&object) {
+            Ok(given) => PyTypeError::new_err(format!("argument 1 must be str, not {given}")),
+            Err(error) => error,
+        })
+    }
+
+    /// A number that fits into an `int` of C.
+    pub fn int(self, default: i32) -> PyResult<i32> {
+        let Self::Given(object) = self else { return Ok(default) };
+        let number: i64 = object.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(object.py()) {
+                return PyOverflowError::new_err("Python int too large to convert to C long");
+            }
+            error
+        })?;
+        i32::try_from(number).map_err(|_| {
+            let edge = if number > 0 { "greater than maximum" } else { "less than minimum" };
+            PyOverflowError::new_err(format!("signed integer is {edge}"))
+        })
+    }
+
+    /// A number that fits into a `long long` of C.
+    pub fn long(self, default: i64) -> PyResult<i64> {
+        match self {
+            Self::LeftOut => Ok(default),
+            Self::Given(object) => object.extract().map_err(|error: PyErr| {
+                if error.is_instance_of::<PyOverflowError>(object.py()) {
+                    return PyOverflowError::new_err("int too big to convert");
+                }
+                error
+            }),
+        }
+    }
+
+    /// A number of seconds; left out, -1.
+    pub fn seconds(self) -> PyResult<f64> {
+        match self {
+            Self::LeftOut => Ok(-1.0),
+            Self::Given(object) => object.extract().map_err(|error: PyErr| {
+                if error.is_instance_of::<PyTypeError>(object.py()) {
+                    if let Ok(given) = object.get_type().name() {
+                        return PyTypeError::new_err(format!("must be real number, not {given}"));
+                    }
+                }
+                error
+            }),
+        }
+    }
+
+    /// The key or the value of a message; `place` is that of the argument.
+    #[inline]
+    pub fn payload(self, place: usize) -> PyResult<Payload<'a, 'py>> {
+        let Some(object) = self.object() else { return Ok(Payload::None) };
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Payload::Bytes(bytes));
+        }
+        if let Ok(text) = object.cast::<PyString>() {
+            return Ok(Payload::Text(text));
+        }
+        match PyUntypedBuffer::get(&object) {
+            Ok(_) => {
+                let given = object.get_type().fully_qualified_name()?;
+                let message = format!("argument {place} must be read-only bytes-like object, not {given}");
+                Err(PyTypeError::new_err(message))
+            }
+            Err(_) => {
+                let given = type_name(&object)?;
+                Err(PyTypeError::new_err(format!("a bytes-like object is required, not '{given}'")))
+            }
+        }
+    }
+
+    /// A list of pairs or a dictionary, in wire format.
+    pub fn headers(self) -> PyResult<Headers> {
+        let Some(object) = self.object() else { return Ok(Headers(None)) };
+        let mut pairs: Vec<(Bound<'py, PyString>, Payload<'_, 'py>)> = Vec::new();
+        let items: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>;
+        if let Ok(list) = object.cast::<PyList>() {
+            let pair = |item: Bound<'py, PyAny>| {
+                let pair = item.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2).ok_or_else(|| {
+                    PyTypeError::new_err("Headers are expected to be a list of (key, value) tuples")
+                })?;
+                Ok((pair.get_item(0)?, pair.get_item(1)?))
+            };
+            items = list.iter().map(pair).collect::<PyResult<_>>()?;
+        } else if let Ok(dictionary) = object.cast::<PyDict>() {
+            items = dictionary.iter().collect();
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "expected headers to be dict or list of (key, value) tuples, not {}",
+                type_name(&object)?
+            )));
+        }
+        for (key, value) in &items {
+            pairs.push((key.str()?, header_value(value)?));
+        }
+        if pairs.is_empty() {
+            return Ok(Headers(None));
+        }
+        let mut parts = Vec::with_capacity(pairs.len());
+        for (key, value) in &pairs {
+            // As in C, a name ends where there is a NUL.
+            let name = key.to_str()?.split('\0').next().unwrap_or_default();
+            parts.push((name.as_bytes(), value.bytes()?));
+        }
+        // librdkafka counts a byte for each length.
+        let size = parts.iter().map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len) + 2).sum();
+        Ok(Headers(Some((encode_headers(parts.into_iter()), size))))
+    }
+}
+
+fn header_value<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Payload<'a, 'py>> {
+    if value.is_none() {
+        return Ok(Payload::None);
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Payload::Bytes(bytes.as_borrowed()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Payload::Text(text.as_borrowed()));
+    }
+    Err(PyTypeError::new_err(format!(
+        "expected header value to be None, binary, or unicode string, not {}",
+        type_name(value)?
+    )))
+}
+
+/// Bytes of a message that nobody can change.
+pub enum Payload<'a, 'py> {
+    None,
+    Bytes(Borrowed<'a, 'py, PyBytes>),
+    Text(Borrowed<'a, 'py, PyString>),
+}
+
+impl Payload<'_, '_> {
+    #[inline]
+    pub fn bytes(&self) -> PyResult<Option<&[u8]>> {
+        match self {
+            Self::None => Ok(None),
+            Self::Bytes(bytes) => Ok(Some(bytes.as_bytes())),
+            Self::Text(text) => text.to_str().map(|text| Some(text.as_bytes())),
+        }
+    }
+
+    /// What to keep until the message is reported.
+    pub fn kept(&self) -> Option<Py<PyAny>> {
+        match self {
+            Self::None => None,
+            Self::Bytes(bytes) => Some((**bytes).clone().into_any().unbind()),
+            Self::Text(text) => Some((**text).clone().into_any().unbind()),
+        }
+    }
+}
+
+/// Headers in wire format, and what librdkafka takes them to take.
+pub struct Headers(Option<(Vec<u8>, usize)>);
+
+impl Headers {
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    pub fn wire(&self) -> &[u8] {
+        self.0.as_ref().map_or(NO_HEADERS, |(wire, _)| wire)
+    }
+
+    pub fn size(&self) -> usize {
+        self.0.as_ref().map_or(0, |(_, size)| *size)
+    }
+}
+
+/// Raises what CPython does for arguments that there is no parameter for.
+pub fn check_surplus(
+    limit: usize,
+    positional: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    if !positional.is_empty() {
+        let given = limit + positional.len() + keywords.map_or(0, |keywords| keywords.len());
+        let plural = if limit == 1 { "" } else { "s" };
+        let message = format!("function takes at most {limit} argument{plural} ({given} given)");
+        return Err(PyTypeError::new_err(message));
+    }
+    match keywords.and_then(|keywords| keywords.keys().get_item(0).ok()) {
+        None => Ok(()),
+        Some(name) => {
+            let name = name.str()?;
+            let message = format!("'{name}' is an invalid keyword argument for this function");
+            Err(PyTypeError::new_err(message))
+        }
+    }
+}
+
+/// Raises where a text has a NUL in it, which C cannot hold.
+pub fn without_nul(text: &str) -> PyResult<&str> {
+    match text.as_bytes().contains(&0) {
+        true => Err(PyValueError::new_err("embedded null character")),
+        false => Ok(text),
+    }
+}

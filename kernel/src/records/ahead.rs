@@ -1,0 +1,250 @@
+//! Opening batches ahead of who reads them: checksums and decompression, on threads of their own.
+//!
+//! Owns those threads. Whoever reaches a batch first opens it, a thread or its reader, so a batch that the threads did
+//! not get to costs what it would cost without them. Knows nothing of records or partitions.
+
+use std::collections::VecDeque;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::thread;
+
+use super::Limits;
+use super::batch::open_payload;
+use super::header::BatchHeader;
+use crate::compression::Compression;
+use crate::error::CorruptBatch;
+use crate::shared_bytes::SharedBytes;
+use crate::spare_memory::SpareBytes;
+
+/// A smaller batch is opened in less time than it takes to hand it over.
+const LEAST_BATCH_BYTES: usize = 4096;
+const MAX_THREADS: usize = 4;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For what happens when objects are dropped, also in the child of a fork: there are no threads there, and their
+/// lock may be held for ever. It is held for moments only.
+fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    const TRIES: usize = 10_000;
+    for _ in 0..TRIES {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// A batch's records, decompressed; None where they lie open in the batch itself.
+pub type Opened = Result<Option<SpareBytes>, CorruptBatch>;
+
+enum Progress {
+    Waiting,
+    Opening,
+    Opened {
+        opened: Opened,
+        /// None where its reader opened it.
+        _credit: Option<Credit>,
+    },
+    /// By its reader, or from it.
+    Taken,
+}
+
+/// A batch of magic 2 that may be opened before its reader gets there.
+pub struct BatchAhead {
+    /// Where it begins in the bytes that its reader reads.
+    pub start: usize,
+    bytes: SharedBytes,
+    limits: Limits,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
+
+impl BatchAhead {
+    /// None for a batch that is not worth it.
+    pub fn new(data: &SharedBytes, start: usize, end: usize, limits: Limits) -> Option<Arc<Self>> {
+        let header = BatchHeader::read(&data.as_ref()[start..end]).ok()?;
+        let is_compressed = header.compression().is_ok_and(|compression| compression != Compression::None);
+        let is_worth_it = is_compressed && !header.is_control() && end - start >= LEAST_BATCH_BYTES;
+        is_worth_it.then(|| {
+            Arc::new(Self {
+                start,
+                bytes: data.slice(start, end),
+                limits,
+                progress: Mutex::new(Progress::Waiting),
+                changed: Condvar::new(),
+            })
+        })
+    }
+
+    /// For its reader: what opening it gave, if a thread has begun with that; waits for its end. No thread
+    /// begins afterwards.
+    pub fn take(&self) -> Option<Opened> {
+        let mut progress = lock(&self.progress);
+        while matches!(*progress, Progress::Opening) {
+            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+        match std::mem::replace(&mut *progress, Progress::Taken) {
+            Progress::Opened { opened, .. } => Some(opened),
+            _ => None,
+        }
+    }
+
+    /// Whether a thread has begun to open it and is not done.
+    pub fn is_being_opened(&self) -> bool {
+        matches!(*lock(&self.progress), Progress::Opening)
+    }
+
+    /// For its reader, which would only wait for the batch before: opens it for a later `take`. False where
+    /// that has begun already.
+    pub fn open_early(&self) -> bool {
+        self.open_unless_begun(|_| None)
+    }
+
+    fn open(&self) -> Opened {
+        let bytes = self.bytes.as_ref();
+        let header = BatchHeader::read(bytes)?;
+        if self.limits.check_crcs {
+            BatchHeader::check_crc(bytes).map_err(|reason| CorruptBatch::new(header.base_offset, reason))?;
+        }
+        open_payload(&header, bytes, self.limits.max_decompressed_bytes)
+    }
+
+    fn open_on_thread(&self, shared: &Arc<Shared>) {
+        self.open_unless_begun(|bytes| Some(Credit::new(shared, bytes)));
+    }
+
+    fn open_unless_begun(&self, credit: impl FnOnce(usize) -> Option<Credit>) -> bool {
+        {
+            let mut progress = lock(&self.progress);
+            if !matches!(*progress, Progress::Waiting) {
+                return false;
+            }
+            *progress = Progress::Opening;
+        }
+        let outcome = match catch_unwind(AssertUnwindSafe(|| self.open())) {
+            Ok(opened) => {
+                let payload = opened.as_ref().ok().and_then(Option::as_ref);
+                let credit = credit(payload.map_or(0, |payload| payload.len()));
+                Progress::Opened { opened, _credit: credit }
+            }
+            // The reader does it again, and panics where that is seen.
+            Err(_) => Progress::Taken,
+        };
+        *lock(&self.progress) = outcome;
+        self.changed.notify_all();
+        true
+    }
+}
+
+/// What an opened batch that nobody has taken yet counts for.
+struct Credit {
+    shared: Arc<Shared>,
+    bytes: usize,
+}
+
+impl Credit {
+    fn new(shared: &Arc<Shared>, bytes: usize) -> Self {
+        lock(&shared.state).opened_bytes += bytes;
+        Self { shared: Arc::clone(shared), bytes }
+    }
+}
+
+impl Drop for Credit {
+    fn drop(&mut self) {
+        if let Some(mut state) = lock_unless_forked(&self.shared.state) {
+            state.opened_bytes -= self.bytes;
+            drop(state);
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Weak<BatchAhead>>,
+    opened_bytes: usize,
+    threads: usize,
+    idle_threads: usize,
+    is_closed: bool,
+}
+
+struct Shared {
+    max_opened_bytes: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn work(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        while !state.is_closed {
+            let next =
+                if state.opened_bytes < self.max_opened_bytes { state.waiting.pop_front() } else { None };
+            if let Some(batch) = next {
+                drop(state);
+                // What its reader has reached, or nobody reads any more, is passed over.
+                if let Some(batch) = batch.upgrade() {
+                    batch.open_on_thread(self);
+                }
+                state = lock(&self.state);
+            } else {
+                state.idle_threads += 1;
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle_threads -= 1;
+            }
+        }
+    }
+}
+
+/// The threads of one client. They start when there is work for them, and end when this is dropped.
+pub struct BatchOpeners {
+    shared: Arc<Shared>,
+    max_threads: usize,
+}
+
+impl BatchOpeners {
+    /// Batches are opened ahead until those not taken come to `max_opened_bytes`.
+    pub fn new(max_opened_bytes: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Self {
+            shared: Arc::new(Shared { max_opened_bytes, state: Mutex::default(), changed: Condvar::new() }),
+            // The readers' own threads are busy as well.
+            max_threads: (cores - 1).min(MAX_THREADS),
+        }
+    }
+
+    /// Has batches opened, in about this order, behind all others.
+    pub fn add<'a>(&self, batches: impl ExactSizeIterator<Item = &'a Arc<BatchAhead>>) {
+        if batches.len() == 0 || self.max_threads == 0 {
+            return;
+        }
+        let mut state = lock(&self.shared.state);
+        state.waiting.extend(batches.map(Arc::downgrade));
+        let wanted =
+            state.waiting.len().saturating_sub(state.idle_threads).min(self.max_threads - state.threads);
+        for _ in 0..wanted {
+            let shared = Arc::clone(&self.shared);
+            let spawned =
+                thread::Builder::new().name("barnabas-open".to_owned()).spawn(move || shared.work());
+            // Where there can be no more threads, readers open their batches themselves.
+            state.threads += usize::from(spawned.is_ok());
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for BatchOpeners {
+    fn drop(&mut self) {
+        if let Some(mut state) = lock_unless_forked(&self.shared.state) {
+            state.is_closed = true;
+            drop(state);
+            self.shared.changed.notify_all();
+        }
+    }
+}

@@ -1,0 +1,175 @@
+"""Batches that leave in the thread that hands the record over, without the event loop.
+
+With linger 0 and nothing on its way to a partition, all that the loop would do for a record is to write it.
+That the loop has to be woken for it, and to get the interpreter lock, takes many times longer. So when all
+that was sent is answered, the kernel is permitted to send the next batch by itself: one, to the partition
+that was sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the
+connection, and then goes on as if it had sent the batch.
+
+Owns the permit. Knows nothing of what an answer means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+from barnabas._kernel import Accumulator, ProducerBatch
+from barnabas.client.client import KafkaClient
+from barnabas.client.metadata import NO_TOPIC_ID
+from barnabas.client.partition_queue import PartitionQueue
+from barnabas.config import ProducerConfig
+from barnabas.net.connection import AnswerTo, Connection
+from barnabas.protocol.frame import encode_request
+from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
+from barnabas.types import TopicPartition
+from barnabas.values import frozen
+
+if sys.platform != "win32":
+    from barnabas._kernel import DirectTarget
+
+HIGHEST_VERSION_WITH_NAMES = 12
+# Of Produce, as the kernel writes it.
+VERSIONS = range(9, 14)
+# Within this the loop hears of a batch that is not answered, whose time-outs it then watches.
+WATCH_SECONDS = 0.5
+# A permit that nobody uses for so long is taken back, and nothing wakes the loop any more.
+UNUSED_SECONDS = 10.0
+
+
+@frozen
+class _Permit:
+    leader_id: int
+    queue: PartitionQueue
+    connection: Connection
+    version: int
+    correlation_id: int
+    given_at: float
+
+
+_Way = tuple[Connection, TopicPartition, int, UUID]
+"""What a request depends on, but for what the permit says."""
+
+OnSent = Callable[[int, PartitionQueue, ProducerBatch, int], AnswerTo[ProduceResponse]]
+
+
+class DirectSending:
+    """`on_sent(leader_id, queue, batch, size)` is called with a batch that has left, and gives who wants the
+    answer; `wake` is called when time-outs are to be watched. Belongs to the event loop."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        client: KafkaClient,
+        accumulator: Accumulator,
+        *,
+        on_sent: OnSent,
+        wake: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._accumulator = accumulator
+        self._on_sent = on_sent
+        self._wake = wake
+        self._loop = asyncio.get_running_loop()
+        self._permit: _Permit | None = None
+        self._way: _Way | None = None
+        self._target: DirectTarget | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    @staticmethod
+    def is_possible(config: ProducerConfig) -> bool:
+        """Whether records do not wait for others, and all that is asked of a batch is known beforehand."""
+        return (
+            sys.platform != "win32"
+            and config.linger_ms == 0
+            and config.acks != "0"
+            and config.transactional_id is None
+            and not config.partitioner_availability_timeout_ms
+        )
+
+    def permit(self, leader_id: int, queue: PartitionQueue) -> None:
+        """All that was sent to this leader, the queue's last, is answered."""
+        place, connection = queue.next_place(), self._client.ready_connection(leader_id)
+        metadata = self._client.metadata
+        if self._is_closed or place is None or connection is None:
+            return
+        if metadata.leader(queue.partition) != leader_id:
+            return
+        topic_id = metadata.topic_id(queue.partition.topic)
+        highest = HIGHEST_VERSION_WITH_NAMES if topic_id == NO_TOPIC_ID else None
+        version = connection.version_of(ProduceRequest, highest)
+        if version not in VERSIONS:
+            return
+        loan = connection.lend_writing(self.take_back)
+        if loan is None:
+            return
+        way = (connection, queue.partition, version, topic_id)
+        if way != self._way or self._target is None:
+            self._way, self._target = way, self._make_target(loan.descriptor, *way)
+        self._permit = _Permit(leader_id, queue, connection, version, loan.correlation_id, time.monotonic())
+        self._accumulator.permit(self._target, *place, loan.correlation_id)
+        if self._timer is None:
+            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
+
+    def take_back(self) -> None:
+        """The loop is about to send something itself, or to look at what is under way."""
+        permit, self._permit = self._permit, None
+        if permit is None:
+            return
+        sent = self._accumulator.forbid()
+        if sent is None:
+            permit.connection.take_back_writing()
+            return
+        batch, seconds_under_way, batch_bytes, frame_bytes, unsent = sent
+        permit.connection.take_back_sent(
+            self._on_sent(permit.leader_id, permit.queue, batch, batch_bytes),
+            ProduceRequest,
+            permit.version,
+            correlation_id=permit.correlation_id,
+            timeout_ms=self._config.request_timeout_ms,
+            seconds_under_way=seconds_under_way,
+            size=frame_bytes,
+            unsent=unsent,
+        )
+
+    def close(self) -> None:
+        self._is_closed = True
+        self.take_back()
+        self._way = self._target = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _make_target(
+        self, descriptor: int, connection: Connection, partition: TopicPartition, version: int, topic_id: UUID
+    ) -> DirectTarget:
+        data = ProduceRequest.PartitionProduceData(index=partition.partition, records=b"")
+        request = ProduceRequest(
+            transactional_id=None,
+            acks=-1 if self._config.acks in ("all", "-1") else int(self._config.acks),
+            timeout_ms=self._config.request_timeout_ms,
+            topic_data=[
+                ProduceRequest.TopicProduceData(
+                    name=partition.topic, topic_id=topic_id, partition_data=[data]
+                )
+            ],
+        )
+        frame = encode_request(request, version, 0, self._config.client_id)
+        return DirectTarget(descriptor, frame, *partition)
+
+    def _watch(self) -> None:
+        self._timer = None
+        permit = self._permit
+        if permit is None:
+            return
+        if self._accumulator.has_sent_directly:
+            self.take_back()
+            self._wake()
+        elif time.monotonic() - permit.given_at > UNUSED_SECONDS:
+            self.take_back()
+        else:
+            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

@@ -1,0 +1,37 @@
+"""The time between a caller's polls, which `max_poll_interval_ms` limits. Knows nothing of groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class PollWatch:
+    """`began`, `ended` and `note_progress` may be called on any thread. `progress` changes whenever the
+    caller works through what a poll gave."""
+
+    def __init__(self, max_poll_interval_ms: float, progress: Callable[[], int] = lambda: 0) -> None:
+        self._max_poll_interval_ms = max_poll_interval_ms
+        self._progress = progress
+        self._last_progress = 0
+        self._polled_at = time.monotonic()
+        self._is_polling = False
+
+    def began(self) -> None:
+        self._is_polling = True
+
+    def ended(self) -> None:
+        self._polled_at = time.monotonic()
+        self._is_polling = False
+
+    def note_progress(self) -> None:
+        """The caller works through what a poll gave, as `ended` would tell."""
+        self._polled_at = time.monotonic()
+
+    def overdue_in_ms(self) -> float:
+        """Until the caller is overdue; 0 or less when it is."""
+        progress = self._progress()
+        if progress != self._last_progress or self._is_polling:
+            self._last_progress = progress
+            self._polled_at = time.monotonic()
+        return self._max_poll_interval_ms - (time.monotonic() - self._polled_at) * 1000

@@ -1,0 +1,1 @@
+"""The clients that Apache Kafka's own system tests (tests/kafkatest) run as programs."""

@@ -1,0 +1,116 @@
+"""SASL over a connection to a broker: SaslHandshake, then as many messages as the mechanism has.
+
+Owns what the broker's answers mean. Knows no mechanism, and nothing of what connections are for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.errors import (
+    BrokenProtocolError,
+    NoCommonVersionError,
+    SaslAuthenticationError,
+    SaslMechanismError,
+)
+from barnabas.net.sasl.mechanism import Conversation, Mechanism
+from barnabas.protocol.codec import Request, Response
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
+
+ResponseT = TypeVar("ResponseT", bound=Response)
+
+# From this version of SaslHandshake on, messages travel in SaslAuthenticate requests (KIP-152).
+FRAMED_HANDSHAKE_VERSION = 1
+
+
+class Carrier(Protocol):
+    """What authentication needs of a connection."""
+
+    name: str
+
+    def version_of(self, request_type: type[Request[Any]], max_version: int | None = None) -> int: ...
+
+    async def ask(self, request: Request[ResponseT], version: int) -> ResponseT:
+        """Sends at once, whatever else waits for being sent."""
+        ...
+
+    async def exchange_frame(self, frame: bytes) -> bytes:
+        """Sends a frame without a header, and gives the next one that comes."""
+        ...
+
+
+class Authentication:
+    """One authentication of a connection. Its first message is made before the broker is told of it, since
+    that may take a while, as where a token has to be fetched."""
+
+    def __init__(self, mechanism: Mechanism, host: str) -> None:
+        self.identity = mechanism.identity
+        self._mechanism = mechanism.name
+        self._conversation: Conversation = mechanism.converse(host)
+        self._message = b""
+
+    async def prepare(self) -> None:
+        """Raises: CredentialsError, KafkaConnectionError (whoever gives credentials is away)."""
+        self._message = await self._conversation.first()
+
+    async def run(self, carrier: Carrier) -> int:
+        """Gives how long the broker will keep the connection, in milliseconds; 0 is for ever.
+
+        Raises: AuthenticationError, KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
+        """
+        version = await self._shake_hands(carrier)
+        message: bytes | None = self._message
+        session_lifetime_ms = 0
+        while message is not None:
+            if version >= FRAMED_HANDSHAKE_VERSION:
+                challenge, session_lifetime_ms = await self._exchange(carrier, message)
+            else:
+                challenge = await carrier.exchange_frame(message)
+            try:
+                message = await self._conversation.reply(challenge)
+            except SaslAuthenticationError as error:
+                raise SaslAuthenticationError(f"{carrier.name}: {error}") from error
+        return session_lifetime_ms
+
+    async def _shake_hands(self, carrier: Carrier) -> int:
+        try:
+            version = carrier.version_of(SaslHandshakeRequest)
+        except NoCommonVersionError as error:
+            raise SaslMechanismError(
+                f"{carrier.name} knows nothing of SASL: check security_protocol"
+            ) from error
+        response = await carrier.ask(SaslHandshakeRequest(mechanism=self._mechanism), version)
+        if response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+            offered = ", ".join(response.mechanisms) or "none"
+            raise SaslMechanismError(
+                f"{carrier.name} does not offer sasl_mechanism={self._mechanism!r} but {offered}",
+                response.mechanisms,
+            )
+        if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
+            raise SaslMechanismError(
+                f"{carrier.name} does not authenticate by SASL on this port: set security_protocol to "
+                "PLAINTEXT or SSL, or use the broker's port for SASL"
+            )
+        if response.error_code:
+            raise error_for(response.error_code, f"{carrier.name}: SaslHandshake")
+        return version
+
+    async def _exchange(self, carrier: Carrier, message: bytes) -> tuple[bytes, int]:
+        version = carrier.version_of(SaslAuthenticateRequest)
+        response = await carrier.ask(SaslAuthenticateRequest(auth_bytes=message), version)
+        if response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED:
+            user = "" if self.identity is None else f" {self.identity!r}"
+            reason = response.error_message or "it gives no reason"
+            raise SaslAuthenticationError(
+                f"{carrier.name} refuses{user} by {self._mechanism}: {reason}; check the credentials"
+            ) from error_for(response.error_code)
+        if response.error_code:
+            reason = response.error_message or "it gives no reason"
+            raise error_for(
+                response.error_code, f"{carrier.name}: authentication by {self._mechanism} ({reason})"
+            )
+        if response.session_lifetime_ms < 0:
+            raise BrokenProtocolError(f"{carrier.name}: a session of {response.session_lifetime_ms} ms")
+        return response.auth_bytes, response.session_lifetime_ms

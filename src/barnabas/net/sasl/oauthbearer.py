@@ -1,0 +1,138 @@
+"""SASL OAUTHBEARER (RFC 7628, KIP-255): a token in place of a password, and where tokens come from.
+
+Owns the token that is shared by a client's connections, and when it is replaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from barnabas.credentials import OAuthBearerToken
+from barnabas.errors import CredentialsError, InvalidSettingError, SaslAuthenticationError
+from barnabas.net.sasl.user_callback import call
+
+SEPARATOR = "\x01"
+# The answer to the broker's reasons for refusing, after which it ends the conversation (RFC 7628, 3.2.3).
+REFUSAL_SEEN = SEPARATOR.encode()
+_EXTENSION_NAME = re.compile(r"[A-Za-z]+")
+_EXTENSION_VALUE = re.compile(r"[\x21-\x7E \t\r\n]+")
+_TOKEN = re.compile(r"[-._~+/A-Za-z0-9]+=*")
+
+TokenSource = Callable[[], str | OAuthBearerToken | Awaitable[str | OAuthBearerToken]]
+
+
+class OAuthBearer:
+    """The mechanism OAUTHBEARER. `refresh_factor`: the part of a token's life after which a new one is asked
+    for, where one is needed."""
+
+    name = "OAUTHBEARER"
+    # Whom a token stands for is the broker's to read.
+    identity = None
+
+    def __init__(self, source: TokenSource, extensions: Sequence[str], refresh_factor: float) -> None:
+        self._source = source
+        self._extensions = dict(_extension(text) for text in extensions)
+        self._refresh_factor = refresh_factor
+        self._token: OAuthBearerToken | None = None
+        self._fresh_until = 0.0
+        self._lock = asyncio.Lock()
+
+    def converse(self, host: str) -> OAuthBearerConversation:
+        return OAuthBearerConversation(self.get_token, self._extensions)
+
+    async def get_token(self) -> OAuthBearerToken:
+        """The token of all connections, or a new one where that is nearing its end. Raises: BarnabasError."""
+        async with self._lock:
+            if self._token is not None and time.time() < self._fresh_until:
+                return self._token
+            token = await self._new_token()
+            if not _TOKEN.fullmatch(token.value):
+                raise CredentialsError("the token for OAUTHBEARER has characters that a token cannot have")
+            now = time.time()
+            expires_at_ms = token.expires_at_ms
+            if expires_at_ms is None:
+                expires_at_ms = _expiry(token.value)
+            if expires_at_ms is None:
+                self._token = None
+                return token
+            lifetime = expires_at_ms / 1000 - now
+            if lifetime <= 0:
+                raise CredentialsError("the token for OAUTHBEARER has expired already: check what issues it")
+            self._token, self._fresh_until = token, now + lifetime * self._refresh_factor
+            return token
+
+    async def _new_token(self) -> OAuthBearerToken:
+        given = await call("sasl_oauthbearer_token_callback", self._source)
+        if isinstance(given, str):
+            return OAuthBearerToken(given)
+        if not isinstance(given, OAuthBearerToken):
+            raise CredentialsError(
+                f"sasl_oauthbearer_token_callback gave a {type(given).__name__}, not an OAuthBearerToken"
+            )
+        return given
+
+
+class OAuthBearerConversation:
+    """One message, which the broker answers with an empty one, or with its reasons."""
+
+    def __init__(
+        self, get_token: Callable[[], Awaitable[OAuthBearerToken]], extensions: Mapping[str, str]
+    ) -> None:
+        self._get_token = get_token
+        self._extensions = extensions
+        self._refusal = ""
+
+    async def first(self) -> bytes:
+        token = await self._get_token()
+        extensions = {**self._extensions, **token.extensions}
+        for name, value in extensions.items():
+            _check_extension(name, value)
+        pairs = "".join(f"{name}={value}{SEPARATOR}" for name, value in extensions.items())
+        return f"n,,{SEPARATOR}auth=Bearer {token.value}{SEPARATOR}{pairs}{SEPARATOR}".encode()
+
+    async def reply(self, challenge: bytes) -> bytes | None:
+        if self._refusal:
+            raise SaslAuthenticationError(f"the broker refuses the token: {self._refusal}")
+        if not challenge:
+            return None
+        self._refusal = _reasons(challenge)
+        return REFUSAL_SEEN
+
+
+def _reasons(challenge: bytes) -> str:
+    try:
+        answer = json.loads(challenge)
+        return ", ".join(f"{name} {value}" for name, value in answer.items())
+    except (ValueError, AttributeError):
+        return "for a reason that cannot be read"
+
+
+def _expiry(token: str) -> int | None:
+    """When a JSON Web Token says that it expires, in milliseconds since 1970."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        return int(float(claims["exp"]) * 1000)
+    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError):
+        return None
+
+
+def _extension(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    _check_extension(name, value)
+    return name, value
+
+
+def _check_extension(name: str, value: str) -> None:
+    if not _EXTENSION_NAME.fullmatch(name) or name == "auth" or not _EXTENSION_VALUE.fullmatch(value):
+        raise InvalidSettingError(
+            f"extension {name!r} of OAUTHBEARER is not name=value: the name takes letters and is not 'auth'"
+        )

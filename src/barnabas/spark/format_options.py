@@ -1,0 +1,155 @@
+"""The options that say what keys and values mean: `value.format` and those beside it, checked by themselves.
+
+Whether a schema is right is seen when columns are made of it (`decoding`, `encoding`). Must not know Spark.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from barnabas.spark.errors import InvalidOptionError
+from barnabas.spark.option_values import whole_number
+from barnabas.values import frozen
+
+Side = Literal["key", "value"]
+Mode = Literal["failfast", "permissive", "dead-letter"]
+FormatName = Literal["string", "json", "avro", "protobuf"]
+
+SIDES: tuple[Side, ...] = ("key", "value")
+FORMATS: tuple[FormatName, ...] = ("string", "json", "avro", "protobuf")
+# The first is the default.
+MODES: tuple[Mode, ...] = ("failfast", "permissive", "dead-letter")
+FRAMINGS = ("none", "confluent")
+_OF_A_SIDE = ("format", "schema", "schemaFile", "message", "framing", "schemaId")
+
+FORMAT_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in _OF_A_SIDE)
+DECODING_OPTIONS = ("mode", "deadLetterTopic")
+
+
+@frozen
+class FormatOptions:
+    """The format of keys or of values. `schema` is text, or for protobuf the bytes of a descriptor set."""
+
+    side: Side
+    format: FormatName
+    schema: str | bytes | None
+    message: str | None
+    is_framed: bool
+    schema_id: int | None
+
+
+@frozen
+class DecodingOptions:
+    sides: tuple[FormatOptions, ...]
+    mode: Mode
+    dead_letter_topic: str | None
+
+
+def decoding_options(given: Mapping[str, str]) -> DecodingOptions | None:
+    """By the lower-case names of options. None where keys and values stay bytes.
+
+    Raises: InvalidOptionError.
+    """
+    sides = _sides(given)
+    if not sides:
+        for option in DECODING_OPTIONS:
+            if option.lower() in given:
+                raise InvalidOptionError(f"{option} means nothing without value.format or key.format")
+        return None
+    mode = _mode(given)
+    topic = _text(given, "deadLetterTopic")
+    if mode == "dead-letter" and topic is None:
+        raise InvalidOptionError("mode is dead-letter: say where to, with deadLetterTopic")
+    if mode != "dead-letter" and topic is not None:
+        raise InvalidOptionError(f"deadLetterTopic is for mode=dead-letter, and mode is {mode}")
+    return DecodingOptions(sides, mode, topic)
+
+
+def encoding_options(given: Mapping[str, str]) -> tuple[FormatOptions, ...]:
+    """By the lower-case names of options. Raises: InvalidOptionError."""
+    sides = _sides(given)
+    for side in sides:
+        if side.is_framed and side.schema_id is None:
+            raise InvalidOptionError(f"{side.side}.framing is confluent: give the id in {side.side}.schemaId")
+        if side.format == "json" and side.schema is not None:
+            raise InvalidOptionError(f"{side.side}.schema: what is written as json goes by its column's type")
+    return sides
+
+
+def _sides(given: Mapping[str, str]) -> tuple[FormatOptions, ...]:
+    found = (_side(given, side) for side in SIDES)
+    return tuple(options for options in found if options is not None)
+
+
+def _side(given: Mapping[str, str], side: Side) -> FormatOptions | None:
+    name = given.get(f"{side}.format", "binary").strip().lower()
+    if name == "binary":
+        for other in _OF_A_SIDE[1:]:
+            if f"{side}.{other}".lower() in given:
+                raise InvalidOptionError(f"{side}.{other} means nothing without {side}.format")
+        return None
+    for known in FORMATS:
+        if name == known:
+            return _checked(given, side, known)
+    raise InvalidOptionError(f"{side}.format must be one of binary, {', '.join(FORMATS)}, not {name!r}")
+
+
+def _checked(given: Mapping[str, str], side: Side, name: FormatName) -> FormatOptions:
+    framing = given.get(f"{side}.framing", "none").strip().lower()
+    if framing not in FRAMINGS:
+        raise InvalidOptionError(f"{side}.framing must be one of {', '.join(FRAMINGS)}, not {framing!r}")
+    is_framed = framing == "confluent"
+    schema_id = whole_number(given, f"{side}.schemaId")
+    if schema_id is not None and not is_framed:
+        raise InvalidOptionError(f"{side}.schemaId is that of a header: set {side}.framing to confluent")
+    if schema_id is not None and schema_id >= 2**32:
+        raise InvalidOptionError(f"{side}.schemaId must be below 2^32, not {schema_id}")
+    message = _text(given, f"{side}.message")
+    if (message is not None) != (name == "protobuf"):
+        problem = "is needed by" if name == "protobuf" else "is for protobuf, and means nothing to"
+        raise InvalidOptionError(f"{side}.message {problem} {side}.format={name}")
+    schema = _schema(given, side, name)
+    if schema is not None and name == "string":
+        raise InvalidOptionError(f"{side}.schema means nothing to {side}.format=string")
+    if schema is None and name in ("avro", "protobuf"):
+        raise InvalidOptionError(f"{side}.format={name} needs {side}.schema or {side}.schemaFile")
+    return FormatOptions(side, name, schema, message, is_framed, schema_id)
+
+
+def _schema(given: Mapping[str, str], side: Side, name: FormatName) -> str | bytes | None:
+    """The schema as it is given, or out of the file that is."""
+    inline, path = _text(given, f"{side}.schema"), _text(given, f"{side}.schemaFile")
+    if inline is not None and path is not None:
+        raise InvalidOptionError(f"give either {side}.schema or {side}.schemaFile, not both")
+    if path is not None:
+        try:
+            contents = Path(path).read_bytes()
+            return contents if name == "protobuf" else contents.decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidOptionError(f"{side}.schemaFile cannot be read on the driver: {error}") from None
+    if inline is None or name != "protobuf":
+        return inline
+    try:
+        return base64.b64decode(inline, validate=True)
+    except ValueError as error:
+        raise InvalidOptionError(
+            f"{side}.schema must be a descriptor set in base64 ({error}), or {side}.schemaFile name its file"
+        ) from None
+
+
+def _mode(given: Mapping[str, str]) -> Mode:
+    text = given.get("mode", MODES[0]).strip().lower()
+    for mode in MODES:
+        if text == mode:
+            return mode
+    raise InvalidOptionError(f"mode must be one of {', '.join(MODES)}, not {text!r}")
+
+
+def _text(given: Mapping[str, str], option: str) -> str | None:
+    text = given.get(option.lower())
+    if text is not None and not text.strip():
+        raise InvalidOptionError(f"{option} is empty")
+    return None if text is None else text.strip()

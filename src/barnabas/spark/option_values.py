@@ -1,0 +1,97 @@
+"""Reading the values of options: switches, numbers, sizes, durations and times, each named in its error.
+
+Options come as text by their lower-case names. Pure functions; this module knows no option by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from barnabas.spark.errors import InvalidOptionError
+
+_MILLISECONDS = {
+    "": 1.0,
+    "us": 0.001,
+    "ms": 1.0,
+    "s": 1000.0,
+    "m": 60_000.0,
+    "min": 60_000.0,
+    "h": 3_600_000.0,
+    "d": 86_400_000.0,
+}
+
+_BYTES = {
+    unit: 1024**power
+    for power, units in enumerate((("", "b"), ("k", "kb"), ("m", "mb"), ("g", "gb"), ("t", "tb")))
+    for unit in units
+}
+
+
+def boolean(given: Mapping[str, str], option: str, *, default: bool) -> bool:
+    """Raises: InvalidOptionError."""
+    text = given.get(option.lower())
+    if text is None:
+        return default
+    if text.strip().lower() not in ("true", "false"):
+        raise InvalidOptionError(f"{option} must be true or false, not {text!r}")
+    return text.strip().lower() == "true"
+
+
+def positive(given: Mapping[str, str], option: str) -> int | None:
+    """Raises: InvalidOptionError unless it is a whole number above 0."""
+    number = whole_number(given, option)
+    if number == 0:
+        raise InvalidOptionError(f"{option} must be a whole number above 0, not {given[option.lower()]!r}")
+    return number
+
+
+def whole_number(given: Mapping[str, str], option: str) -> int | None:
+    """Raises: InvalidOptionError unless it is 0 or more."""
+    text = given.get(option.lower())
+    if text is None:
+        return None
+    if not text.strip().isdecimal():
+        raise InvalidOptionError(f"{option} must be a whole number, not {text!r}")
+    return int(text)
+
+
+def byte_count(given: Mapping[str, str], option: str) -> int | None:
+    """A size such as `64m` or `1gb`, with Spark's units (of 1024); a bare number is bytes.
+
+    Raises: InvalidOptionError unless it is above 0.
+    """
+    text = given.get(option.lower())
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in _BYTES or int(match[1]) == 0:
+        raise InvalidOptionError(
+            f"{option} must be a size above 0 such as 64m (units: b, k, m, g, t), not {text!r}"
+        )
+    return int(match[1]) * _BYTES[match[2]]
+
+
+def duration_ms(given: Mapping[str, str], option: str, *, default: int) -> int:
+    """A time such as `15m` or `500ms`, with Spark's units; a bare number is milliseconds.
+
+    Raises: InvalidOptionError.
+    """
+    text = given.get(option.lower())
+    if text is None:
+        return default
+    match = re.fullmatch(r"(\d+)([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in _MILLISECONDS:
+        units = ", ".join(unit for unit in _MILLISECONDS if unit)
+        raise InvalidOptionError(f"{option} must be a time such as 15m (units: {units}), not {text!r}")
+    return int(int(match[1]) * _MILLISECONDS[match[2]])
+
+
+def timestamp_ms(given: Mapping[str, str], option: str) -> int | None:
+    """Milliseconds since 1970. Raises: InvalidOptionError."""
+    text = given.get(option.lower())
+    if text is None:
+        return None
+    if not text.strip().isdecimal():
+        raise InvalidOptionError(f"{option} must be milliseconds since 1970, not {text!r}")
+    return int(text)

@@ -1,0 +1,161 @@
+"""The ShareConsumer for plain calls. Everything but the hand-out of records and the callback is done on the
+event loop's thread, which is crossed once for each poll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from barnabas.client.consumer_arguments import as_timeout_ms
+from barnabas.client.share_consumer import ITERATION_POLL_SECONDS, ShareConsumerFront
+from barnabas.client.share_core import CLOSE_TIMEOUT_MS, ShareCore
+from barnabas.client.share_records import ShareRecord
+from barnabas.config import ShareConsumerConfig, load
+from barnabas.errors import BarnabasError
+from barnabas.fork import generation
+from barnabas.settings import ShareConsumerSettings
+from barnabas.sync.loop import close_at_exit, loop_thread
+from barnabas.types import TopicPartition
+
+T = TypeVar("T")
+
+
+class ShareConsumer(ShareConsumerFront):
+    """Works through records of topics together with the other members of a share group (KIP-932): every
+    record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it. A
+    context manager, and an iterable of records. For one thread at a time, but for `wakeup`.
+
+    With share_acknowledgement_mode "implicit" a poll or commit accepts what the last poll returned, and an
+    iteration each record when the next one is asked for; with "explicit" `acknowledge` decides. What was not
+    acknowledged is released by `close`, or when its acquisition lock expires. A group begins at the latest
+    record unless its setting share.auto.offset.reset says otherwise. Settings:
+    `barnabas.config.ShareConsumerConfig`. Takes Kafka 4.1 or later. `barnabas.aio.ShareConsumer` is the same
+    for asyncio.
+
+    Raises: UnknownSettingError, InvalidSettingError.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        *,
+        group_id: str,
+        topics: Iterable[str] | None = None,
+        **settings: Unpack[ShareConsumerSettings],
+    ) -> None:
+        self.config = load(
+            ShareConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
+        )
+        self._generation = generation()
+        self._loop = loop_thread()
+        self._taken = iter(())
+        self._callback = None
+
+        async def make_core() -> ShareCore:
+            return ShareCore(self.config)
+
+        self._core = self._run(make_core())
+        self._client = self._core.client
+        close_at_exit(self)
+        if topics is not None:
+            self.subscribe(topics)
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Reads these topics in place of those before. Raises: MisuseError, ClosedError."""
+        self._on_loop(lambda: self._core.subscribe(topics))
+
+    def unsubscribe(self) -> None:
+        """Tells brokers what was acknowledged, releases the rest and leaves the group."""
+        self._take_rest()
+        self._run(self._core.unsubscribe(self.config.default_api_timeout_ms))
+        self._run_callback()
+
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord]:
+        """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
+        first. An empty list when none came, or after `wakeup`.
+
+        Raises: MisuseError where a record of the last poll is to be acknowledged and was not, or without
+        topics; CorruptBatchError (once; the batch is rejected), BrokerError such as
+        GroupAuthorizationFailedError, NoCommonVersionError on brokers before Kafka 4.1, ClosedError, and what
+        the callback raises.
+        """
+        records = self._poll(timeout, max_records) or []
+        self._core.ledger.hand_out(records)
+        return records
+
+    def __iter__(self) -> Iterator[ShareRecord]:
+        """Records without end; `wakeup` and `close` end it."""
+        core = self._core
+        while not core.is_closed:
+            records = self._poll(ITERATION_POLL_SECONDS, None)
+            if records is None:
+                return
+            self._taken = iter(records)
+            for record in self._taken:
+                core.ledger.hand_out([record])
+                yield record
+                if core.is_closed:
+                    return
+                core.accept(record)
+
+    def _poll(self, timeout: float, max_records: int | None) -> list[ShareRecord] | None:
+        """None after `wakeup`. The records are not in hand yet."""
+        limit = self._limit(max_records)
+        rest = self._take_rest()
+
+        async def poll() -> list[ShareRecord] | None:
+            self._core.give_back(rest)
+            return await self._core.poll(timeout, limit)
+
+        records = self._run(poll())
+        self._run_callback()
+        return records
+
+    def commit(self, *, timeout: float | None = None) -> dict[TopicPartition, BarnabasError | None]:
+        """Tells brokers what was acknowledged, with "implicit" that all of the last poll is accepted, and
+        waits for what they say: None for each partition, or the first error. `timeout` in seconds
+        (default_api_timeout_ms). Raises: KafkaTimeoutError, ClosedError, and what the callback raises.
+        """
+        timeout_ms = as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        outcome = self._run(self._core.commit(timeout_ms))
+        self._run_callback()
+        return outcome
+
+    def commit_async(self) -> None:
+        """`commit` without waiting: the callback gets what brokers say. Raises: ClosedError."""
+        self._on_loop(self._core.commit_async)
+
+    def wakeup(self) -> None:
+        """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
+        self._loop.call(self._core.wakeup)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Tells brokers what was acknowledged, releases the rest, leaves the group and closes the
+        connections, within `timeout` seconds (30). May be called twice."""
+        if self._core.is_closed or self._generation != generation():
+            return
+        self._take_rest()
+        self._run(self._core.close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS)))
+        self._run_callback()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run(work, what="share consumer")
+
+    def _on_loop(self, work: Callable[[], T]) -> T:
+        async def run() -> T:
+            return work()
+
+        return self._run(run())

@@ -1,0 +1,68 @@
+"""Properties files are read as Java reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.cli.options import client_settings
+from barnabas.cli.properties import read_properties
+from barnabas.config import AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig
+from barnabas.errors import InvalidSettingError
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("a=1\nb = 2 \nc:3\nd 4\n", {"a": "1", "b": "2 ", "c": "3", "d": "4"}),
+        ("# no\n! no\n   # no\n\n  a = 1", {"a": "1"}),
+        ("a=1\\\n   2\\\n\t3\nb=4", {"a": "123", "b": "4"}),
+        ("a=one\\\\\nb=2", {"a": "one\\", "b": "2"}),
+        ("a=x=y:z", {"a": "x=y:z"}),
+        (r"a\=b\:c=d\te\u00e9", {"a=b:c": "d\teé"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("empty", {"empty": ""}),
+        (
+            'j=P required \\\n  username="u" \\\n  password="p#1";',
+            {"j": 'P required username="u" password="p#1";'},
+        ),
+    ],
+)
+def test_a_file_is_read_as_java_reads_it(tmp_path: Path, text: str, pairs: dict[str, str]) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(text)
+    assert read_properties(path) == pairs
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidSettingError, match=r"client\.properties' cannot be read as a properties file"):
+        read_properties(path)
+
+
+@pytest.mark.parametrize(
+    ("config_type", "expected"),
+    [
+        (AdminConfig, {}),
+        (ProducerConfig, {"linger_ms": "5", "compression_type": "lz4"}),
+        (ConsumerConfig, {"group_id": "g"}),
+    ],
+)
+def test_one_file_serves_all_kinds_of_clients(
+    tmp_path: Path, config_type: type[CommonConfig], expected: dict[str, Any]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("linger.ms=5\ngroup.id=g\nclient.id=me\ncompression.type=lz4\nno.such.setting=1\n")
+    settings = client_settings(config_type, None, path, ["client.id=you"])
+    common = {"client_id": "you", "no_such_setting": "1", "default_api_timeout_ms": 15_000}
+    assert settings == {**common, "bootstrap_servers": "localhost:9092", **expected}
+
+
+def test_the_command_line_names_the_brokers_before_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("bootstrap.servers=file:1\n")
+    assert client_settings(AdminConfig, None, path, None)["bootstrap_servers"] == "file:1"
+    assert client_settings(AdminConfig, "given:2", path, None)["bootstrap_servers"] == "given:2"

@@ -1,0 +1,223 @@
+"""Records that leave in the thread that hands them over, on real brokers: that they do, and that nothing else
+changes by it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from barnabas import Delivery, Producer
+from barnabas.errors import BarnabasError, KafkaTimeoutError, PurgedError
+
+MakeTopic = Callable[..., str]
+Eventually = Callable[..., Any]
+ReadTopic = Callable[..., list[Any]]
+TIMEOUT = 60.0
+
+
+def may_send_directly(producer: Producer) -> bool:
+    direct = producer._core._sender._direct
+    return direct is not None and direct._permit is not None
+
+
+def has_sent_directly(producer: Producer) -> bool:
+    return producer._core.accumulator.has_sent_directly
+
+
+def warm_up(producer: Producer, topic: str, eventually: Eventually, partition: int = 0) -> None:
+    """One record, after whose answer the next one may leave directly."""
+    producer.send(topic, b"first", partition=partition).result(TIMEOUT)
+    eventually(lambda: may_send_directly(producer))
+
+
+def values_of(messages: list[Any]) -> list[bytes]:
+    return [message.value() for message in messages]
+
+
+@pytest.mark.parametrize("compression", ["none", "lz4"])
+@pytest.mark.parametrize("idempotence", [True, False])
+def test_records_that_leave_directly_arrive_once_and_in_order(
+    broker: Any,
+    make_topic: MakeTopic,
+    read_topic: ReadTopic,
+    eventually: Eventually,
+    compression: str,
+    idempotence: bool,
+) -> None:
+    topic = make_topic(broker)
+    settings: dict[str, Any] = {"enable_idempotence": idempotence, "compression": compression, "linger_ms": 0}
+    with Producer(broker.bootstrap, **settings) as producer:
+        warm_up(producer, topic, eventually)
+        deliveries: list[Delivery] = []
+        for number in range(50):
+            deliveries.append(producer.send(topic, b"%d" % number, key=b"key", headers=[("h", b"1")]))
+            if number % 3:
+                deliveries[-1].result(TIMEOUT)
+        assert [delivery.result(TIMEOUT).offset for delivery in deliveries] == list(range(1, 51))
+    messages = read_topic(broker, topic)
+    assert values_of(messages) == [b"first", *(b"%d" % number for number in range(50))]
+    assert messages[-1].key() == b"key"
+    assert messages[-1].headers() == [("h", b"1")]
+
+
+def test_a_record_leaves_while_the_thread_of_the_loop_does_something_else(
+    broker: Any, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        is_over = threading.Event()
+        producer._thread.call(lambda: is_over.wait(TIMEOUT))
+        delivery = producer.send(topic, b"direct", partition=0)
+        assert has_sent_directly(producer)
+        is_over.set()
+        assert delivery.result(TIMEOUT).offset == 1
+
+
+def test_the_report_comes_as_always(broker: Any, make_topic: MakeTopic, eventually: Eventually) -> None:
+    topic = make_topic(broker)
+    reports: list[tuple[BarnabasError | None, Any]] = []
+    with Producer(broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        producer.send(topic, b"v", partition=0, on_delivery=lambda *report: reports.append(report))
+        producer.flush(TIMEOUT)
+    [(error, metadata)] = reports
+    assert error is None
+    assert metadata.offset == 1
+
+
+def test_records_of_many_threads_arrive_once_and_in_the_order_of_each(
+    broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+
+        def send(thread: int) -> None:
+            for number in range(50):
+                producer.send(topic, b"%d %d" % (thread, number), partition=0).result(TIMEOUT)
+
+        threads = [threading.Thread(target=send, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    values = values_of(read_topic(broker, topic))[1:]
+    assert len(values) == 200
+    for thread in range(4):
+        own = [value for value in values if value.startswith(b"%d " % thread)]
+        assert own == [b"%d %d" % (thread, number) for number in range(50)]
+
+
+def test_large_records_and_other_partitions_go_the_usual_way(
+    broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker, 2)
+    with Producer(broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        large = b"x" * 10_000
+        producer.send(topic, large, partition=0)
+        assert not has_sent_directly(producer)
+        producer.send(topic, b"small", partition=0)
+        producer.send(topic, b"other", partition=1)
+        producer.flush(TIMEOUT)
+    assert values_of(read_topic(broker, topic)) == [b"first", large, b"small", b"other"]
+
+
+def test_another_batch_waits_for_none_that_left_directly(
+    own_broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(own_broker, 2)
+    with Producer(own_broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        own_broker.pause()
+        deliveries = [producer.send(topic, b"direct", partition=0)]
+        assert has_sent_directly(producer)
+        deliveries += [producer.send(topic, b"%d" % number, partition=number % 2) for number in range(4)]
+        own_broker.resume()
+        assert [delivery.result(TIMEOUT).offset for delivery in deliveries] == [1, 2, 0, 3, 1]
+    assert values_of(read_topic(own_broker, topic)) == [b"first", b"direct", b"0", b"2", b"1", b"3"]
+
+
+def test_a_record_that_a_broker_does_not_answer_is_given_up_in_time(
+    own_broker: Any, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(own_broker)
+    settings: dict[str, Any] = {"request_timeout_ms": 500, "delivery_timeout_ms": 1500, "linger_ms": 0}
+    with Producer(own_broker.bootstrap, **settings) as producer:
+        warm_up(producer, topic, eventually)
+        own_broker.pause()
+        delivery = producer.send(topic, b"lost", partition=0)
+        assert has_sent_directly(producer)
+        with pytest.raises(KafkaTimeoutError, match="delivery_timeout_ms"):
+            delivery.result(TIMEOUT)
+        own_broker.resume()
+
+
+def test_a_record_is_sent_again_when_the_broker_comes_back(
+    own_broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(own_broker)
+    with Producer(own_broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        own_broker.pause()
+        delivery = producer.send(topic, b"again", partition=0)
+        assert has_sent_directly(producer)
+        own_broker.kill()
+        own_broker.start()
+        delivery.result(60)
+        producer.send(topic, b"last", partition=0).result(TIMEOUT)
+    assert values_of(read_topic(own_broker, topic)) == [b"first", b"again", b"last"]
+
+
+def test_what_left_directly_can_be_purged(
+    own_broker: Any, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(own_broker)
+    with Producer(own_broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        own_broker.pause()
+        delivery = producer.send(topic, b"gone", partition=0)
+        producer.purge(in_queue=False)
+        with pytest.raises(PurgedError):
+            delivery.result(TIMEOUT)
+        own_broker.resume()
+
+
+def test_closing_waits_for_what_left_directly(
+    broker: Any, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker)
+    producer = Producer(broker.bootstrap, linger_ms=0)
+    warm_up(producer, topic, eventually)
+    delivery = producer.send(topic, b"v", partition=0)
+    producer.close()
+    assert delivery.result(0).offset == 1
+
+
+def test_what_left_directly_is_counted(broker: Any, make_topic: MakeTopic, eventually: Eventually) -> None:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, linger_ms=0) as producer:
+        warm_up(producer, topic, eventually)
+        before = producer.stats()
+        for _ in range(10):
+            producer.send(topic, b"v", partition=0).result(TIMEOUT)
+        after = producer.stats()
+    assert after.records_delivered == before.records_delivered + 10
+    assert after.batches_sent == before.batches_sent + 10
+
+
+@pytest.mark.parametrize(
+    "settings", [{"linger_ms": 5}, {"linger_ms": 0, "acks": 0, "enable_idempotence": False}]
+)
+def test_what_would_wait_or_is_not_answered_never_leaves_directly(
+    broker: Any, make_topic: MakeTopic, settings: dict[str, Any]
+) -> None:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, **settings) as producer:
+        producer.send(topic, b"v", partition=0).result(TIMEOUT)
+        producer.flush(TIMEOUT)
+        assert not may_send_directly(producer)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas.testing import ApacheKafkaCluster
+
+PARTITIONS = 3
+TRANSACTION_LOG = "__transaction_state"
+
+
+def coordinator_of(cluster: ApacheKafkaCluster, transactional_id: str) -> int:
+    """The node that leads the partition of the transaction log to which the id belongs."""
+    code = 0
+    for character in transactional_id:
+        code = (31 * code + ord(character)) & 0xFFFFFFFF
+    with Admin(cluster.bootstrap) as admin:
+        partitions = admin.describe_topics([TRANSACTION_LOG])[TRANSACTION_LOG].partitions
+    return partitions[(code & 0x7FFFFFFF) % len(partitions)].leader
+
+
+def read_committed(cluster: ApacheKafkaCluster, topic: str) -> dict[int, list[bytes | None]]:
+    values: dict[int, list[bytes | None]] = {number: [] for number in range(PARTITIONS)}
+    with Consumer(
+        cluster.bootstrap, isolation_level="read_committed", auto_offset_reset="earliest"
+    ) as consumer:
+        partitions = [TopicPartition(topic, number) for number in values]
+        consumer.assign(partitions)
+        deadline = time.monotonic() + 60
+        ends = consumer.end_offsets(partitions)
+        with Consumer(cluster.bootstrap) as everything:
+            # A commit returns before its markers are written everywhere.
+            while ends != everything.end_offsets(partitions):
+                assert time.monotonic() < deadline
+                ends = consumer.end_offsets(partitions)
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
+            assert time.monotonic() < deadline
+            for record in consumer.poll(0.1):
+                values[record.partition].append(record.value)
+    return values
+
+
+def test_the_coordinator_may_die_in_the_middle_of_a_transaction(
+    own_cluster: ApacheKafkaCluster, topic: Callable[[], str]
+) -> None:
+    name, transactional_id = topic(), topic()
+    with Admin(own_cluster.bootstrap) as admin:
+        admin.create_topics([NewTopic(name, PARTITIONS, 3)])
+    expected: dict[int, list[bytes | None]] = {number: [] for number in range(PARTITIONS)}
+    with Producer(own_cluster.bootstrap, transactional_id=transactional_id, linger_ms=0) as producer:
+        producer.init_transactions()
+        for transaction, (is_commit, is_kill) in enumerate(
+            [(True, True), (False, False), (False, True), (True, False)]
+        ):
+            dead = coordinator_of(own_cluster, transactional_id) if is_kill else None
+            producer.begin_transaction()
+            for number in range(60):
+                if number == 30 and dead is not None:
+                    own_cluster.node(dead).kill()
+                value = b"%d-%d" % (transaction, number)
+                producer.send(name, value, partition=number % PARTITIONS)
+                if is_commit:
+                    expected[number % PARTITIONS].append(value)
+            if is_commit:
+                producer.commit_transaction()
+            else:
+                producer.abort_transaction()
+            if dead is not None:
+                own_cluster.start()
+    assert read_committed(own_cluster, name) == expected

@@ -1,0 +1,48 @@
+"""The same scripts with the real confluent-kafka and with Barnabas's: both must show a program the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.compat.differential.pending import PENDING
+from tests.compat.differential.runner import difference
+from tests.compat.differential.script import Broker, Script, all_scripts
+from tests.compat.differential.stage import House
+
+from barnabas.testing import ApacheKafka, EmbeddedBroker
+
+RUNS = [
+    pytest.param(broker, script, id=f"{script.name}-{broker}")
+    for broker in Broker
+    for script in all_scripts()
+    if broker in script.brokers and script.name not in PENDING
+]
+
+
+@pytest.fixture(scope="session")
+def apache_house(apache_kafka: ApacheKafka) -> Iterator[House]:
+    house = House(apache_kafka.bootstrap)
+    yield house
+    house.close()
+
+
+@pytest.fixture(scope="session")
+def embedded_house(embedded_broker: EmbeddedBroker) -> Iterator[House]:
+    house = House(embedded_broker.bootstrap)
+    yield house
+    house.close()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("broker", "script"), RUNS)
+def test_both_libraries_show_a_program_the_same(
+    broker: Broker, script: Script, request: pytest.FixtureRequest
+) -> None:
+    house = None if broker is Broker.NONE else request.getfixturevalue(f"{broker.value}_house")
+    found = difference(script, house)
+    assert not found, f"\n{found}"
+
+
+def test_every_pending_script_exists() -> None:
+    assert {script.name for script in all_scripts()} >= PENDING

@@ -1,0 +1,108 @@
+"""A client's view of a broker with SecureListeners: settings for each user, and requests as a super user."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from typing import Any
+
+from barnabas.client.client import KafkaClient
+from barnabas.config import AdminConfig, load
+from barnabas.protocol.messages.create_acls import CreateAclsRequest
+from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
+from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from barnabas.testing import ApacheKafka, Certificates
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+# Kafka's numbers of resource types and operations.
+TOPIC, GROUP = 2, 3
+ALL_OPERATIONS, READ, WRITE, DESCRIBE = 2, 3, 4, 8
+LITERAL = 3
+ALLOW = 3
+
+
+def password_of(user: str) -> str:
+    return f"{user}-secret"
+
+
+def unsecured_token(subject: str, lifetime_seconds: float = 3600) -> str:
+    """What Kafka's own validator for development takes: a JSON Web Token that nobody signed."""
+    now = time.time()
+    parts = [{"alg": "none"}, {"sub": subject, "iat": now, "exp": now + lifetime_seconds}]
+    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+    return ".".join([*encoded, ""])
+
+
+class SecureKafka:
+    """`server(listener)` is where to connect; `trust` names the authority of the broker's certificates."""
+
+    def __init__(self, kafka: ApacheKafka) -> None:
+        self._kafka = kafka
+        self.server = kafka.bootstrap_for
+
+    @property
+    def certificates(self) -> Certificates:
+        return self._kafka.certificates
+
+    @property
+    def trust(self) -> dict[str, Any]:
+        return {"ssl_truststore_location": str(self.certificates.ca)}
+
+    def as_user(self, user: str = "admin", mechanism: str = "SCRAM-SHA-256", **others: Any) -> dict[str, Any]:
+        """Settings for the listener SASL_SSL."""
+        settings = {"security_protocol": "SASL_SSL", "sasl_mechanism": mechanism, **self.trust}
+        if mechanism == "OAUTHBEARER":
+            settings["sasl_oauthbearer_token_callback"] = lambda: unsecured_token(user)
+        else:
+            settings |= {"sasl_username": user, "sasl_password": password_of(user)}
+        return settings | others
+
+    def ask(self, request: Any, user: str = "admin") -> Any:
+        """The controller's answer."""
+
+        async def main() -> Any:
+            given = {"bootstrap_servers": self.server("SASL_SSL"), **self.as_user(user)}
+            client = KafkaClient(load(AdminConfig, given))
+            try:
+                return await client.send_to_controller(request)
+            finally:
+                await client.close()
+
+        return asyncio.run(main())
+
+    def allow(
+        self, user: str, resource_type: int, name: str, *operations: int, prefixed: bool = False
+    ) -> None:
+        creations = [
+            CreateAclsRequest.AclCreation(
+                resource_type=resource_type,
+                resource_name=name,
+                resource_pattern_type=LITERAL,
+                principal=f"User:{user}",
+                host="*",
+                operation=operation,
+                permission_type=ALLOW,
+            )
+            for operation in operations
+        ]
+        response = self.ask(CreateAclsRequest(creations=creations))
+        _check(response.results)
+
+    def delegation_token(self, user: str) -> tuple[str, str]:
+        """The id and the HMAC of a new token for a user (KIP-48)."""
+        response = self.ask(CreateDelegationTokenRequest(max_lifetime_ms=60_000), user)
+        assert response.error_code == 0
+        return response.token_id, base64.b64encode(response.hmac).decode()
+
+    def tokens_known(self) -> list[str]:
+        """The ids of the delegation tokens that the broker knows."""
+        response = self.ask(DescribeDelegationTokenRequest(owners=None))
+        return [token.token_id for token in response.tokens]
+
+
+def _check(results: list[Any]) -> None:
+    refused = [result for result in results if result.error_code]
+    assert not refused, refused
