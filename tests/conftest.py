@@ -53,7 +53,7 @@ def eventually() -> Callable[..., T]:
 
 @pytest.fixture(scope="session")
 def eventually_async() -> Callable[..., Awaitable[T]]:
-    """`await eventually_async(condition, timeout=30.0)`."""
+    """`await eventually_async(condition, timeout=60.0)`."""
     return wait_for_async
 
 
