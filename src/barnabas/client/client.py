@@ -308,6 +308,11 @@ class KafkaClient:
             attempt, what=f"looking for the coordinator of {key!r}", timeout_ms=timeout_ms
         )
 
+    def known_coordinator(self, key_type: int, key: str) -> Node | None:
+        """The broker that `coordinator` found last, if it was not forgotten."""
+        connection_id = self._coordinators.get((key_type, key))
+        return None if connection_id is None else self.node(connection_id)
+
     def forget_coordinator(self, key_type: int, key: str) -> None:
         """The coordinator has moved: the next call of `coordinator` asks again."""
         self._coordinators.pop((key_type, key), None)

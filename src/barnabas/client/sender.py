@@ -708,6 +708,7 @@ class Sender:
 
     def _fail(self, queue: PartitionQueue, pending: PendingBatch, error: BarnabasError) -> None:
         queue.failed(pending)
+        told = error
         if self._transactions is not None:
             batch = FailedBatch(
                 queue.partition,
@@ -716,8 +717,10 @@ class Sender:
                 self.producer_id,
                 self.producer_epoch,
                 pending.sequence,
+                not self._transactions.is_version_2 or queue.is_known_to_brokers,
             )
             self._transactions.batch_failed(error, batch)
+            told = self._transactions.told(error, batch)
         self.stats.records_failed += pending.record_count
         queue.counters.records_failed += pending.record_count
         self._done(pending)
@@ -726,7 +729,7 @@ class Sender:
         if not was_wanted and now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._logged_at = now
             logger.error("%d records were not delivered: %s", pending.record_count, error)
-        pending.batch.fail(error)
+        pending.batch.fail(told)
 
     def _done(self, pending: PendingBatch) -> None:
         pending.is_done = True

@@ -73,6 +73,9 @@ class FailedBatch:
     producer_id: int
     producer_epoch: int
     base_sequence: int | None
+    is_added: bool = True
+    """Whether the coordinator knew the partition as one of the transaction's before. In version 2 its first
+    batch makes it one."""
 
 
 @frozen
@@ -117,6 +120,10 @@ class Transactions:
         """Whether sequences have a gap now, so that the next transaction needs a new epoch (version 1)."""
         self.unresolved: set[TopicPartition] = set()
         """Partitions with a batch that was given up, and which the broker may still store (version 1)."""
+        self.fatal_errors: tuple[type[BarnabasError], ...] = FATAL_ERRORS
+        """A facade may have other ones."""
+        self.told: Callable[[BarnabasError, FailedBatch], BarnabasError] = lambda error, batch: error
+        """What the records of a batch that failed are told. A facade may have its own words."""
         self.on_change: Callable[[], object] = lambda: None
 
     # What the user calls
@@ -149,6 +156,7 @@ class Transactions:
             self._allow("abort_transaction", State.IN_TRANSACTION)
         self.state = State.ABORTING
         self.error = None
+        self.failed_batch = None
         self.unregistered.clear()
 
     def ended(self) -> None:
@@ -210,10 +218,10 @@ class Transactions:
             self.needs_epoch_bump = True
             self.unresolved.add(batch.partition)
             if not self.can_bump_epoch:
-                self.failed_for_good(error)
+                self.failed_for_good(error, batch)
                 return
-        if isinstance(error, FATAL_ERRORS):
-            self.failed_for_good(error)
+        if isinstance(error, self.fatal_errors):
+            self.failed_for_good(error, batch)
         else:
             self.failed(error)
 
@@ -238,11 +246,12 @@ class Transactions:
             self.state = State.ABORTABLE_ERROR
             self.error = error
 
-    def failed_for_good(self, error: BarnabasError) -> None:
-        """The producer can do nothing more. The first error counts."""
+    def failed_for_good(self, error: BarnabasError, batch: FailedBatch | None = None) -> None:
+        """The producer can do nothing more, for a batch's sake if one is given. The first error counts."""
         if self.state is not State.FATAL_ERROR:
             self.state = State.FATAL_ERROR
             self.error = error
+            self.failed_batch = batch
             self.on_change()
 
     def raise_error(self) -> None:

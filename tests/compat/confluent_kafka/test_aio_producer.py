@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.compat.confluent_kafka.packages import OURS, REAL, Log, same
 
+from barnabas.compat.confluent_kafka import KafkaException
 from barnabas.testing import ApacheKafka
 
 
@@ -220,6 +221,45 @@ class TestProducing:
 
         same(scenario)
 
+    @pytest.mark.filterwarnings("ignore:Producer abort_transaction failed:RuntimeWarning")
+    def test_messages_of_a_fenced_producer_fail_and_one_poll_says_why(
+        self, apache_kafka: ApacheKafka, topic: Any, run: Callable[[Awaitable[Any]], Any]
+    ) -> None:
+        async def scenario() -> None:
+            name = topic()
+            conf = {"bootstrap.servers": apache_kafka.bootstrap, "transactional.id": uuid.uuid4().hex}
+            async with OURS.AIOProducer(conf) as older, OURS.AIOProducer(conf) as newer:
+                await older.init_transactions(20)
+                await older.begin_transaction()
+                await newer.init_transactions(20)
+                assert await _code(await older.produce(name, b"v")) == "_PURGE_QUEUE"
+                assert await _code(older.poll(20)) == "_FENCED"
+                await older.poll(0)
+                assert await _code(older.commit_transaction()) == "_FENCED"
+
+        run(scenario())
+
+    @pytest.mark.filterwarnings("ignore:Producer abort_transaction failed:RuntimeWarning")
+    def test_messages_fail_with_the_commit_of_a_fenced_producer(
+        self, apache_kafka: ApacheKafka, topic: Any, run: Callable[[Awaitable[Any]], Any]
+    ) -> None:
+        async def scenario() -> None:
+            name = topic()
+            conf = {
+                "bootstrap.servers": apache_kafka.bootstrap,
+                "transactional.id": uuid.uuid4().hex,
+                "linger.ms": 20_000,
+            }
+            async with OURS.AIOProducer(conf) as older, OURS.AIOProducer(conf) as newer:
+                await older.init_transactions(20)
+                await older.begin_transaction()
+                await newer.init_transactions(20)
+                futures = [await older.produce(name, b"v", partition=0) for _ in range(3)]
+                assert await _code(older.commit_transaction()) == "_FENCED"
+                assert {await _code(future) for future in futures} == {"_PURGE_QUEUE"}
+
+        run(scenario())
+
     def test_what_brokers_know(self, apache_kafka: ApacheKafka, topic: Any) -> None:
         name = topic()
         fill(apache_kafka.bootstrap, name, 1)
@@ -231,6 +271,13 @@ class TestProducing:
                 await log.await_("credentials", lambda: producer.set_sasl_credentials("a", "b"))
 
         same(scenario)
+
+
+async def _code(awaitable: Awaitable[Any]) -> str:
+    """The name of the error that it raises."""
+    with pytest.raises(KafkaException) as raised:
+        await awaitable
+    return raised.value.args[0].name()
 
 
 async def _of(future: asyncio.Future[Any]) -> Any:

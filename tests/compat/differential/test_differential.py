@@ -35,6 +35,7 @@ def embedded_house(embedded_broker: EmbeddedBroker) -> Iterator[House]:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:Producer abort_transaction failed:RuntimeWarning")
 @pytest.mark.parametrize(("broker", "script"), RUNS)
 def test_both_libraries_show_a_program_the_same(
     broker: Broker, script: Script, request: pytest.FixtureRequest

@@ -37,7 +37,6 @@ from barnabas.events import (
     BrokerDisconnected,
     ConnectFailed,
     Event,
-    FatalError,
     Throttled,
 )
 from barnabas.sync.loop import loop_thread
@@ -91,6 +90,12 @@ class ClientEvents:
     def put(self, call: Callable[[], object]) -> None:
         """`call()` is made by a later `serve`. On any thread."""
         self.queue.put(call)
+
+    def tell_of_end(self, error: KafkaError, call: Callable[[], object]) -> None:
+        """The client can do nothing more. `call()` is made by a later `serve`."""
+        text = f"Fatal error: {KafkaError(error.code()).str()}: {error.str()}"
+        self._log(logging.CRITICAL, "FATAL", "main", text)
+        self.put(call)
 
     def serve(self, timeout: float = 0.0) -> int:
         """Makes the calls that wait; waits up to `timeout` seconds for the first one, without end if it is
@@ -172,9 +177,6 @@ class ClientEvents:
                 count = self._broker_count()
                 text = f"{count}/{count} brokers are down"
                 self._call_back(KafkaError(KafkaError._ALL_BROKERS_DOWN, text))
-            case FatalError():
-                text = f"Fatal error: {event.error}"
-                self._tell(KafkaError(KafkaError._FATAL, text), "FATAL", "main")
             case Throttled():
                 if self._callbacks.throttle_cb is not None and event.api in _THROTTLED_REQUESTS:
                     name, seconds = f"{event.host}:{event.port}", event.throttle_time_ms / 1000
@@ -198,11 +200,12 @@ class ClientEvents:
 
     def _tell(self, error: KafkaError, facility: str, thread: str) -> None:
         self._call_back(error)
+        self._log(logging.ERROR, facility, thread, error.str())
+
+    def _log(self, level: int, facility: str, thread: str, text: str) -> None:
         if self._callbacks.logger is not None:
-            text = f"[thrd:{thread}]: {error.str()}"
-            self.put(
-                partial(self._callbacks.logger.log, logging.ERROR, "%s [%s] %s", facility, self.name, text)
-            )
+            line = f"[thrd:{thread}]: {text}"
+            self.put(partial(self._callbacks.logger.log, level, "%s [%s] %s", facility, self.name, line))
 
 
 def _node_name(node_id: int) -> str:

@@ -26,6 +26,7 @@ from barnabas.compat.librdkafka.configuration import Configuration
 from barnabas.compat.librdkafka.delivery_errors import delivery_error
 from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.events import ClientCallbacks, ClientEvents
+from barnabas.compat.librdkafka.fatal_end import FatalEnd
 from barnabas.compat.librdkafka.first_token import with_first_token
 from barnabas.compat.librdkafka.group_metadata import group_metadata_from_bytes
 from barnabas.compat.librdkafka.reach import reach_cluster
@@ -57,6 +58,8 @@ MAX_TEXT = 511
 # Long enough to be none.
 NO_TIMEOUT_SECONDS = 1e8
 NO_LIMIT = 2**62
+# How soon it is noticed that another thread has served the last report.
+LOOK_SECONDS = 0.1
 # Those of librdkafka's names that mean something else in Java.
 _PARTITIONERS = {"murmur2": "murmur2_consistent"}
 # What requests take beside the largest message.
@@ -157,6 +160,7 @@ class Producer(MessageSender):
     __slots__ = (
         "__weakref__",
         "_core",
+        "_end",
         "_events",
         "_failures_before",
         "_finalizer",
@@ -170,6 +174,7 @@ class Producer(MessageSender):
     __module__ = "cimpl"
 
     _core: core_producer.Producer
+    _end: FatalEnd
     _events: ClientEvents
     _setup: ProducerSetup
     _thread: LoopThread
@@ -206,6 +211,8 @@ class Producer(MessageSender):
             propagation_ms=setup.propagation_ms,
             message_timeout_ms=setup.message_timeout_ms,
         )
+        shown = None if self._dialect is None else self._dialect.shown_error
+        self._end = FatalEnd(core, events, self._topics, shown)
         self._open(
             core.accumulator,
             events.queue,
@@ -299,18 +306,21 @@ class Producer(MessageSender):
 
     def close(self) -> bool:
         """Aborts an open transaction, waits until all messages are delivered or have failed, calling the
-        callbacks, and closes. Gives True; a second time it does nothing."""
+        callbacks, and closes. Gives True; a second time it does nothing. It closes, too, where it raises a
+        fatal error that nothing has raised before."""
         if getattr(self, "_core", None) is None or self._is_closed:
             return True
         transactions = self._core.transactions
-        if transactions is not None and (transactions.is_open or transactions.state is State.COMMITTING):
+        if transactions is not None and (
+            transactions.is_open or transactions.state in (State.COMMITTING, State.FATAL_ERROR)
+        ):
             try:
                 self.abort_transaction()
             except KafkaException as error:
-                reason = error.args[0].str()
-                warnings.warn(
-                    f"Producer abort_transaction failed during close: {reason}", RuntimeWarning, stacklevel=2
-                )
+                if not self._end.is_untold:
+                    reason = error.args[0].str()
+                    text = f"Producer abort_transaction failed during close: {reason}"
+                    warnings.warn(text, RuntimeWarning, stacklevel=2)
                 self._run(self._purge(True, True))
         try:
             self._serve_all(-1)
@@ -366,7 +376,7 @@ class Producer(MessageSender):
         seconds = self._timeout(timeout)
         transactions = self._transactions(call, State.IN_TRANSACTION)
         deadline = time.monotonic() + seconds
-        raised = self._serve_before_end(seconds)
+        raised = self._serve_before_end(call, seconds)
         if self._events.queue.outstanding_messages:
             raise timed_out()
         left = max(0.0, deadline - time.monotonic())
@@ -385,7 +395,7 @@ class Producer(MessageSender):
         transactions = self._transactions(call, State.IN_TRANSACTION, State.ABORTABLE_ERROR)
         deadline = time.monotonic() + seconds
         self._run(self._purge(True, True))
-        raised = self._serve_before_end(seconds)
+        raised = self._serve_before_end(call, seconds)
         left = max(0.0, deadline - time.monotonic())
         self._call(call, transactions, lambda: self._core.abort_transaction(left))
         if raised is not None:
@@ -432,13 +442,28 @@ class Producer(MessageSender):
             transactions.raise_error()
             raise
 
-    def _serve_before_end(self, seconds: float) -> BaseException | None:
-        """Serves until no message is outstanding. Gives what a callback raised, for after the end."""
+    def _serve_before_end(self, call: str, seconds: float) -> BaseException | None:
+        """Serves until no message is outstanding. Raises what ended the producer, if that happens; gives what
+        a callback raised, for after the end."""
+        core, queue, flush = self._core, self._events.queue, object()
+        deadline, raised = time.monotonic() + seconds, None
+        core.hurry(flush)
         try:
-            self._serve_all(seconds)
-        except Exception as error:
-            return error
-        return None
+            while queue.outstanding_messages or len(queue):
+                left = max(0.0, deadline - time.monotonic())
+                try:
+                    queue.serve(min(left, LOOK_SECONDS))
+                except Exception as error:
+                    if error is self._end.raised:
+                        # In librdkafka such a call stays under way until it is made again.
+                        self._unfinished_call = call
+                        raise
+                    raised = error
+                if not left:
+                    break
+        finally:
+            core.relax(flush)
+        return raised
 
     def _transactions(self, call: str, *allowed: State) -> Transactions:
         self._check_open()
@@ -447,6 +472,8 @@ class Producer(MessageSender):
             raise not_transactional()
         if self._unfinished_call not in ("", call):
             raise conflict(self._unfinished_call)
+        self._unfinished_call = ""
+        self._end.check()
         check_state(transactions, call, *allowed)
         return transactions
 
@@ -460,15 +487,15 @@ class Producer(MessageSender):
     def _call(
         self, call: str, transactions: Transactions, work: Callable[[], Coroutine[Any, Any, None]]
     ) -> None:
+        self._end.call = call
         try:
             self._run(work())
         except BarnabasError as error:
+            self._end.check()
             failed = self._failures() - self._failures_before
-            raised = call_error(transactions, call, error, failed=failed)
-            if raised.args[0].fatal():
-                # In librdkafka a call that meets the end of the producer stays under way for ever.
-                self._unfinished_call = call
-            raise raised from error
+            raise call_error(transactions, call, error, failed=failed) from error
+        finally:
+            self._end.call = ""
 
     def _failures(self) -> int:
         """Messages that were not delivered, since the producer was made."""

@@ -16,6 +16,7 @@ from barnabas.errors import (
     TransactionFailedError,
     TransactionStateError,
 )
+from barnabas.types import Node
 
 _STATE_NAMES = {
     State.UNINITIALIZED: "Init",
@@ -33,6 +34,12 @@ _CALLS_UNDER_WAY = {
     State.ABORTING: "abort_transaction",
 }
 _FENCING_ERRORS = (ProducerFencedError, InvalidProducerEpochError)
+_ADDING_PARTITIONS = "add partitions to"
+_STEPS = {
+    "send_offsets_to_transaction": "add offsets to",
+    "commit_transaction": "end",
+    "abort_transaction": "end",
+}
 _FENCED = "Local: This instance has been fenced by a newer instance"
 
 
@@ -59,7 +66,7 @@ def check_state(transactions: Transactions, call: str, *allowed: State) -> None:
     state = transactions.state
     if state in allowed or _CALLS_UNDER_WAY.get(state) == call:
         return
-    if transactions.error is not None and state in (State.FATAL_ERROR, State.ABORTABLE_ERROR):
+    if transactions.error is not None and state is State.ABORTABLE_ERROR:
         raise KafkaException(state_error(transactions, transactions.error, failed=0))
     if state in _CALLS_UNDER_WAY:
         raise conflict(_CALLS_UNDER_WAY[state])
@@ -67,21 +74,28 @@ def check_state(transactions: Transactions, call: str, *allowed: State) -> None:
     raise KafkaException(KafkaError(KafkaError._STATE, text))
 
 
-def state_error(
-    transactions: Transactions, error: BarnabasError, *, failed: int, call: str = ""
+def fatal_error(
+    transactions: Transactions, error: BarnabasError, call: str, coordinator: Node | None
 ) -> KafkaError:
-    """What ended the transaction, or the producer. `failed`: messages of it that were not delivered. `call`:
-    what met it first."""
-    if isinstance(error, _FENCING_ERRORS):
-        added = "offsets" if call == "send_offsets_to_transaction" else "partitions"
-        text = f"Failed to add {added} to transaction: {_FENCED}"
-        batch = transactions.failed_batch
-        if batch is not None and (batch.base_sequence or 0) > 0:
-            text = _batch_text(batch, error, "transactional producer fenced by newer producer instance")
-        return KafkaError(KafkaError._FENCED, text, fatal=True)
-    if transactions.state is State.FATAL_ERROR:
+    """What ended the producer. `call`: that which was waiting for the coordinator, if any."""
+    if not isinstance(error, _FENCING_ERRORS):
         known = kafka_error_of(error)
-        return KafkaError(known.code(), known.str(), fatal=True)
+        text = known.str()
+        if call == "init_transactions" and coordinator is not None and isinstance(error, BrokerError):
+            broker = f"TxnCoordinator/{coordinator.node_id}"
+            text = f"Failed to acquire transactional PID from broker {broker}: {text}"
+        return KafkaError(known.code(), text, fatal=True)
+    batch = transactions.failed_batch
+    if batch is not None and batch.is_added:
+        text = _batch_text(batch, error, "transactional producer fenced by newer producer instance")
+    else:
+        step = _STEPS.get(call, _ADDING_PARTITIONS) if batch is None else _ADDING_PARTITIONS
+        text = f"Failed to {step} transaction: {_FENCED}"
+    return KafkaError(KafkaError._FENCED, text, fatal=True)
+
+
+def state_error(transactions: Transactions, error: BarnabasError, *, failed: int) -> KafkaError:
+    """What ended the transaction. `failed`: messages of it that were not delivered."""
     offsets = transactions.refused_offsets
     if offsets is not None and offsets.error in (error, error.__cause__):
         return KafkaError(offsets.error.code, _offsets_text(offsets), txn_requires_abort=True)
@@ -133,9 +147,7 @@ def call_error(
                 return raised
             return KafkaException(KafkaError(KafkaError._STATE, str(error)))
         case TransactionFailedError() if isinstance(error.__cause__, BarnabasError):
-            return KafkaException(state_error(transactions, error.__cause__, failed=failed, call=call))
-        case ProducerFencedError() | InvalidProducerEpochError():
-            return KafkaException(state_error(transactions, error, failed=failed, call=call))
+            return KafkaException(state_error(transactions, error.__cause__, failed=failed))
         case _:
             return KafkaException(kafka_error_of(error, transactional=True))
 
@@ -144,7 +156,7 @@ def produce_error(transactions: Transactions) -> KafkaException | None:
     """Why a message cannot be taken just now; None if it is no matter of transactions."""
     if transactions.state is State.IN_TRANSACTION:
         return None
-    is_fatal = transactions.state is State.FATAL_ERROR or isinstance(transactions.error, _FENCING_ERRORS)
+    is_fatal = transactions.state is State.FATAL_ERROR
     return produce_exception(KafkaError._FATAL if is_fatal else KafkaError._STATE)
 
 

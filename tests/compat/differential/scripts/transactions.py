@@ -56,6 +56,17 @@ def initialization_without_a_broker_times_out(kafka: ModuleType, stage: Stage) -
 
 
 @on_apache()
+def a_transaction_timeout_that_the_broker_refuses_ends_the_producer(kafka: ModuleType, stage: Stage) -> None:
+    producer = _transactional(stage, transaction_timeout_ms=2_000_000_000, error_cb=stage.callback("error"))
+    stage.attempt("init", producer.init_transactions, WAIT)
+    stage.attempt("init", producer.init_transactions, WAIT)
+    _states(stage, producer)
+    stage.attempt("poll", producer.poll, 0)
+    stage.attempt("poll", producer.poll, 0)
+    stage.attempt("close", producer.close)
+
+
+@on_apache()
 def a_transaction_is_committed(kafka: ModuleType, stage: Stage) -> None:
     topic = stage.topic()
     producer = _transactional(stage, on_delivery=stage.callback("report"))
@@ -140,6 +151,120 @@ def a_newer_producer_fences_the_older(kafka: ModuleType, stage: Stage) -> None:
     stage.attempt("newer's commit", newer.commit_transaction, WAIT)
     _until_readable(stage, topic, 1)
     stage.values(stage.reader(topic, enable_partition_eof=True), 2)
+
+
+def _fenced(stage: Stage, topic: str, *, sends: bool) -> Any:
+    """A producer in a transaction, with a message in it or not, which a newer one has fenced."""
+    identity = stage.name("transactional-id")
+    errors, reports = stage.callback("error"), stage.callback("report")
+    producer = _transactional(stage, identity, error_cb=errors, on_delivery=reports)
+    producer.init_transactions(WAIT)
+    producer.begin_transaction()
+    if sends:
+        producer.produce(topic, "before", partition=0)
+        stage.attempt("flush", producer.flush, WAIT)
+    _transactional(stage, identity).init_transactions(WAIT)
+    return producer
+
+
+def _calls(stage: Stage, producer: Any, offsets: Any, group: Any) -> None:
+    """Every transactional call, each after every other one and after itself."""
+    calls = {
+        "abort": lambda: producer.abort_transaction(WAIT),
+        "commit": lambda: producer.commit_transaction(WAIT),
+        "begin": producer.begin_transaction,
+        "init": lambda: producer.init_transactions(WAIT),
+        "send offsets": lambda: producer.send_offsets_to_transaction(offsets, group, WAIT),
+    }
+    names = list(calls)
+    for index, first in enumerate(names):
+        stage.attempt(first, calls[first])
+        for second in names[index + 1 :]:
+            stage.attempt(first, calls[first])
+            stage.attempt(second, calls[second])
+
+
+def _reports(stage: Stage, producer: Any) -> None:
+    stage.attempt("produce", producer.produce, "topic", "later")
+    stage.attempt("flush", producer.flush, WAIT)
+    stage.record("len", len(producer))
+    stage.attempt("close", producer.close)
+
+
+@on_apache()
+def a_fenced_producer_sends_nothing_to_further_partitions(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.topic(2)
+    producer = _fenced(stage, topic, sends=False)
+    stage.attempt("produce", producer.produce, topic, "first", partition=0)
+    stage.attempt("produce", producer.produce, topic, "second", partition=0)
+    stage.attempt("commit", producer.commit_transaction, WAIT)
+    _calls(stage, producer, [kafka.TopicPartition(topic, 0, 1)], stage.consumer().consumer_group_metadata())
+    _reports(stage, producer)
+
+
+@on_apache()
+def what_a_fenced_producer_sends_is_refused(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.topic()
+    producer = _fenced(stage, topic, sends=True)
+    stage.attempt("produce", producer.produce, topic, "after", partition=0)
+    stage.attempt("commit", producer.commit_transaction, WAIT)
+    _calls(stage, producer, [kafka.TopicPartition(topic, 0, 1)], stage.consumer().consumer_group_metadata())
+    _reports(stage, producer)
+
+
+@on_apache()
+def calls_of_a_fenced_producer_raise_the_first_ones_error(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.topic()
+    offsets, group = [kafka.TopicPartition(topic, 0, 1)], stage.consumer().consumer_group_metadata()
+    for label, call in (
+        ("commit", lambda producer: producer.commit_transaction(WAIT)),
+        ("abort", lambda producer: producer.abort_transaction(WAIT)),
+        ("send offsets", lambda producer: producer.send_offsets_to_transaction(offsets, group, WAIT)),
+    ):
+        producer = _fenced(stage, topic, sends=True)
+        stage.attempt(label, call, producer)
+        # The text of this one is decided by timing.
+        stage.within("begin", lambda producer=producer: _code(kafka, producer.begin_transaction))
+        _calls(stage, producer, offsets, group)
+        _reports(stage, producer)
+
+
+def _code(kafka: ModuleType, call: Any) -> None:
+    try:
+        call()
+    except kafka.KafkaException as error:
+        if error.args[0].code() != kafka.KafkaError._FENCED:
+            raise
+
+
+@on_apache()
+def a_poll_raises_the_fatal_error_before_it_reports(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.topic()
+    producer = _fenced(stage, topic, sends=False)
+    stage.attempt("produce", producer.produce, topic, "value")
+    stage.attempt("poll", producer.poll, WAIT)
+    stage.poll_until(producer, stage.recorded("report within"))
+    stage.attempt("commit", producer.commit_transaction, WAIT)
+    stage.attempt("abort", producer.abort_transaction, WAIT)
+    _reports(stage, producer)
+
+
+@on_apache()
+def a_fenced_producer_raises_its_error_when_it_is_closed(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.topic()
+    producer = _fenced(stage, topic, sends=True)
+    stage.attempt("close", producer.close)
+    stage.attempt("close", producer.close)
+    stage.attempt("len", len, producer)
+
+
+@on_apache()
+def a_fenced_producer_may_end_a_transaction_without_anything_in_it(kafka: ModuleType, stage: Stage) -> None:
+    producer = _fenced(stage, stage.topic(), sends=False)
+    stage.attempt("commit", producer.commit_transaction, WAIT)
+    stage.attempt("begin", producer.begin_transaction)
+    stage.attempt("abort", producer.abort_transaction, WAIT)
+    stage.attempt("poll", producer.poll, 0)
 
 
 @on_apache()

@@ -62,6 +62,7 @@ class AIOProducer:
         self._is_serving_due = False
         self._served = 0
         self._has_served = asyncio.Event()
+        self._fatal: KafkaException | None = None
         # Reports that came in the thread, on their way to the event loop.
         self._reported: deque[tuple[asyncio.Future[Any], KafkaError | None, Message]] = deque()
         self._producer = Producer(self._thread.wrap_all(producer_conf, COMMON_CALLBACKS))
@@ -98,13 +99,20 @@ class AIOProducer:
 
     async def poll(self, timeout: float = 0, *args: Any, **kwargs: Any) -> int:
         """How many events were served since the last call, deliveries included. Where there are none, waits
-        for up to `timeout` seconds (negative: without end). Callbacks that were begun are through."""
-        self._served += self._producer.poll(0, *args, **kwargs)
+        for up to `timeout` seconds (negative: without end). Callbacks that were begun are through.
+
+        Raises: KafkaException, once, when the producer can do nothing more."""
+        try:
+            self._served += self._producer.poll(0, *args, **kwargs)
+        except KafkaException:
+            self._notify()
+            raise
         self._has_served.clear()
-        if not self._served and timeout:
+        if not self._served and timeout and self._fatal is None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout if timeout > 0 else None):
                     await self._has_served.wait()
+        self._raise_fatal()
         count, self._served = self._served, 0
         await self._finish_callbacks()
         return count
@@ -167,6 +175,7 @@ class AIOProducer:
         are left. See Producer.flush."""
         left = await self._call(self._producer.flush, *args, **kwargs)
         self._settle()
+        self._raise_fatal()
         return left
 
     async def purge(self, *args: Any, **kwargs: Any) -> Any:
@@ -208,9 +217,14 @@ class AIOProducer:
         return await self._call(self._producer.set_sasl_credentials, *args, **kwargs)
 
     async def _call(self, blocking_task: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        result = await self._thread.submit(blocking_task, *args, **kwargs)
-        self._settle()
-        return result
+        try:
+            return await self._thread.submit(blocking_task, *args, **kwargs)
+        except KafkaException:
+            # Reports that it has left are served by no other call.
+            self._notify()
+            raise
+        finally:
+            self._settle()
 
     # Events, served on the event loop as they come
 
@@ -226,10 +240,22 @@ class AIOProducer:
         self._is_serving_due = False
         # A closed one has served all.
         with contextlib.suppress(RuntimeError):
-            served = self._producer.poll(0)
+            try:
+                served = self._producer.poll(0)
+            except KafkaException as error:
+                # For who polls or flushes next. Reports come behind it.
+                self._fatal = error
+                self._has_served.set()
+                self._notify()
+                return
             if served:
                 self._served += served
                 self._has_served.set()
+
+    def _raise_fatal(self) -> None:
+        error, self._fatal = self._fatal, None
+        if error is not None:
+            raise error
 
     def _report(self, future: asyncio.Future[Any], error: KafkaError | None, message: Message) -> None:
         """What became of a message, told on the event loop's thread or in the client's."""
