@@ -143,3 +143,19 @@ def test_an_error_while_aborting_does_not_stop_the_abort() -> None:
     transactions = make(State.ABORTING)
     transactions.batch_failed(KafkaTimeoutError(), SENT)
     assert transactions.state is State.ABORTING
+
+
+def test_more_errors_may_end_the_producer_than_those_that_do_in_java() -> None:
+    for errors, expected in (((), State.ABORTABLE_ERROR), ((InvalidProducerEpochError,), State.FATAL_ERROR)):
+        transactions = make()
+        transactions.fatal_errors += errors
+        transactions.batch_failed(InvalidProducerEpochError("fenced"), SENT)
+        assert (transactions.state, transactions.failed_batch) == (expected, SENT)
+
+
+def test_an_abort_that_fails_is_not_blamed_on_the_batch_that_made_it_necessary() -> None:
+    transactions = make()
+    transactions.batch_failed(MessageTooLargeError("too large"), SENT)
+    transactions.begin_aborting()
+    transactions.failed_for_good(ProducerFencedError("fenced"))
+    assert transactions.failed_batch is None

@@ -34,8 +34,7 @@ class FatalEnd:
     ) -> None:
         """`shown`: what the program reads in the place of an error."""
         self.error: KafkaError | None = None
-        self.raised: KafkaException | None = None
-        """What a poll or flush has raised."""
+        self._is_told = False
         self.call = ""
         """The transactional call that waits for the coordinator."""
         self._core = core
@@ -51,7 +50,11 @@ class FatalEnd:
     @property
     def is_untold(self) -> bool:
         """Whether the next poll or flush raises it."""
-        return self.error is not None and self.raised is None
+        return self.error is not None and not self._is_told
+
+    def is_told_by(self, raised: Exception) -> bool:
+        """Whether this is what such a poll or flush raises. It is not kept, since it keeps its frames."""
+        return isinstance(raised, KafkaException) and bool(raised.args) and raised.args[0] is self.error
 
     def check(self) -> None:
         """Raises: KafkaException, once the producer has ended."""
@@ -73,9 +76,8 @@ class FatalEnd:
         asyncio.get_running_loop().call_soon(self._purge)
 
     def _raise(self) -> None:
-        assert self.error is not None
-        self.raised = KafkaException(self.error)
-        raise self.raised
+        self._is_told = True
+        self.check()
 
     def _purge(self) -> None:
         error = PurgedError("the message was not sent, as its producer can do nothing more")

@@ -454,7 +454,7 @@ class Producer(MessageSender):
                 try:
                     queue.serve(min(left, LOOK_SECONDS))
                 except Exception as error:
-                    if error is self._end.raised:
+                    if self._end.is_told_by(error):
                         # In librdkafka such a call stays under way until it is made again.
                         self._unfinished_call = call
                         raise

@@ -105,6 +105,10 @@ def messages_not_yet_sent_are_purged_by_an_abort(kafka: ModuleType, stage: Stage
     producer = _transactional(stage, on_delivery=stage.callback("report"), linger_ms=5000)
     producer.init_transactions(WAIT)
     producer.begin_transaction()
+    # By then the topic's partitions are known; a message that waits for them has none when it is purged.
+    producer.produce(topic, "known")
+    stage.attempt("commit", producer.commit_transaction, WAIT)
+    producer.begin_transaction()
     producer.produce(topic, "first")
     producer.produce(topic, "second")
     stage.attempt("abort", producer.abort_transaction, WAIT)
