@@ -13,9 +13,10 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use super::locked_rc::LockedRc;
+use super::message_arguments::unexpected_keyword;
 use super::objects::new_untracked;
 use super::record::RecordSource;
 use crate::records::{HeaderIter, RecordSlices, Span};
@@ -153,10 +154,10 @@ impl MessageParts {
             parts.set(index, &value)?;
         }
         for (name, value) in keywords.into_iter().flatten() {
-            let name: String = name.extract()?;
-            let Some(index) = ARGUMENTS.iter().position(|known| *known == name) else {
-                let message = format!("'{name}' is an invalid keyword argument for this function");
-                return Err(PyTypeError::new_err(message));
+            let name = name.cast_into::<PyString>()?;
+            let text = name.to_str()?;
+            let Some(index) = ARGUMENTS.iter().position(|known| *known == text) else {
+                return Err(unexpected_keyword(&name, &ARGUMENTS));
             };
             if index < positional.len() {
                 let place = index + 1;

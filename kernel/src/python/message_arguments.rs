@@ -218,12 +218,13 @@ impl Headers {
     }
 }
 
-/// Raises what CPython does for arguments that there is no parameter for.
+/// Raises what CPython does for arguments that there is no parameter for. `parameters`: those that there are.
 pub fn check_surplus(
-    limit: usize,
+    parameters: &[&str],
     positional: &Bound<'_, PyTuple>,
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
+    let limit = parameters.len();
     if !positional.is_empty() {
         let given = limit + positional.len() + keywords.map_or(0, |keywords| keywords.len());
         let plural = if limit == 1 { "" } else { "s" };
@@ -232,12 +233,27 @@ pub fn check_surplus(
     }
     match keywords.and_then(|keywords| keywords.keys().get_item(0).ok()) {
         None => Ok(()),
-        Some(name) => {
-            let name = name.str()?;
-            let message = format!("'{name}' is an invalid keyword argument for this function");
-            Err(PyTypeError::new_err(message))
-        }
+        Some(name) => Err(unexpected_keyword(&name.str()?, parameters)),
     }
+}
+
+/// What CPython raises for a name that is no parameter's: from 3.13 on in other words, and with the name that may
+/// have been meant.
+#[cold]
+pub fn unexpected_keyword(name: &Bound<'_, PyString>, parameters: &[&str]) -> PyErr {
+    let py = name.py();
+    if py.version_info() < (3, 13) {
+        return PyTypeError::new_err(format!("'{name}' is an invalid keyword argument for this function"));
+    }
+    let meant = py
+        .import("_suggestions")
+        .and_then(|module| module.call_method1("_generate_suggestions", (parameters.to_vec(), name)))
+        .and_then(|meant| meant.extract::<Option<String>>());
+    let hint = match meant {
+        Ok(Some(meant)) => format!(". Did you mean '{meant}'?"),
+        _ => String::new(),
+    };
+    PyTypeError::new_err(format!("this function got an unexpected keyword argument '{name}'{hint}"))
 }
 
 /// Raises where a text has a NUL in it, which C cannot hold.

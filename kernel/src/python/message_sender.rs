@@ -20,6 +20,10 @@ use super::parked::ParkedMessage;
 use super::queues::{Queues, Refused};
 use crate::records::NewRecord;
 
+const PRODUCE_PARAMETERS: [&str; 8] =
+    ["topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers"];
+const PRODUCE_BATCH_PARAMETERS: [&str; 5] = ["topic", "messages", "partition", "callback", "on_delivery"];
+
 /// librdkafka's bound for what a record takes beside key, value and headers.
 const RECORD_OVERHEAD: usize = 36;
 const ANY_PARTITION: i32 = -1;
@@ -313,7 +317,7 @@ impl MessageSender {
     ) -> PyResult<()> {
         let outlet = slf.get().open_outlet()?;
         if unknown.is_some() || !surplus.is_empty() {
-            check_surplus(8, surplus, unknown)?;
+            check_surplus(&PRODUCE_PARAMETERS, surplus, unknown)?;
         }
         let topic = topic.text("topic")?;
         let topic = outlet.kafka_name(&topic)?;
@@ -359,7 +363,7 @@ impl MessageSender {
     ) -> PyResult<usize> {
         let py = slf.py();
         if unknown.is_some() || !surplus.is_empty() {
-            check_surplus(5, surplus, unknown)?;
+            check_surplus(&PRODUCE_BATCH_PARAMETERS, surplus, unknown)?;
         }
         let topic = topic.text("topic")?;
         without_nul(topic.to_str()?)?;
@@ -425,7 +429,7 @@ impl MessageSender {
     ) -> PyResult<usize> {
         let outlet = self.open_outlet()?;
         if unknown.is_some() || !surplus.is_empty() {
-            check_surplus(1, surplus, unknown)?;
+            check_surplus(&["timeout"], surplus, unknown)?;
         }
         let timeout = timeout.seconds()?;
         outlet.events.serve(py, timeout)

@@ -31,6 +31,10 @@ _SMALL_AND_QUICK = {
     "log.segment.bytes": "67108864",
     "log.index.size.max.bytes": "1048576",
     "log.segment.delete.delay.ms": "1000",
+    # Records with timestamps of years ago, as tests write them, are not deleted for their age in a test's
+    # lifetime. By default Kafka looks at that after 30 s, and then every five minutes.
+    "log.initial.task.delay.ms": "86400000",
+    "log.retention.check.interval.ms": "86400000",
 }
 _QUORUM = {
     "process.roles": "broker,controller",

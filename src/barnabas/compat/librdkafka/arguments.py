@@ -131,9 +131,13 @@ class _Format:
                 raise TypeError(self._unexpected(name))
 
     def _unexpected(self, name: str) -> str:
-        if sys.version_info >= (3, 13):
-            return f"{self.this_function} got an unexpected keyword argument '{name}'"
-        return f"'{name}' is an invalid keyword argument for {self.this_function}"
+        if sys.version_info < (3, 13):
+            return f"'{name}' is an invalid keyword argument for {self.this_function}"
+        from _suggestions import _generate_suggestions
+
+        meant = _generate_suggestions(self.names, name)
+        hint = "" if meant is None else f". Did you mean '{meant}'?"
+        return f"{self.this_function} got an unexpected keyword argument '{name}'{hint}"
 
 
 def c_arguments(

@@ -92,8 +92,9 @@ class _Made(ABC):
         except AttributeError as error:
             if hasattr(type(self), name):
                 raise
-            kind = f"cimpl.{type(self).__name__}"
-            raise AttributeError(f"'{kind}' object has no attribute '{name}'", name=name, obj=self) from error
+            kind = type(self).__name__
+            text = str(error).replace(f"'{kind}'", f"'cimpl.{kind}'", 1)
+            raise AttributeError(text, name=name, obj=self) from error
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(f"cannot pickle 'cimpl.{type(self).__name__}' object")
