@@ -6,6 +6,7 @@ They are in C in the original, and behave like it. Knows nothing of clients.
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, NoReturn, Self
@@ -92,8 +93,9 @@ class _Made(ABC):
         except AttributeError as error:
             if hasattr(type(self), name):
                 raise
-            kind = type(self).__name__
-            text = str(error).replace(f"'{kind}'", f"'cimpl.{kind}'", 1)
+            text = f"'cimpl.{type(self).__name__}' object has no attribute '{name}'"
+            if sys.version_info >= (3, 13):
+                text += " and no __dict__ for setting new attributes"
             raise AttributeError(text, name=name, obj=self) from error
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
