@@ -41,10 +41,12 @@ def test_a_given_data_folder_outlives_its_broker(tmp_path: Path) -> None:
 
 
 def test_a_temporary_broker_leaves_no_data_behind() -> None:
-    before = set((distribution.home() / "data").glob("*"))
-    with ApacheKafka():
-        pass
-    assert set((distribution.home() / "data").glob("*")) <= before
+    with ApacheKafka() as kafka:
+        *_, settings, _ = Path(f"/proc/{kafka.pid}/cmdline").read_text().split("\0")
+        folder = Path(settings).parent
+        assert folder.parent == distribution.home() / "data"
+        assert folder.exists()
+    assert not folder.exists()
 
 
 def test_settings_reach_the_broker_over_the_defaults() -> None:
