@@ -21,6 +21,7 @@ from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.client.client import KafkaClient
 from barnabas.client.metadata import NO_TOPIC_ID
 from barnabas.client.partition_queue import PartitionQueue
+from barnabas.client.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
 from barnabas.config import ProducerConfig
 from barnabas.net.connection import AnswerTo, Connection
 from barnabas.protocol.frame import encode_request
@@ -31,7 +32,6 @@ from barnabas.values import frozen
 if sys.platform != "win32":
     from barnabas._kernel import DirectTarget
 
-HIGHEST_VERSION_WITH_NAMES = 12
 # Of Produce, as the kernel writes it.
 VERSIONS = range(9, 14)
 # Within this the loop hears of a batch that is not answered, whose time-outs it then watches.
@@ -148,16 +148,10 @@ class DirectSending:
         self, descriptor: int, connection: Connection, partition: TopicPartition, version: int, topic_id: UUID
     ) -> DirectTarget:
         data = ProduceRequest.PartitionProduceData(index=partition.partition, records=b"")
-        request = ProduceRequest(
-            transactional_id=None,
-            acks=-1 if self._config.acks in ("all", "-1") else int(self._config.acks),
-            timeout_ms=self._config.request_timeout_ms,
-            topic_data=[
-                ProduceRequest.TopicProduceData(
-                    name=partition.topic, topic_id=topic_id, partition_data=[data]
-                )
-            ],
+        topic = ProduceRequest.TopicProduceData(
+            name=partition.topic, topic_id=topic_id, partition_data=[data]
         )
+        request = produce_request(self._config, [topic])
         frame = encode_request(request, version, 0, self._config.client_id)
         return DirectTarget(descriptor, frame, *partition)
 

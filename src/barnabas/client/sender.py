@@ -17,13 +17,19 @@ from functools import partial
 from typing import Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
-from barnabas.broker_errors import ErrorCode, UnsupportedCompressionTypeError, error_for
+from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.availability import LeaderAvailability
 from barnabas.client.client import KafkaClient
-from barnabas.client.direct_sending import HIGHEST_VERSION_WITH_NAMES, DirectSending
+from barnabas.client.direct_sending import DirectSending
 from barnabas.client.metadata import NO_TOPIC_ID
 from barnabas.client.outstanding import OutstandingBatches
 from barnabas.client.partition_queue import NO_PRODUCER_ID, PartitionQueue, PendingBatch
+from barnabas.client.produce_requests import (
+    HIGHEST_VERSION_OF_TRANSACTION_VERSION_1,
+    HIGHEST_VERSION_WITH_NAMES,
+    check_codec,
+    produce_request,
+)
 from barnabas.client.producer_ids import get_producer_id
 from barnabas.client.producer_stats import SenderStats
 from barnabas.client.topics_in_use import TopicsInUse
@@ -49,9 +55,6 @@ from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.producer")
 
-LOWEST_VERSION_WITH_ZSTD = 7
-# KIP-890: from the next one on, a batch itself makes its partition part of the transaction.
-HIGHEST_VERSION_OF_TRANSACTION_VERSION_1 = 11
 LOG_INTERVAL_SECONDS = 10.0
 RECOVERY_SECONDS = 0.1
 NO_OFFSET = -1
@@ -91,7 +94,6 @@ class Sender:
         self._client = client
         self._transactions = transactions
         self._loop = asyncio.get_running_loop()
-        self._acks = -1 if config.acks in ("all", "-1") else int(config.acks)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._busy: dict[TopicPartition, PartitionQueue] = {}
         self._filled: set[TopicPartition] = set()
@@ -472,18 +474,14 @@ class Sender:
                     name=name, topic_id=topic_id, partition_data=[]
                 )
             topic.partition_data.append(ProduceRequest.PartitionProduceData(index=number, records=data))
-        request = ProduceRequest(
-            transactional_id=None if self._transactions is None else self._transactions.transactional_id,
-            acks=self._acks,
-            timeout_ms=self._config.request_timeout_ms,
-            topic_data=list(topics.values()),
-        )
+        transactional_id = None if self._transactions is None else self._transactions.transactional_id
+        request = produce_request(self._config, list(topics.values()), transactional_id=transactional_id)
         self._availability.took_something(leader_id)
         self.stats.requests += 1
         self.stats.batches += len(group)
         try:
-            self._check_codec(connection, max_version)
-            if self._acks == 0:
+            check_codec(self._config, connection, max_version)
+            if request.acks == 0:
                 connection.send_no_response(request, max_version=max_version)
                 self._unconfirmed.add(leader_id, connection)
                 for entry in sent.values():
@@ -518,15 +516,6 @@ class Sender:
         sent = {queue.partition: _Sent(queue, pending, size)}
         names = {self._client.metadata.topic_id(name): name}
         return AnswerTo(partial(self._on_answer, leader_id, leader, sent, names))
-
-    def _check_codec(self, connection: Connection, max_version: int | None) -> None:
-        """Raises: UnsupportedCompressionTypeError. The broker itself would answer UNKNOWN_SERVER_ERROR."""
-        if self._config.compression != "zstd":
-            return
-        if connection.version_of(ProduceRequest, max_version) < LOWEST_VERSION_WITH_ZSTD:
-            raise UnsupportedCompressionTypeError(
-                f"{connection.name} is older than Kafka 2.1, the first to take compression_type='zstd'"
-            )
 
     @property
     def _highest_version(self) -> int | None:
