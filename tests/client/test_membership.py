@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 import time
@@ -20,6 +21,7 @@ from barnabas import (
     Record,
     TopicPartition,
 )
+from barnabas.aio import Consumer as AsyncConsumer
 from barnabas.broker_errors import (
     FencedInstanceIdError,
     InconsistentGroupProtocolError,
@@ -113,6 +115,91 @@ def test_an_assignor_that_fails_is_an_error_of_poll(
         classic_group.member([topic], partition_assignment_strategy=[object()])
     with pytest.raises(InvalidSettingError, match="must be a list"):
         classic_group.member([topic], partition_assignment_strategy=AllToTheLast())
+
+
+def requests_of(consumer: Consumer, name: str) -> int:
+    return sum(broker.requests_by_api.get(name, 0) for broker in consumer.stats().client.brokers)
+
+
+class OneEach(Assignor):
+    """Partition 0 to the member of the first name, and so on. With three members it waits to be told."""
+
+    name = "one-each"
+    cooperative = True
+
+    def __init__(self, member_name: bytes) -> None:
+        self.member_name = member_name
+        self.is_asked = threading.Event()
+        self.may_answer = threading.Event()
+
+    def user_data(self, owned: Sequence[TopicPartition], generation: int) -> bytes | None:
+        return self.member_name
+
+    def assign(
+        self, partition_counts: Mapping[str, int], members: Sequence[GroupMember], racks: Any = None
+    ) -> dict[str, list[TopicPartition]]:
+        if len(members) == 3:
+            self.is_asked.set()
+            assert self.may_answer.wait(60)
+        (topic,) = partition_counts
+        in_order = sorted(members, key=lambda member: member.user_data or b"")
+        return {
+            member.member_id: [TopicPartition(topic, place)]
+            for place, member in enumerate(in_order)
+            if place < partition_counts[topic]
+        }
+
+
+def test_what_was_read_is_committed_by_a_member_that_leaves_while_the_leader_divides(
+    apache_kafka: Any,
+    classic_group: Group,
+    make_topic: MakeTopic,
+    fill_topic: FillTopic,
+    eventually: Eventually,
+) -> None:
+    topic = make_topic(apache_kafka, 2)
+    fill_topic(apache_kafka, topic, numbers(0, 10), 1)
+    leading, is_over = OneEach(b"1"), threading.Event()
+
+    async def lead() -> None:
+        async with AsyncConsumer(
+            apache_kafka.bootstrap,
+            topics=[topic],
+            group_id=classic_group.name,
+            partition_assignment_strategy=[leading],
+            heartbeat_interval_ms=200,
+        ) as leader:
+            while not is_over.is_set():
+                await leader.poll(0.05)
+
+    # On an event loop of its own, which stands still while the assignor waits.
+    leader = threading.Thread(target=asyncio.run, args=(lead(),))
+    leader.start()
+    try:
+        with Admin(apache_kafka.bootstrap) as admin:
+
+            def has_members(count: int) -> bool:
+                return len(admin.describe_groups([classic_group.name])[classic_group.name].members) == count
+
+            eventually(lambda: has_members(1))
+            settings: Any = {"auto_commit_interval_ms": 600_000, "heartbeat_interval_ms": 200}
+            leaving = classic_group.member([topic], partition_assignment_strategy=[OneEach(b"2")], **settings)
+            classic_group.poll_until(lambda: len(classic_group.records) == 10)
+            classic_group.member([topic], partition_assignment_strategy=[OneEach(b"3")], **settings)
+            classic_group.poll_until(leading.is_asked.is_set)
+            closing = threading.Thread(target=classic_group.close, args=(leaving,))
+            closing.start()
+            # The first was refused, or there would be no second.
+            eventually(lambda: requests_of(leaving, "OffsetCommit") >= 2)
+            assert closing.is_alive()
+            leading.may_answer.set()
+            closing.join()
+            committed = admin.list_group_offsets(classic_group.name)
+            assert committed[TopicPartition(topic, 1)].offset == 10
+    finally:
+        leading.may_answer.set()
+        is_over.set()
+        leader.join()
 
 
 def test_a_member_that_pauses_stays_in_its_group_while_a_handler_runs(

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import Record
-from barnabas.broker_errors import StaleMemberEpochError
+from barnabas.broker_errors import RebalanceInProgressError, StaleMemberEpochError
 from barnabas.client.classic_group import ClassicMembership
 from barnabas.client.client import KafkaClient
 from barnabas.client.consumer_group import ConsumerProtocolMembership
@@ -332,7 +332,8 @@ class ConsumerCore:
         self.is_holding = True
         try:
             if self.commits_automatically:
-                commit = self._start_commit(self.buffer.positions(), self.config.default_api_timeout_ms)
+                timeout_ms = self.config.default_api_timeout_ms
+                commit = self._start_commit(self.buffer.positions(), timeout_ms, is_last=True)
                 commit.add_done_callback(lambda _: self._attend())
                 while not commit.done():
                     yield None
@@ -351,7 +352,8 @@ class ConsumerCore:
         self.is_holding = True
         try:
             if commit and self.commits_automatically:
-                await asyncio.wait([self._start_commit(self.buffer.positions(), timeout_ms)])
+                positions = self.buffer.positions()
+                await asyncio.wait([self._start_commit(positions, timeout_ms, is_last=True)])
             await self.finish_commits(max(0, deadline - time.monotonic()) * 1000)
             if self.subscription.is_automatic and group is not None:
                 listener = self.subscription.listener
@@ -554,19 +556,34 @@ class ConsumerCore:
         return finished
 
     def _start_commit(
-        self, offsets: Offsets, timeout_ms: float, on_commit: CommitCallback | None = None
+        self,
+        offsets: Offsets,
+        timeout_ms: float,
+        on_commit: CommitCallback | None = None,
+        *,
+        is_last: bool = False,
     ) -> asyncio.Task[None]:
-        task = self._loop.create_task(self._commit_in_background(offsets, timeout_ms, on_commit))
+        """`is_last`: of partitions that are about to be given up, so that there is no other chance."""
+        task = self._loop.create_task(
+            self._commit_in_background(offsets, timeout_ms, on_commit, waits_for_rebalance=is_last)
+        )
         self._commits.add(task)
         task.add_done_callback(self._commits.discard)
         return task
 
     async def _commit_in_background(
-        self, offsets: Offsets, timeout_ms: float, on_commit: CommitCallback | None
+        self,
+        offsets: Offsets,
+        timeout_ms: float,
+        on_commit: CommitCallback | None,
+        *,
+        waits_for_rebalance: bool,
     ) -> None:
         error: BarnabasError | None = None
         try:
-            await self._commit(offsets, timeout_ms, retries_unknown=False)
+            await self._commit(
+                offsets, timeout_ms, retries_unknown=False, waits_for_rebalance=waits_for_rebalance
+            )
         except BarnabasError as raised:
             error = raised
         if on_commit is not None:
@@ -575,8 +592,16 @@ class ConsumerCore:
         elif error is not None:
             logger.warning("committing offsets in the background failed: %s", error)
 
-    async def _commit(self, offsets: Offsets, timeout_ms: float, *, retries_unknown: bool = True) -> None:
-        """Commits in the order of calls. `retries_unknown`: see `commit_offsets`."""
+    async def _commit(
+        self,
+        offsets: Offsets,
+        timeout_ms: float,
+        *,
+        retries_unknown: bool = True,
+        waits_for_rebalance: bool = False,
+    ) -> None:
+        """Commits in the order of calls. `retries_unknown`: see `commit_offsets`; `waits_for_rebalance`: see
+        `_commit_as_member`."""
         if not offsets:
             return
         identity = self.group_metadata()
@@ -594,7 +619,9 @@ class ConsumerCore:
         started_at = time.monotonic()
         error: BarnabasError | None = None
         try:
-            await self._commit_as_member(offsets, deadline, retries_unknown=retries_unknown)
+            await self._commit_as_member(
+                offsets, deadline, retries_unknown=retries_unknown, waits_for_rebalance=waits_for_rebalance
+            )
         except BarnabasError as raised:
             error = raised
             raise
@@ -607,7 +634,11 @@ class ConsumerCore:
             except Exception:
                 logger.exception("on_commit of interceptor %r failed", interceptor)
 
-    async def _commit_as_member(self, offsets: Offsets, deadline: float, *, retries_unknown: bool) -> None:
+    async def _commit_as_member(
+        self, offsets: Offsets, deadline: float, *, retries_unknown: bool, waits_for_rebalance: bool
+    ) -> None:
+        """`waits_for_rebalance`: a member that has joined and waits to hear what it is assigned owns what it
+        owned before, but its coordinator takes no commit meanwhile."""
         failures = 0
         while True:
             identity = self.group_metadata()
@@ -621,8 +652,10 @@ class ConsumerCore:
                     retries_unknown=retries_unknown,
                 )
                 return
-            except StaleMemberEpochError:
+            except (StaleMemberEpochError, RebalanceInProgressError) as error:
                 # KIP-848: the answer to a heartbeat, under way, has the new epoch.
+                if isinstance(error, RebalanceInProgressError) and not waits_for_rebalance:
+                    raise
                 failures += 1
                 delay_ms = self.client.backoff.delay_ms(failures)
                 if delay_ms >= remaining_ms or self.group_metadata().generation < 0:
