@@ -285,8 +285,10 @@ def take_arrow(
     headers: bool = True,
     end_offsets: Sequence[int] | None = None,
     max_bytes: int = 1 << 30,
+    openers: BatchOpeners | None = None,
 ) -> ArrowRecords:
-    """Records of all readers, in their order, as columns, up to `max_records` rows and about `max_bytes`.
+    """Records of all readers, in their order, as columns, up to `max_records` rows and about `max_bytes`. The
+    threads of `openers` make columns ahead, for the next calls for the same columns.
 
     With `end_offsets`, one for each reader, records at or above it are not taken (the reader's next_offset
     then stands at that offset). A corrupt batch raises once everything before it was taken."""

@@ -300,6 +300,13 @@ impl RecordColumns {
         bytes_column(&self.key) + bytes_column(&self.value) + topic + fixed + headers
     }
 
+    /// Bytes of keys, values and headers.
+    pub fn value_bytes(&self) -> usize {
+        let headers =
+            self.headers.as_ref().map_or(0, |headers| headers.keys.data.len() + headers.values.data.len());
+        self.key.data.len() + self.value.data.len() + headers
+    }
+
     /// Makes room for what a batch may hold, or a part of it.
     pub fn reserve(&mut self, records: usize, payload_bytes: usize, is_whole: bool) {
         self.key.offsets.reserve(records);

@@ -11,6 +11,7 @@ mod export_tree;
 pub mod ffi;
 mod import;
 mod import_tree;
+mod taking;
 pub mod tree;
 
 pub use columns::RecordColumns;
@@ -19,3 +20,4 @@ pub use export::{export_array, export_schema};
 pub use export_tree::export_tree;
 pub use import::{ImportError, Row, RowBatch, RowSchema};
 pub use import_tree::{Imported, Values};
+pub use taking::{ColumnsAhead, Order, Origin, Source, take_columns};

@@ -1,4 +1,4 @@
-//! `BatchOpeners`: threads that open batches ahead of the readers of one client.
+//! `BatchOpeners`: threads that open batches, and make columns, ahead of the readers of one client.
 
 use pyo3::prelude::*;
 
@@ -7,6 +7,12 @@ use crate::records;
 
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct BatchOpeners(records::BatchOpeners);
+
+impl BatchOpeners {
+    pub fn threads(&self) -> &records::BatchOpeners {
+        &self.0
+    }
+}
 
 #[pymethods]
 impl BatchOpeners {

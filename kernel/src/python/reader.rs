@@ -10,6 +10,7 @@ use super::locked_rc::LockedRc;
 use super::message::Message;
 use super::objects::{CollectorPause, new_plain};
 use super::record::{Record, RecordSource};
+use crate::arrow::ColumnsAhead;
 use crate::error::CorruptBatch;
 use crate::records::{CursorOptions, Limits, RecordCursor, RecordSlices};
 
@@ -23,6 +24,7 @@ pub struct RecordReader {
     shown_topic: Py<PyString>,
     partition: i32,
     cursor: RecordCursor,
+    ahead: ColumnsAhead,
     /// What the records of the open batch share, and which batch that is.
     source: Option<(u64, LockedRc<RecordSource>)>,
 }
@@ -30,11 +32,15 @@ pub struct RecordReader {
 impl RecordReader {
     pub fn of(topic: &Bound<'_, PyString>, partition: i32, cursor: RecordCursor) -> Self {
         let (topic, shown_topic) = (topic.clone().unbind(), topic.clone().unbind());
-        Self { topic, shown_topic, partition, cursor, source: None }
+        Self { topic, shown_topic, partition, cursor, ahead: ColumnsAhead::default(), source: None }
     }
 
     pub fn cursor(&mut self) -> &mut RecordCursor {
         &mut self.cursor
+    }
+
+    pub fn cursor_and_ahead(&mut self) -> (&mut RecordCursor, &mut ColumnsAhead) {
+        (&mut self.cursor, &mut self.ahead)
     }
 
     pub fn place(&self) -> (&Py<PyString>, i32) {

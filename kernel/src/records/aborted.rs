@@ -23,6 +23,11 @@ impl AbortedTransactions {
         Self { ahead: ahead.into(), producer_ids: HashSet::new() }
     }
 
+    /// Whether no batch from here on can belong to one.
+    pub fn is_over(&self) -> bool {
+        self.ahead.is_empty() && self.producer_ids.is_empty()
+    }
+
     /// Moves on to this batch and says whether its records are aborted. `payload` is only looked at for
     /// control batches.
     pub fn is_aborted(&mut self, header: &BatchHeader, payload: &[u8]) -> bool {

@@ -1,11 +1,13 @@
 //! Opening batches ahead of who reads them: checksums and decompression, on threads of their own.
 //!
-//! Owns those threads. Whoever reaches a batch first opens it, a thread or its reader, so a batch that the threads did
-//! not get to costs what it would cost without them. Knows nothing of records or partitions.
+//! Owns those threads, which also do other work that somebody is about to ask for. Whoever reaches a batch first opens
+//! it, a thread or its reader, so a batch that the threads did not get to costs what it would cost without them. Knows
+//! nothing of records or partitions.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 
@@ -164,9 +166,17 @@ impl Drop for Credit {
     }
 }
 
+/// Something that a thread may do before it is asked for.
+pub trait Work: Send + Sync {
+    /// Does it, unless that has begun.
+    fn work(&self);
+}
+
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Weak<BatchAhead>>,
+    /// Comes before opening batches.
+    work: VecDeque<Weak<dyn Work>>,
     opened_bytes: usize,
     threads: usize,
     idle_threads: usize,
@@ -183,6 +193,15 @@ impl Shared {
     fn work(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         while !state.is_closed {
+            if let Some(work) = state.work.pop_front() {
+                drop(state);
+                // What nobody asks for any more is passed over.
+                if let Some(work) = work.upgrade() {
+                    work.work();
+                }
+                state = lock(&self.state);
+                continue;
+            }
             let next =
                 if state.opened_bytes < self.max_opened_bytes { state.waiting.pop_front() } else { None };
             if let Some(batch) = next {
@@ -205,6 +224,7 @@ impl Shared {
 pub struct BatchOpeners {
     shared: Arc<Shared>,
     max_threads: usize,
+    record_bytes: AtomicUsize,
 }
 
 impl BatchOpeners {
@@ -215,7 +235,21 @@ impl BatchOpeners {
             shared: Arc::new(Shared { max_opened_bytes, state: Mutex::default(), changed: Condvar::new() }),
             // The readers' own threads are busy as well.
             max_threads: (cores - 1).min(MAX_THREADS),
+            record_bytes: AtomicUsize::new(0),
         }
+    }
+
+    pub fn max_threads(&self) -> usize {
+        self.max_threads
+    }
+
+    /// What the client's records come to of late, decompressed; 0 where that is not known.
+    pub fn record_bytes(&self) -> usize {
+        self.record_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn note_record_bytes(&self, bytes: usize) {
+        self.record_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Has batches opened, in about this order, behind all others.
@@ -225,8 +259,21 @@ impl BatchOpeners {
         }
         let mut state = lock(&self.shared.state);
         state.waiting.extend(batches.map(Arc::downgrade));
-        let wanted =
-            state.waiting.len().saturating_sub(state.idle_threads).min(self.max_threads - state.threads);
+        self.start(state);
+    }
+
+    /// Has something done, before batches are opened.
+    pub fn add_work(&self, work: Weak<dyn Work>) {
+        if self.max_threads > 0 {
+            let mut state = lock(&self.shared.state);
+            state.work.push_back(work);
+            self.start(state);
+        }
+    }
+
+    fn start(&self, mut state: MutexGuard<'_, State>) {
+        let waiting = state.waiting.len() + state.work.len();
+        let wanted = waiting.saturating_sub(state.idle_threads).min(self.max_threads - state.threads);
         for _ in 0..wanted {
             let shared = Arc::clone(&self.shared);
             let spawned =

@@ -41,6 +41,18 @@ impl OpenBatch {
     }
 }
 
+/// Whole batches in a row that a cursor has not reached yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Portion {
+    pub start: usize,
+    pub end: usize,
+    pub first_offset: i64,
+    pub last_offset: i64,
+    pub records: usize,
+    /// What its records come to, decompressed, as far as that can be told.
+    pub likely_bytes: usize,
+}
+
 pub struct CursorOptions<'a> {
     pub fetch_offset: i64,
     /// Pairs of producer id and first offset; None reads everything (read_uncommitted).
@@ -50,7 +62,7 @@ pub struct CursorOptions<'a> {
 
 pub struct RecordCursor {
     data: SharedBytes,
-    /// Where the next batch begins; the open one, if any, lies before it.
+    /// Where the open batch begins, or the next one.
     position: usize,
     /// Where the last whole batch ends, or, if an impossible one comes before, the end of the bytes.
     end: usize,
@@ -107,12 +119,96 @@ impl RecordCursor {
         if !self.data.is_free() {
             return;
         }
-        let first = self.open.as_ref().map_or(self.position, |open| open.end);
-        self.ahead = frames_from(self.data.as_ref(), first)
+        self.ahead = frames_from(self.data.as_ref(), self.next_batch_start())
             .map_while(Result::ok)
             .filter_map(|frame| BatchAhead::new(&self.data, frame.start, frame.end, self.limits))
             .collect();
         openers.add(self.ahead.iter());
+    }
+
+    /// Where the next batch begins that is not open yet.
+    pub fn next_batch_start(&self) -> usize {
+        self.open.as_ref().map_or(self.position, |open| open.end)
+    }
+
+    /// The batches from `start` on, where one begins, of which all records come to at most `max_bytes` and
+    /// `max_records`, and of a compressed one each to about `record_bytes`. None where there is no such batch, or
+    /// where what is in it cannot be read apart from what comes before.
+    pub fn portion(
+        &self,
+        start: usize,
+        max_bytes: usize,
+        max_records: usize,
+        record_bytes: usize,
+    ) -> Option<Portion> {
+        if !self.data.is_free() || self.aborted.as_ref().is_some_and(|aborted| !aborted.is_over()) {
+            return None;
+        }
+        let data = self.data.as_ref();
+        let mut portion: Option<Portion> = None;
+        for frame in frames_from(data, start).map_while(Result::ok) {
+            let Ok(Batch::Current(header)) = Batch::read(&data[frame.start..frame.end]) else { break };
+            let Ok(records) = usize::try_from(header.record_count) else { break };
+            let bytes = match header.compression() {
+                Ok(Compression::None) => frame.end - frame.start,
+                Ok(_) if record_bytes > 0 => records.saturating_mul(record_bytes),
+                _ => break,
+            };
+            let mut next = portion.unwrap_or(Portion {
+                start,
+                end: start,
+                first_offset: header.base_offset.max(self.next_offset),
+                last_offset: -1,
+                records: 0,
+                likely_bytes: 0,
+            });
+            next.end = frame.end;
+            next.last_offset = header.last_offset();
+            next.records = next.records.saturating_add(records);
+            next.likely_bytes = next.likely_bytes.saturating_add(bytes);
+            if next.likely_bytes > max_bytes || next.records > max_records {
+                break;
+            }
+            portion = Some(next);
+        }
+        portion
+    }
+
+    /// A cursor of its own over a portion; `adopt` has this one go on where that one has got to.
+    pub fn fork(&self, portion: &Portion) -> Self {
+        let is_inside = |batch: &&Arc<BatchAhead>| (portion.start..portion.end).contains(&batch.start);
+        Self {
+            data: self.data.clone(),
+            position: portion.start,
+            end: portion.end,
+            end_offset: None,
+            next_offset: portion.first_offset,
+            last_leader_epoch: -1,
+            limits: self.limits,
+            aborted: self.aborted.as_ref().map(|_| AbortedTransactions::new(&[])),
+            open: None,
+            batches_opened: 0,
+            ahead: self.ahead.iter().filter(is_inside).cloned().collect(),
+        }
+    }
+
+    /// Whether this cursor has come to where the portion begins.
+    pub fn is_before(&self, portion: &Portion) -> bool {
+        self.open.is_none() && self.position == portion.start && self.next_offset <= portion.first_offset
+    }
+
+    pub fn adopt(&mut self, fork: Self) {
+        self.position = fork.position;
+        self.open = fork.open;
+        self.next_offset = fork.next_offset;
+        if fork.last_leader_epoch >= 0 {
+            self.last_leader_epoch = fork.last_leader_epoch;
+        }
+        self.batches_opened += fork.batches_opened;
+        let reached = self.next_batch_start();
+        while self.ahead.front().is_some_and(|batch| batch.start < reached) {
+            self.ahead.pop_front();
+        }
     }
 
     pub fn next_offset(&self) -> i64 {
@@ -157,6 +253,9 @@ impl RecordCursor {
         while self.next_offset < end_offset {
             if self.open.is_some() {
                 return Ok(true);
+            }
+            if self.position >= self.end {
+                break;
             }
             let Some(frame) = frame_at(self.data.as_ref(), self.position)? else { break };
             self.reach(frame, end_offset)?;

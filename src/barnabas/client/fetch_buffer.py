@@ -499,6 +499,7 @@ class FetchBuffer:
                 headers=headers,
                 end_offsets=[state.end_offset for state, _ in chosen],
                 max_bytes=ARROW_BATCH_BYTES,
+                openers=self._openers,
             )
         except CorruptBatchError as error:
             for state, reader in chosen:
