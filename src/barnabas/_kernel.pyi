@@ -233,9 +233,9 @@ class ArrowRecords:
 @final
 class BatchOpeners:
     """Threads that check and decompress batches ahead of the readers that give their records, up to about
-    `max_opened_bytes` of what was not read yet. They start with the first compressed batch in a frozen
-    ReceiveBuffer, and end when this is dropped. What is wrong with a batch shows where its reader gets to
-    it."""
+    `max_opened_bytes` of what was not read yet, and make columns ahead for `take_arrow`. They start with the
+    first compressed batch in a frozen ReceiveBuffer, or with the first columns, and end when this is dropped.
+    What is wrong with a batch shows where its reader gets to it."""
 
     def __new__(cls, max_opened_bytes: int) -> Self: ...
     def open_ahead(self, reader: RecordReader) -> None:
