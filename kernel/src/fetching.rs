@@ -2,7 +2,7 @@
 //! that follows it. Knows the bytes of Fetch in versions 13 to 18, and nothing of sockets. Whatever is out of the
 //! ordinary is for others to read.
 
-use crate::records::{Batch, CursorOptions, Limits, RecordCursor, frames};
+use crate::records::{Batch, BatchFrame, CursorOptions, Limits, RecordCursor, frames};
 use crate::shared_bytes::SharedBytes;
 
 /// The bytes of a frame's length.
@@ -13,6 +13,8 @@ const VERSIONS: std::ops::RangeInclusive<i16> = 13..=18;
 /// The first version without a replica id in its fixed part.
 const VERSION_WITHOUT_REPLICA_ID: i16 = 15;
 const LAST_EPOCH: i32 = i32::MAX;
+/// Before a request's topics come, from there backwards, its epoch, the session's id, the isolation level, and this.
+const MAX_BYTES_BEFORE_EPOCH: usize = 4 + 1 + 4;
 
 /// A partition of the session, as the broker knows it.
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ pub struct Records {
     pub size: usize,
     pub fetch_offset: i64,
     pub end_offset: i64,
+    /// Of the last batch.
+    pub leader_epoch: i32,
 }
 
 pub struct Session {
@@ -171,7 +175,7 @@ impl Session {
             if let Some(records) = &arrival.records {
                 let partition = &mut self.partitions[arrival.partition];
                 partition.fetch_offset = records.end_offset;
-                partition.last_fetched_epoch = partition.leader_epoch;
+                partition.last_fetched_epoch = records.leader_epoch;
             }
         }
         Some(arrivals)
@@ -210,10 +214,18 @@ impl Session {
 
     fn records(&self, place: usize, data: &[u8], shared: SharedBytes) -> Option<Records> {
         let partition = &self.partitions[place];
-        let first = frames(data).next()?.ok()?;
-        let Ok(Batch::Current(header)) = Batch::read(&data[first.start..first.end]) else { return None };
+        let epoch_of = |frame: &BatchFrame| match Batch::read(&data[frame.start..frame.end]) {
+            Ok(Batch::Current(header)) => Some(header.leader_epoch),
+            _ => None,
+        };
+        let mut whole = frames(data).map_while(Result::ok);
+        let first = whole.next()?;
+        let mut leader_epoch = epoch_of(&first)?;
         // Epochs only grow along a log: where the first batch has the leader's, all have.
-        if header.leader_epoch != partition.leader_epoch {
+        if leader_epoch != partition.leader_epoch {
+            leader_epoch = epoch_of(&whole.last().unwrap_or(first))?;
+        }
+        if !(0..=partition.leader_epoch).contains(&leader_epoch) {
             return None;
         }
         let aborted: Option<&[(i64, i64)]> = if self.reads_committed { Some(&[]) } else { None };
@@ -221,22 +233,33 @@ impl Session {
         let options = CursorOptions { fetch_offset, aborted, limits: self.limits };
         let cursor = RecordCursor::new(shared, &options);
         let end_offset = cursor.end_offset()?.max(fetch_offset);
-        Some(Records { cursor, size: data.len(), fetch_offset, end_offset })
+        Some(Records { cursor, size: data.len(), fetch_offset, end_offset, leader_epoch })
     }
 
-    /// The request that follows an answer, which from now on is the one under way.
-    pub fn next_request(&mut self, arrivals: &[Arrival]) -> Vec<u8> {
+    /// The most bytes that the request asks for which this was made of.
+    pub fn max_bytes(&self) -> i32 {
+        let at = self.epoch_at - MAX_BYTES_BEFORE_EPOCH;
+        self.head[at..].first_chunk().map_or(0, |bytes| i32::from_be_bytes(*bytes))
+    }
+
+    /// Has requests ask for at most so many bytes from now on.
+    pub fn set_max_bytes(&mut self, max_bytes: i32) {
+        let at = self.epoch_at - MAX_BYTES_BEFORE_EPOCH;
+        self.head[at..at + 4].copy_from_slice(&max_bytes.to_be_bytes());
+    }
+
+    /// The request that follows an answer in which the partitions at these places moved, of which the broker has to be
+    /// told. From now on it is the one under way.
+    pub fn next_request(&mut self, moved: &[usize]) -> Vec<u8> {
         self.epoch = if self.epoch == LAST_EPOCH { 1 } else { self.epoch + 1 };
         self.correlation_id = self.correlation_id.wrapping_add(1) & i32::MAX;
-        let mut request = Vec::with_capacity(self.head.len() + self.tail.len() + 64 * arrivals.len() + 16);
+        let mut request = Vec::with_capacity(self.head.len() + self.tail.len() + 64 * moved.len() + 16);
         request.extend_from_slice(&self.head);
         request[CORRELATION_ID_AT..CLIENT_ID_AT].copy_from_slice(&self.correlation_id.to_be_bytes());
         request[self.epoch_at..self.epoch_at + 4].copy_from_slice(&self.epoch.to_be_bytes());
-        // The broker has to be told of those that moved.
-        let moved = || arrivals.iter().filter(|arrival| arrival.records.is_some());
-        write_length(&mut request, moved().count());
-        for arrival in moved() {
-            let partition = &self.partitions[arrival.partition];
+        write_length(&mut request, moved.len());
+        for &place in moved {
+            let partition = &self.partitions[place];
             request.extend_from_slice(&partition.topic_id);
             write_length(&mut request, 1);
             request.extend_from_slice(&partition.index.to_be_bytes());
@@ -254,6 +277,11 @@ impl Session {
         request[..LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
         request
     }
+}
+
+/// The places of those that an answer moved on.
+pub fn moved(arrivals: &[Arrival]) -> Vec<usize> {
+    arrivals.iter().filter(|arrival| arrival.records.is_some()).map(|arrival| arrival.partition).collect()
 }
 
 fn write_length(bytes: &mut Vec<u8>, length: usize) {
@@ -370,7 +398,7 @@ mod tests {
         let records = arrivals[0].records.as_ref().unwrap();
         assert_eq!((arrivals[0].high_watermark, arrivals[0].last_stable_offset), (100, 90));
         assert_eq!((records.fetch_offset, records.end_offset), (10, 11));
-        let request = session.next_request(&arrivals);
+        let request = session.next_request(&moved(&arrivals));
         assert_eq!((session.epoch, session.correlation_id), (4, 10));
         assert_eq!(request[..4], ((request.len() - 4) as i32).to_be_bytes());
         assert_eq!(request[CORRELATION_ID_AT..CLIENT_ID_AT], 10_i32.to_be_bytes());
@@ -383,11 +411,32 @@ mod tests {
     }
 
     #[test]
+    fn the_next_request_names_the_epoch_of_what_came_last() {
+        let mut session = session();
+        let records = [batch(10, 2), batch(11, 3)].concat();
+        let arrivals = session.take_answer(&Answer::with(records).frame()).unwrap();
+        assert_eq!(arrivals[0].records.as_ref().unwrap().leader_epoch, 3);
+        assert_eq!((session.partitions[0].fetch_offset, session.partitions[0].last_fetched_epoch), (12, 3));
+    }
+
+    #[test]
+    fn a_request_asks_for_as_many_bytes_as_it_is_told_to() {
+        let mut session = session();
+        let before = session.next_request(&[]);
+        session.set_max_bytes(77);
+        let after = session.next_request(&[]);
+        assert_eq!((session.max_bytes(), after.len()), (77, before.len()));
+        let at = session.epoch_at - MAX_BYTES_BEFORE_EPOCH;
+        assert_eq!(after[at..at + 4], 77_i32.to_be_bytes());
+        assert_eq!(after[session.epoch_at - 4..session.epoch_at], 5_i32.to_be_bytes());
+    }
+
+    #[test]
     fn an_answer_without_records_is_followed_by_a_request_without_topics() {
         let mut session = session();
         let arrivals = session.take_answer(&Answer::with(Vec::new()).frame()).unwrap();
         assert!(arrivals[0].records.is_none());
-        let followed = session.next_request(&arrivals);
+        let followed = session.next_request(&moved(&arrivals));
         assert_eq!(followed.len(), request(13).len());
     }
 
@@ -409,7 +458,8 @@ mod tests {
             Answer { session_id: 6, ..ordinary() },
             Answer { index: 2, ..ordinary() },
             Answer { tags: vec![1, 0, 1, 0], ..ordinary() },
-            Answer::with(batch(10, 3)),
+            Answer::with(batch(10, 5)),
+            Answer::with(batch(10, -1)),
             Answer::with(vec![1; 5]),
         ];
         let mut session = session();

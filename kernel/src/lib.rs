@@ -8,6 +8,7 @@ pub mod checksums;
 pub mod compaction;
 pub mod compression;
 pub mod error;
+pub mod fetch_room;
 pub mod fetching;
 pub mod formats;
 pub mod frame_memory;

@@ -8,7 +8,7 @@
 //! The lock is held for moments, never by a thread that waits for the interpreter lock.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,37 +18,31 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 
+use super::bulk_fetch::{BulkFetch, Counts, FetchCredit, Listeners};
 use super::reader::RecordReader;
+use super::receive_buffer::ReceiveBuffer;
+use super::sockets::{duplicate, send_all};
 use super::waker::{Signal, Waker};
-use crate::fetching::{Arrival, LENGTH_BYTES, Partition, Session};
+use crate::fetching::{Arrival, LENGTH_BYTES, Partition, Records, Session, moved};
 use crate::records::Limits;
 use crate::shared_bytes::SharedBytes;
 
 /// A larger frame is for whoever receives frames into memory of their own.
 const MOST_FRAME_BYTES: usize = 32 << 10;
 const MAX_DECOMPRESSED_BYTES: usize = 1 << 30;
-/// How long a socket may take to accept a request, which is smaller than its buffer.
-const SEND_SECONDS: i64 = 1;
 /// Nobody waits for longer in one go.
 const LONGEST_WAIT_SECONDS: f64 = 1e9;
 
-/// What is added up while a connection is lent.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    answers: u64,
-    bytes_received: u64,
-    bytes_sent: u64,
-    milliseconds: f64,
-}
+/// For each partition what Python calls it by, and its topic's name.
+type Names = Arc<Vec<(Py<PyAny>, Py<PyString>)>>;
 
 struct Lent {
     id: u64,
     socket: Arc<OwnedFd>,
     session: Session,
-    /// For each partition what Python calls it by, and its topic's name.
-    names: Arc<Vec<(Py<PyAny>, Py<PyString>)>>,
+    names: Names,
     received: Vec<u8>,
     sent_at: Instant,
     counts: Counts,
@@ -58,8 +52,16 @@ struct Lent {
     is_broken: bool,
 }
 
+/// A session that a thread of its own carries on.
+struct LentInBulk {
+    id: u64,
+    fetch: BulkFetch,
+    names: Names,
+    indexes: Vec<i32>,
+}
+
 struct Arrived {
-    names: Arc<Vec<(Py<PyAny>, Py<PyString>)>>,
+    names: Names,
     index: i32,
     arrival: Arrival,
 }
@@ -67,6 +69,7 @@ struct Arrived {
 #[derive(Default)]
 struct State {
     lent: Vec<Lent>,
+    in_bulk: Vec<LentInBulk>,
     arrived: Vec<Arrived>,
     next_id: u64,
     waited_at: Option<Instant>,
@@ -75,9 +78,11 @@ struct State {
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct DirectFetches {
     state: Mutex<State>,
-    signal: Signal,
+    signal: Arc<Signal>,
     /// Wakes the loop, for connections to be taken back.
     loop_signal: Arc<Signal>,
+    /// In bulk.
+    has_arrived: Arc<AtomicBool>,
     is_lent: AtomicBool,
     is_waiting: AtomicBool,
 }
@@ -125,44 +130,29 @@ impl Lent {
         self.received.clear();
         self.counts.answers += 1;
         self.counts.milliseconds += self.sent_at.elapsed().as_secs_f64() * 1000.0;
-        let request = self.session.next_request(&arrivals);
+        let request = self.session.next_request(&moved(&arrivals));
         self.sent_at = Instant::now();
-        self.send(&request);
+        if send_all(&self.socket, &request) {
+            self.counts.bytes_sent += request.len() as u64;
+        } else {
+            (self.is_over, self.is_broken) = (true, true);
+        }
         arrived.extend(arrivals.into_iter().map(|arrival| Arrived {
             names: Arc::clone(&self.names),
             index: self.session.partitions[arrival.partition].index,
             arrival,
         }));
     }
-
-    fn send(&mut self, request: &[u8]) {
-        let mut rest = request;
-        while !rest.is_empty() {
-            match send(&*self.socket, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-                Ok(count) => rest = &rest[count..],
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    let timeout = Timespec { tv_sec: SEND_SECONDS, tv_nsec: 0 };
-                    if let Ok(0) = poll(&mut [PollFd::new(&*self.socket, PollFlags::OUT)], Some(&timeout)) {
-                        (self.is_over, self.is_broken) = (true, true);
-                        return;
-                    }
-                }
-                Err(_) => {
-                    (self.is_over, self.is_broken) = (true, true);
-                    return;
-                }
-            }
-        }
-        self.counts.bytes_sent += request.len() as u64;
-    }
 }
 
-fn duplicate(descriptor: i32) -> io::Result<OwnedFd> {
-    // SAFETY: whoever lends the descriptor holds it open meanwhile.
-    #[allow(unsafe_code)]
-    let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    borrowed.try_clone_to_owned()
+impl LentInBulk {
+    fn named(&self, arrivals: Vec<Arrival>) -> impl Iterator<Item = Arrived> + '_ {
+        arrivals.into_iter().map(|arrival| Arrived {
+            names: Arc::clone(&self.names),
+            index: self.indexes[arrival.partition],
+            arrival,
+        })
+    }
 }
 
 enum Waited {
@@ -183,7 +173,7 @@ impl DirectFetches {
         loop {
             let sockets: Vec<(u64, Arc<OwnedFd>)> = {
                 let state = self.lock();
-                if !state.arrived.is_empty() {
+                if !state.arrived.is_empty() || self.has_arrived() {
                     // Whoever waited for it was interrupted before it took it.
                     return Ok(Waited::Something);
                 }
@@ -236,15 +226,22 @@ impl DirectFetches {
 type LentPartition<'py> = (Py<PyAny>, Bound<'py, PyString>, [u8; 16], i32, i32, i64, i32, i32);
 /// Counts since the last time: answers, bytes received and sent, milliseconds that answers took, all together.
 type Figures = (u64, u64, u64, f64);
-/// Correlation id and session epoch of the request under way, the seconds since it was sent, what was received, whether
-/// the connection is of no use any more, and each partition's fetch offset and last fetched epoch.
-type TakenBack = (i32, i32, f64, Vec<u8>, bool, Vec<(i64, i32)>, Figures);
 
-impl Counts {
-    fn figures(&mut self) -> Figures {
-        let counts = std::mem::take(self);
-        (counts.answers, counts.bytes_received, counts.bytes_sent, counts.milliseconds)
-    }
+fn figures(counts: Counts) -> Figures {
+    (counts.answers, counts.bytes_received, counts.bytes_sent, counts.milliseconds)
+}
+
+/// What became of a fetch that was lent.
+#[pyclass(frozen, get_all, module = "barnabas._kernel")]
+pub struct TakenBack {
+    correlation_id: i32,
+    session_epoch: i32,
+    seconds_under_way: Option<f64>,
+    received: Vec<u8>,
+    frame: Option<(Py<ReceiveBuffer>, usize)>,
+    is_broken: bool,
+    places: Vec<(i64, i32)>,
+    figures: Figures,
 }
 
 #[pymethods]
@@ -253,8 +250,9 @@ impl DirectFetches {
     fn new() -> PyResult<Self> {
         Ok(Self {
             state: Mutex::default(),
-            signal: Signal::new()?,
+            signal: Arc::new(Signal::new()?),
             loop_signal: Arc::new(Signal::new()?),
+            has_arrived: Arc::default(),
             is_lent: AtomicBool::new(false),
             is_waiting: AtomicBool::new(false),
         })
@@ -278,6 +276,11 @@ impl DirectFetches {
     #[getter]
     fn is_lent(&self) -> bool {
         self.is_lent.load(Ordering::Acquire)
+    }
+
+    #[getter]
+    fn has_arrived(&self) -> bool {
+        self.has_arrived.load(Ordering::Acquire)
     }
 
     fn wait(&self, py: Python<'_>, timeout: f64) -> PyResult<()> {
@@ -315,24 +318,7 @@ impl DirectFetches {
         check_crcs: bool,
         reads_committed: bool,
     ) -> PyResult<u64> {
-        let mut names = Vec::with_capacity(partitions.len());
-        let mut known = Vec::with_capacity(partitions.len());
-        for (name, topic, topic_id, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes) in
-            partitions
-        {
-            names.push((name, topic.unbind()));
-            known.push(Partition {
-                topic_id,
-                index,
-                leader_epoch,
-                fetch_offset,
-                last_fetched_epoch,
-                max_bytes,
-            });
-        }
-        let limits = Limits { check_crcs, max_decompressed_bytes: MAX_DECOMPRESSED_BYTES };
-        let session = Session::new(request, known, limits, reads_committed)
-            .ok_or_else(|| PyValueError::new_err("the request is no fetch of a session without topics"))?;
+        let (session, names) = session(request, partitions, check_crcs, reads_committed)?;
         let socket = Arc::new(duplicate(socket)?);
         let mut state = self.lock();
         state.next_id += 1;
@@ -341,7 +327,7 @@ impl DirectFetches {
             id,
             socket,
             session,
-            names: Arc::new(names),
+            names,
             received: Vec::new(),
             sent_at: Instant::now(),
             counts: Counts::default(),
@@ -355,47 +341,143 @@ impl DirectFetches {
         Ok(id)
     }
 
-    /// The ids of those that the loop has to take back.
-    fn over(&self) -> Vec<u64> {
-        self.lock().lent.iter().filter(|lent| lent.is_over).map(|lent| lent.id).collect()
+    #[pyo3(signature = (socket, request, partitions, credit, end_offsets, *, check_crcs, reads_committed))]
+    #[allow(clippy::too_many_arguments)]
+    fn lend_in_bulk(
+        &self,
+        socket: i32,
+        request: &[u8],
+        partitions: Vec<LentPartition<'_>>,
+        credit: &FetchCredit,
+        end_offsets: Vec<i64>,
+        check_crcs: bool,
+        reads_committed: bool,
+    ) -> PyResult<u64> {
+        let (session, names) = session(request, partitions, check_crcs, reads_committed)?;
+        let indexes = session.partitions.iter().map(|partition| partition.index).collect();
+        let listeners = Listeners {
+            has_arrived: Arc::clone(&self.has_arrived),
+            consumer: Arc::clone(&self.signal),
+            event_loop: Arc::clone(&self.loop_signal),
+        };
+        let socket = duplicate(socket)?;
+        let mut state = self.lock();
+        let fetch = BulkFetch::start(socket, session, credit, end_offsets, listeners)?;
+        state.next_id += 1;
+        let id = state.next_id;
+        state.in_bulk.push(LentInBulk { id, fetch, names, indexes });
+        Ok(id)
     }
 
-    fn take_back(&self, id: u64) -> Option<TakenBack> {
+    /// The ids of those that the loop has to take back.
+    fn over(&self) -> Vec<u64> {
+        let state = self.lock();
+        let lent = state.lent.iter().filter(|lent| lent.is_over).map(|lent| lent.id);
+        lent.chain(state.in_bulk.iter().filter(|lent| lent.fetch.has_ended()).map(|lent| lent.id)).collect()
+    }
+
+    fn take_back(&self, py: Python<'_>, id: u64) -> PyResult<Option<TakenBack>> {
         let mut state = self.lock();
-        let place = state.lent.iter().position(|lent| lent.id == id)?;
-        let mut lent = state.lent.swap_remove(place);
+        if let Some(place) = state.in_bulk.iter().position(|lent| lent.id == id) {
+            let lent = state.in_bulk.swap_remove(place);
+            drop(state);
+            return self.take_back_bulk(py, &lent).map(Some);
+        }
+        let Some(place) = state.lent.iter().position(|lent| lent.id == id) else { return Ok(None) };
+        let lent = state.lent.swap_remove(place);
         self.is_lent.store(!state.lent.is_empty(), Ordering::Release);
         drop(state);
         let session = &lent.session;
-        let partitions = session.partitions.iter().map(|p| (p.fetch_offset, p.last_fetched_epoch)).collect();
-        let age = lent.sent_at.elapsed().as_secs_f64();
-        let (correlation_id, epoch) = (session.correlation_id, session.epoch);
-        let figures = lent.counts.figures();
-        Some((correlation_id, epoch, age, lent.received, lent.is_broken, partitions, figures))
+        Ok(Some(TakenBack {
+            correlation_id: session.correlation_id,
+            session_epoch: session.epoch,
+            seconds_under_way: Some(lent.sent_at.elapsed().as_secs_f64()),
+            received: lent.received,
+            frame: None,
+            is_broken: lent.is_broken,
+            places: session.partitions.iter().map(|p| (p.fetch_offset, p.last_fetched_epoch)).collect(),
+            figures: figures(lent.counts),
+        }))
     }
 
     /// For each that is lent, the seconds that its fetch has been under way, and what it counted.
     fn figures(&self) -> Vec<(u64, f64, Figures)> {
         let mut state = self.lock();
-        let lent = state.lent.iter_mut();
-        lent.map(|lent| (lent.id, lent.sent_at.elapsed().as_secs_f64(), lent.counts.figures())).collect()
+        let lent = state.lent.iter_mut().map(|lent| {
+            (lent.id, lent.sent_at.elapsed().as_secs_f64(), figures(std::mem::take(&mut lent.counts)))
+        });
+        let mut all: Vec<_> = lent.collect();
+        all.extend(state.in_bulk.iter().map(|lent| {
+            let (seconds, counts) = lent.fetch.figures();
+            (lent.id, seconds, figures(counts))
+        }));
+        all
     }
 
     fn arrivals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let arrived = std::mem::take(&mut self.lock().arrived);
+        let arrived = {
+            let mut state = self.lock();
+            self.has_arrived.store(false, Ordering::Release);
+            let mut arrived = std::mem::take(&mut state.arrived);
+            for lent in &state.in_bulk {
+                arrived.extend(lent.named(lent.fetch.take_arrived()));
+            }
+            arrived
+        };
         let list = PyList::empty(py);
         for Arrived { names, index, arrival } in arrived {
             let (name, topic) = &names[arrival.partition];
             let watermarks = (arrival.high_watermark, arrival.last_stable_offset, arrival.log_start_offset);
             let records = match arrival.records {
                 None => None,
-                Some(records) => {
-                    let reader = RecordReader::of(topic.bind(py), index, records.cursor);
-                    Some((Py::new(py, reader)?, records.fetch_offset, records.end_offset, records.size))
+                Some(Records { cursor, size, fetch_offset, end_offset, leader_epoch }) => {
+                    let reader = Py::new(py, RecordReader::of(topic.bind(py), index, cursor))?;
+                    Some((reader, fetch_offset, end_offset, size, leader_epoch))
                 }
             };
             list.append((name, watermarks, records).into_pyobject(py)?)?;
         }
         Ok(list)
     }
+}
+
+impl DirectFetches {
+    fn take_back_bulk(&self, py: Python<'_>, lent: &LentInBulk) -> PyResult<TakenBack> {
+        let outcome = py.detach(|| lent.fetch.end());
+        self.lock().arrived.extend(lent.named(outcome.arrived));
+        let frame = match outcome.ended.frame {
+            Some((buffer, received)) => Some((Py::new(py, buffer)?, received)),
+            None => None,
+        };
+        Ok(TakenBack {
+            correlation_id: outcome.correlation_id,
+            session_epoch: outcome.epoch,
+            seconds_under_way: outcome.seconds_under_way,
+            received: outcome.ended.received,
+            frame,
+            is_broken: outcome.ended.is_broken,
+            places: outcome.places,
+            figures: figures(outcome.counts),
+        })
+    }
+}
+
+fn session(
+    request: &[u8],
+    partitions: Vec<LentPartition<'_>>,
+    check_crcs: bool,
+    reads_committed: bool,
+) -> PyResult<(Session, Names)> {
+    let mut names = Vec::with_capacity(partitions.len());
+    let mut known = Vec::with_capacity(partitions.len());
+    for (name, topic, topic_id, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes) in
+        partitions
+    {
+        names.push((name, topic.unbind()));
+        known.push(Partition { topic_id, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes });
+    }
+    let limits = Limits { check_crcs, max_decompressed_bytes: MAX_DECOMPRESSED_BYTES };
+    let session = Session::new(request, known, limits, reads_committed)
+        .ok_or_else(|| PyValueError::new_err("the request is no fetch of a session without topics"))?;
+    Ok((session, Arc::new(names)))
 }

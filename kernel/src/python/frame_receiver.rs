@@ -4,7 +4,7 @@
 //! thread computes.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
 use super::receive_buffer::{MemoryWriter, ReceiveBuffer};
+use super::sockets::duplicate;
 
 /// What the thread and the event loop share.
 struct Shared {
@@ -62,13 +63,6 @@ impl Shared {
 pub struct FrameReceiver {
     shared: Arc<Shared>,
     frames: Mutex<Option<Sender<MemoryWriter>>>,
-}
-
-fn duplicate(descriptor: i32) -> io::Result<OwnedFd> {
-    // SAFETY: whoever calls the constructor holds the descriptor open meanwhile.
-    #[allow(unsafe_code)]
-    let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    borrowed.try_clone_to_owned()
 }
 
 impl Drop for FrameReceiver {

@@ -8,6 +8,8 @@ mod batch_bytes;
 mod batch_openers;
 mod batches;
 mod builder;
+#[cfg(unix)]
+mod bulk_fetch;
 mod codecs;
 mod delivery;
 #[cfg(unix)]
@@ -36,6 +38,8 @@ mod record;
 mod record_metadata;
 mod record_sender;
 #[cfg(unix)]
+mod sockets;
+#[cfg(unix)]
 mod waker;
 
 use pyo3::prelude::*;
@@ -57,13 +61,16 @@ mod _kernel {
     };
     #[pymodule_export]
     use super::builder::BatchBuilder;
+    #[cfg(unix)]
+    #[pymodule_export]
+    use super::bulk_fetch::FetchCredit;
     #[pymodule_export]
     use super::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
     #[pymodule_export]
     use super::delivery::Delivery;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_fetches::DirectFetches;
+    use super::direct_fetches::{DirectFetches, TakenBack};
     #[cfg(unix)]
     #[pymodule_export]
     use super::direct_send::DirectTarget;

@@ -104,6 +104,19 @@ impl ReceiveBuffer {
         })
     }
 
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// All of it, frozen from now on; None while it is written to.
+    pub fn frozen(&self) -> Option<FrozenBytes> {
+        if self.0.writers.load(Ordering::Acquire) > 0 {
+            return None;
+        }
+        self.0.is_frozen.store(true, Ordering::Release);
+        Some(FrozenBytes { memory: Arc::clone(&self.0), start: 0, end: self.0.size })
+    }
+
     /// For whoever receives into the buffer without Python. None while it is written to, or frozen.
     pub fn writer(&self, start: usize) -> Option<MemoryWriter> {
         if self.0.is_frozen() || start > self.0.size {
@@ -117,7 +130,7 @@ impl ReceiveBuffer {
 #[pymethods]
 impl ReceiveBuffer {
     #[new]
-    fn new(size: usize) -> Self {
+    pub fn new(size: usize) -> Self {
         Self(Arc::new(Memory {
             bytes: FrameMemory::new(size),
             size,
@@ -131,12 +144,9 @@ impl ReceiveBuffer {
     }
 
     fn freeze<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyMemoryView>> {
-        let memory = &slf.get().0;
-        let writers = memory.writers.load(Ordering::Acquire);
-        if writers > 0 {
-            return Err(PyBufferError::new_err(format!("{writers} writable views of the buffer are in use")));
+        if slf.get().frozen().is_none() {
+            return Err(PyBufferError::new_err("writable views of the buffer are in use"));
         }
-        memory.is_frozen.store(true, Ordering::Release);
         PyMemoryView::from(slf.as_any())
     }
 
