@@ -627,6 +627,47 @@ class Waker:
 _FetchFigures = tuple[int, int, int, float]
 """Answers, bytes received, bytes sent, and the milliseconds that all answers took."""
 
+_FetchPartition = tuple[object, str, bytes, int, int, int, int, int]
+"""What `arrivals` calls it by, topic, topic id, number, the leader's epoch, fetch offset, last fetched epoch, and
+most bytes."""
+
+@final
+class FetchCredit:
+    """How much may be fetched ahead in bulk: `partition_bytes` of each partition, of which `queued` are there already.
+    Not there on Windows."""
+
+    def __new__(cls, queued: Sequence[int], partition_bytes: int) -> FetchCredit: ...
+    def was_taken(self, place: int, bytes: int) -> None:
+        """Of the partition at this place."""
+
+@final
+class TakenBack:
+    """What became of a fetch that was lent. Not there on Windows."""
+
+    @property
+    def correlation_id(self) -> int:
+        """Of the last request."""
+    @property
+    def session_epoch(self) -> int:
+        """Of the last request."""
+    @property
+    def seconds_under_way(self) -> float | None:
+        """Since the last request was sent. None where its answer has come."""
+    @property
+    def received(self) -> bytes:
+        """The beginning of its answer, with the length."""
+    @property
+    def frame(self) -> tuple[ReceiveBuffer, int] | None:
+        """Its answer without the length, as far as it came, and how many bytes did."""
+    @property
+    def is_broken(self) -> bool:
+        """Whether the request left in part only."""
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Fetch offset and last fetched epoch of each partition."""
+    @property
+    def figures(self) -> _FetchFigures: ...
+
 @final
 class DirectFetches:
     """What a thread waits with that polls for records, and how it fetches meanwhile: without the event loop,
@@ -647,39 +688,51 @@ class DirectFetches:
         """Returns when something arrived, after `wake`, or after so many seconds; may return earlier. Runs
         the handlers of signals, and raises what they raise."""
     @property
-    def is_lent(self) -> bool: ...
+    def is_lent(self) -> bool:
+        """Whether something comes in only when a thread waits."""
+    @property
+    def has_arrived(self) -> bool:
+        """Whether something came in bulk since `arrivals` was called."""
     def seconds_since_wait(self) -> float:
         """0 while a thread waits."""
     def lend(
         self,
         socket: int,
         request: Buffer,
-        partitions: Sequence[tuple[object, str, bytes, int, int, int, int, int]],
+        partitions: Sequence[_FetchPartition],
         *,
         check_crcs: bool,
         reads_committed: bool,
     ) -> int:
         """Has the waiting thread go on with a fetch of a session that was sent on a socket, which is
-        duplicated. `request`: its frame, of version 13 or later, but without any topics. `partitions`, all of
-        the session: what `arrivals` calls them by, topic, topic id, number, the leader's epoch, fetch offset,
-        last fetched epoch, and most bytes. Gives the id of what is lent."""
+        duplicated. `request`: its frame, of version 13 or later, but without any topics. `partitions`: all of
+        the session. Gives the id of what is lent."""
+    def lend_in_bulk(
+        self,
+        socket: int,
+        request: Buffer,
+        partitions: Sequence[_FetchPartition],
+        credit: FetchCredit,
+        end_offsets: Sequence[int],
+        *,
+        check_crcs: bool,
+        reads_committed: bool,
+    ) -> int:
+        """As `lend`, but a thread of the kernel's goes on, while answers are large and `credit` gives room for them, up
+        to the end offset of any partition."""
     def over(self) -> list[int]:
         """Ids of those that can only go on when they are taken back."""
-    def take_back(
-        self, id: int
-    ) -> tuple[int, int, float, bytes, bool, list[tuple[int, int]], _FetchFigures] | None:
-        """Ends a loan; None where there is no such one. Of the request that is under way: its correlation id,
-        the session's epoch, the seconds since it was sent, what was received of its answer, whether it left
-        in part only, and fetch offset and last fetched epoch of each partition."""
+    def take_back(self, id: int) -> TakenBack | None:
+        """Ends a loan; None where there is no such one."""
     def figures(self) -> list[tuple[int, float, _FetchFigures]]:
-        """Of each loan its id, the seconds since its last request, and what was counted since this was asked
-        last."""
+        """Of each loan its id, the seconds that a request has been under way (0: none is), and what was counted since
+        this was asked last."""
     def arrivals(
         self,
-    ) -> list[tuple[Any, tuple[int, int, int], tuple[RecordReader, int, int, int] | None]]:
-        """What came since the last time, in its order: the partition, its high watermark, last stable offset
-        and log start offset, and, where there are records, their reader, the offset fetched from, the offset
-        after the last of them, and their bytes."""
+    ) -> list[tuple[Any, tuple[int, int, int], tuple[RecordReader, int, int, int, int] | None]]:
+        """What came since the last time, in the order of each partition: the partition, its high watermark, last stable
+        offset and log start offset, and, where there are records, their reader, the offset fetched from, the offset
+        after the last of them, their bytes, and the leader epoch of the last batch."""
 
 @final
 class DirectTarget:

@@ -1,10 +1,11 @@
-"""Fetches that go on in the thread that waits in a poll, without the event loop.
+"""Fetches that go on without the event loop, as long as answers are ordinary.
 
 Between a broker's answer and a caller that waits for it, the loop's thread would have to get the interpreter
-lock, and the caller would have to get it back. So while answers are small and ordinary, a fetch that the
-loop has sent is lent to the kernel: the thread that waits reads the answer and sends the next fetch. The loop
-hears of it when anything else comes, when what is to be fetched changes, or when nobody waits any more. Then
-it takes the fetch under way back as if it had been its own all the time.
+lock, and the caller would have to get it back. So a fetch that the loop has sent is lent to the kernel. While
+answers are small, the thread that waits reads the answer and sends the next fetch; while they are large, in bulk,
+a thread of the kernel's does, ahead of the caller and as far as there is room. The loop hears of it when anything
+else comes, when what is to be fetched changes, or, if answers are small, when nobody waits any more. Then it takes
+the fetch under way back as if it had been its own all the time.
 
 Owns what is lent. Must not know which partitions are to be fetched, nor what an extraordinary answer means.
 """
@@ -12,14 +13,16 @@ Owns what is lent. Must not know which partitions are to be fetched, nor what an
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.client.fetch_buffer import FetchBuffer
+from barnabas.client.fetch_buffer import FetchBuffer, PartitionState
 from barnabas.client.fetch_session import FetchSession
 from barnabas.client.fetch_under_way import FetchUnderWay, Wanted
 from barnabas.client.waking import LoopWaking
@@ -27,11 +30,14 @@ from barnabas.config import ConsumerConfig
 from barnabas.net.connection import Connection
 from barnabas.net.monitor import RollingWindow
 from barnabas.protocol.frame import encode_request
-from barnabas.protocol.messages.fetch import FetchRequest
+from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.types import TopicPartition
 
+if sys.platform != "win32":
+    from barnabas._kernel import FetchCredit
+
 if TYPE_CHECKING:
-    from barnabas._kernel import DirectFetches
+    from barnabas._kernel import DirectFetches, TakenBack
 
 WATCH_SECONDS = 0.25
 # A caller that has not waited for so long is busy: the loop fetches ahead for it.
@@ -42,13 +48,25 @@ LATE_SECONDS = 2.0
 # A broker whose answers are larger has more to give than a caller waits for.
 SMALL_ANSWER_BYTES = 8192
 SMALL_ANSWERS_FIRST = 2
+# Less than this is as well received by the loop.
+LARGE_ANSWER_BYTES = 256 << 10
+LARGE_ANSWERS_FIRST = 1
+# Where the kernel had to give up: whatever it was may come again.
+LARGE_ANSWERS_AFTER_TROUBLE = 4
+# From so much on that is left to fetch, answers are going to be large.
+BACKLOG_BYTES = 1 << 20
 # Of Fetch, as the kernel reads and writes it.
 LENT_VERSIONS = range(13, 19)
 
 
+def leaves_backlog(size: int, fetch_offset: int, next_fetch_offset: int, end_offset: int) -> bool:
+    """Whether there is much to fetch behind what was, `size` bytes, if that goes on as it began."""
+    return size * (end_offset - next_fetch_offset) >= BACKLOG_BYTES * (next_fetch_offset - fetch_offset)
+
+
 class LentFetch:
-    """A fetch under way, and those that follow it. `request` and `sent_at` are of the one under way when it
-    was taken back."""
+    """A fetch under way, and those that follow it. `request` and `sent_at` are of the last one that was sent when
+    it was taken back."""
 
     def __init__(
         self,
@@ -64,7 +82,22 @@ class LentFetch:
         self.request = request
         self.sent_at = time.monotonic()
         self.id = -1
+        self.is_answered = False
+        """Whether nothing was under way when it was taken back."""
+        self.credit: FetchCredit | None = None
+        """What is fetched within, in bulk."""
+        self.partition_bytes = 0
+        self.end_offsets: dict[TopicPartition, int] = {}
+        """How far it goes, in bulk."""
         self._direct = direct
+
+    @property
+    def is_in_bulk(self) -> bool:
+        return self.credit is not None
+
+    @property
+    def states(self) -> list[PartitionState]:
+        return [entry.state for entry in self.request.wanted.values()]
 
     def take_back(self) -> None:
         """Nothing happens where it was taken back before."""
@@ -89,10 +122,13 @@ class DirectFetching:
         self._config = config
         self._latency_ms = latency_ms
         self._on_change = on_change
+        self._reads_committed = config.isolation_level == "read_committed"
         self._loop = asyncio.get_running_loop()
         self._taking_in = threading.Lock()
         self._lent: dict[int, LentFetch] = {}
         self._small_answers: dict[int, int] = {}
+        self._large_answers: dict[int, int] = {}
+        """In a row."""
         self._timer: asyncio.TimerHandle | None = None
         self._waking = LoopWaking.of(self._loop, self._take_back_ended, fetches.loop_waker)
 
@@ -100,22 +136,39 @@ class DirectFetching:
     def lent(self) -> list[LentFetch]:
         return list(self._lent.values())
 
-    def answered(self, node_id: int, size: int) -> None:
+    def answered(self, node_id: int, connection: Connection, version: int, size: int) -> None:
         """The loop got an answer with so many bytes of records."""
         is_small = size <= SMALL_ANSWER_BYTES
         self._small_answers[node_id] = self._small_answers.get(node_id, 0) + 1 if is_small else 0
+        is_large = size >= LARGE_ANSWER_BYTES and connection.is_plain and version in LENT_VERSIONS
+        self._large_answers[node_id] = self._large_answers.get(node_id, 0) + 1 if is_large else 0
+
+    def goes_in_bulk(self, node_id: int) -> bool:
+        """Whether the next fetch from a broker may be lent in bulk: with all its partitions, since none can be
+        added later."""
+        return (
+            self._waking is not None
+            and not self._config.enable_partition_eof
+            and self._large_answers.get(node_id, 0) >= LARGE_ANSWERS_FIRST
+        )
 
     def lend(
         self, node_id: int, connection: Connection, session: FetchSession, request: FetchUnderWay
     ) -> LentFetch | None:
-        """Lends a request that was just sent, if a caller waits for it and nothing speaks against it."""
+        """Lends a request that was just sent, if a caller waits for it or there is much to fetch, and nothing
+        speaks against it."""
         if (
             self._waking is None
             or request.version not in LENT_VERSIONS
             or request.is_full
             or not session.session_id
             or self._config.enable_partition_eof
-            or self._small_answers.get(node_id, 0) < SMALL_ANSWERS_FIRST
+        ):
+            return None
+        states = [entry.state for entry in request.wanted.values()]
+        is_in_bulk = self.goes_in_bulk(node_id) and any(state.has_backlog for state in states)
+        if not is_in_bulk and (
+            self._small_answers.get(node_id, 0) < SMALL_ANSWERS_FIRST
             or self._fetches.seconds_since_wait() > WAITS_WITHIN_SECONDS
         ):
             return None
@@ -140,12 +193,20 @@ class DirectFetching:
         message = copy(request.message)
         message.topics = []
         message.forgotten_topics_data = []
-        lent.id = self._fetches.lend(
+        if is_in_bulk:
+            message.max_wait_ms, message.max_bytes = self._config.fetch_max_wait_ms, self._config.fetch_max_bytes
+            lent.credit = credit = self._buffer.open_credit(states, FetchCredit)
+            lent.partition_bytes = self._buffer.partition_bytes
+            lent.end_offsets = {state.partition: state.end_offset for state in states}
+            lend = partial(self._fetches.lend_in_bulk, credit=credit, end_offsets=list(lent.end_offsets.values()))
+        else:
+            lend = self._fetches.lend
+        lent.id = lend(
             loan.descriptor,
             encode_request(message, request.version, loan.correlation_id, self._config.client_id),
             partitions,
             check_crcs=self._config.check_crcs,
-            reads_committed=self._config.isolation_level == "read_committed",
+            reads_committed=self._reads_committed,
         )
         self._lent[lent.id] = lent
         if self._timer is None:
@@ -163,11 +224,14 @@ class DirectFetching:
                     continue
                 state.high_watermark, state.last_stable_offset, state.log_start_offset = watermarks
                 if records is not None:
-                    reader, fetch_offset, end_offset, size = records
+                    reader, fetch_offset, end_offset, size, leader_epoch = records
+                    end = watermarks[1 if self._reads_committed else 0]
+                    state.has_backlog = leaves_backlog(size, fetch_offset, end_offset, end)
                     self._buffer.take_in(
-                        state, entry.epoch, fetch_offset, reader, size, end_offset, entry.leader_epoch
+                        state, entry.epoch, fetch_offset, reader, size, end_offset, leader_epoch
                     )
-                is_unwanted = is_unwanted or not self._buffer.wants_more(state)
+                if state.credit is None:
+                    is_unwanted = is_unwanted or not self._buffer.wants_more(state)
         if is_unwanted:
             self._loop.call_soon_threadsafe(self._on_change)
 
@@ -177,12 +241,14 @@ class DirectFetching:
         if taken is None:
             return
         del self._lent[lent.id]
+        if lent.credit is not None:
+            self._buffer.close_credit(lent.states, lent.credit)
         self.take_in()
-        correlation_id, session_epoch, seconds_under_way, received, is_broken, places, figures = taken
-        self._count(lent, figures)
-        lent.sent_at = time.monotonic() - seconds_under_way
-        lent.request = self._gone_on(lent, session_epoch, places)
-        lent.connection.take_back(correlation_id, seconds_under_way, received, is_broken=is_broken)
+        self._count(lent, taken.figures)
+        lent.is_answered = taken.seconds_under_way is None
+        lent.sent_at = time.monotonic() - (taken.seconds_under_way or 0)
+        lent.request = self._gone_on(lent, taken)
+        lent.connection.take_back(taken, FetchResponse())
 
     def close(self) -> None:
         for lent in self.lent:
@@ -192,18 +258,22 @@ class DirectFetching:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _gone_on(self, lent: LentFetch, session_epoch: int, places: list[tuple[int, int]]) -> FetchUnderWay:
+    def _gone_on(self, lent: LentFetch, taken: TakenBack) -> FetchUnderWay:
         request = lent.request
         wanted: dict[TopicPartition, Wanted] = {}
         fetches = dict(request.fetches)
         for (partition, entry), (fetch_offset, last_fetched_epoch) in zip(
-            request.wanted.items(), places, strict=True
+            request.wanted.items(), taken.places, strict=True
         ):
             wanted[partition] = replace(entry, fetch_offset=fetch_offset)
             fetches[partition] = fetches[partition]._replace(
                 fetch_offset=fetch_offset, last_fetched_epoch=last_fetched_epoch
             )
-        lent.session.went_on(session_epoch, fetches)
+        known = fetches
+        if lent.is_answered:
+            # The broker has yet to be told where these go on.
+            known = {partition: fetch._replace(fetch_offset=-1) for partition, fetch in fetches.items()}
+        lent.session.went_on(taken.session_epoch, known)
         return replace(request, wanted=wanted, fetches=fetches)
 
     def _count(self, lent: LentFetch, figures: tuple[int, int, int, float]) -> None:
@@ -225,6 +295,8 @@ class DirectFetching:
             lent = self._lent.get(lent_id)
             if lent is not None:
                 self._small_answers[lent.node_id] = 0
+                if lent.is_in_bulk:
+                    self._large_answers[lent.node_id] = LARGE_ANSWERS_FIRST - LARGE_ANSWERS_AFTER_TROUBLE
                 lent.take_back()
 
     def _watch(self) -> None:
@@ -234,7 +306,7 @@ class DirectFetching:
         for lent_id, seconds, figures in self._fetches.figures():
             lent = self._lent[lent_id]
             self._count(lent, figures)
-            if is_busy or seconds > late:
+            if seconds > late or (is_busy and not lent.is_in_bulk):
                 lent.take_back()
         if self._lent:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

@@ -14,13 +14,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from barnabas import _kernel
 from barnabas._kernel import ArrowRecords, BatchOpeners, FrameRoom, Record, RecordReader
 from barnabas.errors import BarnabasError, CorruptBatchError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas._kernel import FetchCredit
 
 StartingPoint = Literal["committed", "reset", "earliest", "latest"]
 """Where a position comes from: what the group committed, auto_offset_reset, or an end of the partition."""
@@ -102,6 +105,9 @@ class PartitionState:
     """Where the last `PartitionEnd` stands, or stood."""
     has_backlog: bool = False
     """Whether the last fetch left much to be fetched."""
+    credit: FetchCredit | None = None
+    """What the kernel fetches within, while it does that in bulk."""
+    credit_place: int = 0
     readers: deque[tuple[Reader | PartitionEnd, int]] = field(
         default_factory=deque[tuple[Reader | PartitionEnd, int]]
     )
@@ -319,18 +325,43 @@ class FetchBuffer:
 
     def wants_more(self, state: PartitionState) -> bool:
         """Whether there is a position to fetch from and room for what comes."""
+        return self.is_read(state) and state.queued_bytes < self._partition_bytes
+
+    def is_read(self, state: PartitionState) -> bool:
+        """Whether there is a position to fetch from, and nothing but room may be missing."""
         return (
             state.has_position
             and not self.is_held
             and not state.is_paused
             and not state.is_stopped
-            and state.queued_bytes < self._partition_bytes
             and state.fetch_offset < state.end_offset
         )
 
     def is_full(self, state: PartitionState) -> bool:
         """Whether nothing is fetched from the partition since its share of the queue is full."""
-        return state.queued_bytes >= self._partition_bytes and not state.is_paused and not state.is_stopped
+        return self.is_read(state) and state.queued_bytes >= self._partition_bytes
+
+    @property
+    def partition_bytes(self) -> int:
+        """Each partition's share of the queue."""
+        return self._partition_bytes
+
+    def open_credit(
+        self, states: Sequence[PartitionState], make: Callable[[list[int], int], FetchCredit]
+    ) -> FetchCredit:
+        """For someone who fetches these partitions without asking for room: learns of all that is taken.
+        `make` gets the bytes that are queued of each, and the share that each may have."""
+        with self._lock:
+            credit = make([state.queued_bytes for state in states], self._partition_bytes)
+            for place, state in enumerate(states):
+                state.credit, state.credit_place = credit, place
+        return credit
+
+    def close_credit(self, states: Iterable[PartitionState], credit: FetchCredit) -> None:
+        with self._lock:
+            for state in states:
+                if state.credit is credit:
+                    state.credit = None
 
     def release(self) -> None:
         """Ends `is_held`."""
@@ -569,6 +600,9 @@ class FetchBuffer:
             was_full = state.queued_bytes >= self._partition_bytes
             state.queued_bytes -= size
             has_room = was_full and state.queued_bytes < self._partition_bytes
+            if state.credit is not None:
+                state.credit.was_taken(state.credit_place, size)
+                has_room = False
             # The other partitions have their turn before this one's next fetch.
             self._unqueue(state)
             self._enqueue(state)
@@ -616,13 +650,16 @@ class FetchBuffer:
         beyond, and `take_arrow` stops there."""
         if not end_offsets and not self._has_end_offsets:
             return
-        has_more = False
+        has_changed = False
         for partition, state in self._states.items():
             end_offset = end_offsets.get(partition, NO_END_OFFSET)
-            has_more |= end_offset > state.end_offset
+            # What the kernel fetches in bulk goes up to the end that it was told.
+            has_changed |= end_offset > state.end_offset or (
+                end_offset != state.end_offset and state.credit is not None
+            )
             state.end_offset = end_offset
         self._has_end_offsets = bool(end_offsets)
-        if has_more:
+        if has_changed:
             self._on_room()
 
     # With the lock held.

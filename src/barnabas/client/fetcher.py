@@ -25,7 +25,7 @@ from barnabas.broker_errors import (
     error_for,
 )
 from barnabas.client.client import KafkaClient
-from barnabas.client.direct_fetching import DirectFetching, LentFetch
+from barnabas.client.direct_fetching import DirectFetching, LentFetch, leaves_backlog
 from barnabas.client.fetch_buffer import NO_END_OFFSET, FetchBuffer, PartitionState
 from barnabas.client.fetch_session import SESSION_ERRORS, FetchSession, PartitionFetch, SessionRequest
 from barnabas.client.fetch_under_way import FetchUnderWay, Wanted
@@ -59,9 +59,6 @@ STALE_AFTER_SECONDS = 0.02
 # How often metadata that names an older leader than one that was read from is asked for again: for about half
 # a minute with the default back-off.
 OLD_LEADER_TRIES = 30
-
-# From so much on that is left to fetch of several partitions, a second fetcher helps.
-BACKLOG_BYTES = 1 << 20
 
 # How long closing waits for brokers to take note that their fetch sessions are over.
 CLOSE_SESSIONS_SECONDS = 0.5
@@ -210,7 +207,7 @@ class Fetcher:
             return []
         if self._direct is not None:
             for lent in self._direct.lent:
-                if not self._is_still_wanted(lent):
+                if not (self._goes_on_in_bulk(lent) if lent.is_in_bulk else self._is_still_wanted(lent)):
                     self._take_back(lent)
         self._abandon_stale_fetches()
         due = self._by_node()
@@ -223,6 +220,14 @@ class Fetcher:
             self._helper._start_fetches()
         return states
 
+    def _goes_on_in_bulk(self, lent: LentFetch) -> bool:
+        """As `_is_still_wanted`, of a fetch that waits for room by itself and was told how far it goes."""
+        buffer = self._buffer
+        has_changed = lent.partition_bytes != buffer.partition_bytes or any(
+            state.end_offset != lent.end_offsets[state.partition] for state in lent.states
+        )
+        return not has_changed and self._is_still_wanted(lent)
+
     def _is_still_wanted(self, lent: LentFetch) -> bool:
         """Whether exactly the partitions of a fetch are what is to be fetched from its broker."""
         wanted, found = lent.request.wanted, 0
@@ -231,7 +236,7 @@ class Fetcher:
             entry, info = wanted.get(state.partition), metadata.partition(state.partition)
             is_known = entry is not None and entry.state is state and entry.epoch == state.epoch
             found += is_known
-            if not self._buffer.wants_more(state):
+            if not (self._buffer.is_read(state) if lent.is_in_bulk else self._buffer.wants_more(state)):
                 if is_known:
                     return False
                 continue
@@ -271,11 +276,14 @@ class Fetcher:
         now = time.monotonic()
         earliest_retry = NO_END_OFFSET
         self._holds_back = False
+        full: set[int] = set()
         states = self._buffer.states()
         self._turn = (self._turn + 1) % max(1, len(states))
         for state in states[self._turn :] + states[: self._turn]:
             if not self._buffer.wants_more(state):
-                self._holds_back = self._holds_back or self._buffer.is_full(state)
+                if self._buffer.is_full(state):
+                    self._holds_back = True
+                    full.add(metadata.leader(state.partition))
                 continue
             if self._is_for_other(state):
                 continue
@@ -296,6 +304,9 @@ class Fetcher:
                 by_node[node].append(state)
         if earliest_retry != NO_END_OFFSET:
             self._loop.call_later(earliest_retry - now, self.wake)
+        for node in [node for node in by_node if node.node_id in full and self._goes_in_bulk(node)]:
+            # Soon all of its partitions can be fetched together.
+            del by_node[node]
         return by_node if self._helps is not None else self._share(by_node)
 
     @property
@@ -307,9 +318,15 @@ class Fetcher:
             return True
         return self._other is not None and state in self._other._fetching
 
+    def _goes_in_bulk(self, node: Node) -> bool:
+        is_direct = self._direct is not None and not self._read_replicas
+        return is_direct and self._direct.goes_in_bulk(node.node_id)
+
     def _share(self, by_node: dict[Node, list[PartitionState]]) -> dict[Node, list[PartitionState]]:
         """Leaves half of each broker's backlog to the helper, if that has nothing to do there."""
         for node, states in by_node.items():
+            if self._goes_in_bulk(node):
+                continue
             backlog = [state for state in states if state.has_backlog]
             if len(backlog) < 2 or (self._helper is not None and node.node_id in self._helper._under_way):
                 continue
@@ -386,12 +403,15 @@ class Fetcher:
                 else:
                     response = await self._end_of(lent, answer)
                     request = lent.request
+                    if lent.is_answered:
+                        session.answered(session.session_id)
+                        return
             except BaseException:
                 session.start_over()
                 raise
             now = time.monotonic()
             self.latency_ms.add(now, (now - self._sent[node.node_id].sent_at) * 1000)
-            if self._take_in(node.node_id, response, request, session):
+            if self._take_in(node.node_id, connection, response, request, session):
                 self._failures.pop(node.node_id, None)
         except BarnabasError as error:
             sent = self._sent.get(node.node_id)
@@ -406,7 +426,9 @@ class Fetcher:
     def _lend(
         self, node: Node, connection: Connection, session: FetchSession, request: FetchUnderWay
     ) -> LentFetch | None:
-        if self._direct is None or self._holds_back or self._read_replicas:
+        if self._direct is None or self._read_replicas:
+            return None
+        if self._holds_back and not self._direct.goes_in_bulk(node.node_id):
             return None
         return self._direct.lend(node.node_id, connection, session, request)
 
@@ -514,7 +536,12 @@ class Fetcher:
         return min(self._config.fetch_max_bytes, max(share, self._config.max_partition_fetch_bytes))
 
     def _take_in(
-        self, node_id: int, response: FetchResponse, request: FetchUnderWay, session: FetchSession
+        self,
+        node_id: int,
+        connection: Connection,
+        response: FetchResponse,
+        request: FetchUnderWay,
+        session: FetchSession,
     ) -> bool:
         """Whether there was a fetch at all. Raises: BrokerError."""
         if response.error_code:
@@ -525,7 +552,7 @@ class Fetcher:
             raise error_for(response.error_code, "fetch")
         session.answered(response.session_id)
         if self._direct is not None:
-            self._direct.answered(node_id, _size(response))
+            self._direct.answered(node_id, connection, request.version, _size(response))
         failed: set[TopicPartition] = set()
         for topic in response.responses:
             name = topic.topic or request.topic_names.get(topic.topic_id, "")
@@ -592,9 +619,7 @@ class Fetcher:
         )
         if end_offset != NO_END_OFFSET:
             end = state.last_stable_offset if self._reads_committed else state.high_watermark
-            state.has_backlog = len(data) * (end - end_offset) >= BACKLOG_BYTES * (
-                end_offset - entry.fetch_offset
-            )
+            state.has_backlog = leaves_backlog(len(data), entry.fetch_offset, end_offset, end)
         self._buffer.append(
             state,
             entry.epoch,

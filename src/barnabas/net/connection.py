@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from barnabas.chance import chance
 from barnabas.errors import (
@@ -33,11 +33,15 @@ from barnabas.net.monitor import ConnectionMonitor
 from barnabas.net.sasl.authenticator import Authentication
 from barnabas.net.sasl.mechanism import Mechanism
 from barnabas.net.security import Security
+from barnabas.net.throttling import FIRST_THROTTLED_VERSION
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.encoder import Part
 from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas._kernel import TakenBack
 
 SOFTWARE_NAME = "barnabas"
 SOFTWARE_VERSION = "0.1.0"
@@ -57,46 +61,6 @@ HINT_SASL = "; if it expects SASL, set security_protocol to SASL_SSL or SASL_PLA
 HINT_CREDENTIALS = " during authentication; brokers before 1.0 refuse wrong credentials so"
 
 logger = logging.getLogger("barnabas.connection")
-
-# KIP-219: the first version in whose answer throttle_time_ms means that the client has to wait; before it the
-# broker has waited already. All versions of the requests that are not named here mean the former.
-FIRST_THROTTLED_VERSION = {
-    "Produce": 6,
-    "Fetch": 8,
-    "ListOffsets": 3,
-    "Metadata": 6,
-    "OffsetCommit": 4,
-    "OffsetFetch": 4,
-    "FindCoordinator": 2,
-    "JoinGroup": 3,
-    "Heartbeat": 2,
-    "LeaveGroup": 2,
-    "SyncGroup": 2,
-    "DescribeGroups": 2,
-    "ListGroups": 2,
-    "ApiVersions": 2,
-    "CreateTopics": 3,
-    "DeleteTopics": 2,
-    "DeleteRecords": 1,
-    "InitProducerId": 1,
-    "AddPartitionsToTxn": 1,
-    "AddOffsetsToTxn": 1,
-    "EndTxn": 1,
-    "TxnOffsetCommit": 1,
-    "DescribeAcls": 1,
-    "CreateAcls": 1,
-    "DeleteAcls": 1,
-    "DescribeConfigs": 2,
-    "AlterConfigs": 1,
-    "AlterReplicaLogDirs": 1,
-    "DescribeLogDirs": 1,
-    "CreatePartitions": 1,
-    "CreateDelegationToken": 1,
-    "RenewDelegationToken": 1,
-    "ExpireDelegationToken": 1,
-    "DescribeDelegationToken": 1,
-    "DeleteGroups": 1,
-}
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 
@@ -363,30 +327,41 @@ class Connection:
             under_way.timer.cancel()
         return Loan(descriptor, under_way.correlation_id)
 
-    def take_back(
-        self, correlation_id: int, seconds_under_way: float, received: bytes, is_broken: bool
-    ) -> None:
-        """Ends what `lend` began: the request under way is the one with this id, sent so long ago, and these
-        bytes of its answer have been received. `is_broken`: a request left in part only."""
+    def take_back(self, taken: TakenBack, answer: Response) -> None:
+        """Ends what `lend` began. `answer` is what stands for the one to the last request, where that came
+        and was dealt with: then nothing is under way."""
         self._want_back = None
         if not self._under_way:
             return
         under_way = self._under_way[0]
-        under_way.correlation_id = self._next_correlation_id = correlation_id
+        under_way.correlation_id = self._next_correlation_id = taken.correlation_id
         self.last_used = time.monotonic()
-        under_way.sent_at = self.last_used - seconds_under_way
-        remaining = max(0.0, under_way.timeout_ms / 1000 - seconds_under_way)
-        under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
-        if is_broken:
+        seconds = taken.seconds_under_way
+        if taken.is_broken:
             self._end(KafkaConnectionError(f"{self.name} takes no byte any more"))
+        elif seconds is None:
+            self._under_way.clear()
+            self.monitor.in_flight -= 1
+            if under_way.future is not None and not under_way.future.done():
+                under_way.future.set_result(answer)
+            self._protocol.take_back(b"")
+            if self._is_retired:
+                self.close()
         else:
-            self._protocol.take_back(received)
+            under_way.sent_at = self.last_used - seconds
+            remaining = max(0.0, under_way.timeout_ms / 1000 - seconds)
+            under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
+            self._protocol.take_back(taken.received, taken.frame)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it can be lent at all."""
+        return self._tls is None and self._mechanism is None
 
     @property
     def _can_be_lent(self) -> bool:
-        is_plain = self._tls is None and self._mechanism is None
         is_free = self._error is None and not self._delayed and self._want_back is None
-        return is_plain and is_free
+        return self.is_plain and is_free
 
     def lend_writing(self, want_back: Callable[[], None]) -> Loan | None:
         """Lends the socket to someone who writes at most one request, with the correlation id that the loan
@@ -444,6 +419,7 @@ class Connection:
     def retire(self) -> None:
         """Closes as soon as nothing is under way."""
         self._is_retired = True
+        self._reclaim()
         if not self.in_flight:
             self.close()
 

@@ -72,15 +72,24 @@ class FrameProtocol(asyncio.BufferedProtocol):
         sock = transport.get_extra_info("socket")
         return None if sock is None or transport.get_write_buffer_size() else sock.fileno()
 
-    def take_back(self, received: bytes) -> None:
-        """Goes on reading, behind what was received meanwhile."""
+    def take_back(self, received: bytes, frame: tuple[ReceiveBuffer, int] | None = None) -> None:
+        """Goes on reading, behind what was received meanwhile: the beginning of a frame, or, in memory of its
+        own, so many bytes of one behind its length."""
         transport = self.transport
         if transport is None or transport.is_closing():
             return
-        self._staging[: len(received)] = received
-        self._staged = len(received)
         transport.resume_reading()
-        self._cut_staged()
+        if frame is None:
+            self._staging[: len(received)] = received
+            self._staged = len(received)
+            self._cut_staged()
+            return
+        self._frame, self._received = frame
+        if self._received == len(self._frame):
+            self._deliver(self._finished(self._frame))
+        else:
+            self._frame_view = memoryview(self._frame)
+            self._receive_rest(self._frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._large_frames is not None:
@@ -150,14 +159,17 @@ class FrameProtocol(asyncio.BufferedProtocol):
                 self._frame_view[:present] = view[begin : self._staged]
                 self._received = present
                 start = self._staged
-                if self._receives_apart and size - present >= LEAST_REST_BYTES:
-                    self._receive_apart(self._frame, present)
+                self._receive_rest(self._frame)
             else:
                 break
         remaining = self._staged - start
         if start and remaining:
             self._staging[:remaining] = bytes(view[start : self._staged])
         self._staged = remaining
+
+    def _receive_rest(self, frame: ReceiveBuffer) -> None:
+        if self._receives_apart and len(frame) - self._received >= LEAST_REST_BYTES:
+            self._receive_apart(frame, self._received)
 
     def _receive_apart(self, frame: ReceiveBuffer, start: int) -> None:
         assert self.transport is not None

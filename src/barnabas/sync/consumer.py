@@ -235,6 +235,8 @@ class Consumer(ConsumerFront):
                 core.take_in()
             while True:
                 self._waiting.clear()
+                if self._waiting.has_arrived:
+                    core.take_in()
                 if core.needs_attention:
                     self._run_callbacks()
                 if core.buffer.has_data and not core.is_holding:

@@ -14,6 +14,7 @@ if sys.platform == "win32":
         """Only waits: sockets are the event loop's here."""
 
         is_lent = False
+        has_arrived = False
 
         def __init__(self) -> None:
             self._is_woken = threading.Event()

@@ -188,6 +188,8 @@ class ConsumerSession(Observed):
                 core.take_in()
             while True:
                 self._waiting.clear()
+                if self._waiting.has_arrived:
+                    core.take_in()
                 self._poller._attended()
                 self._serve()
                 if self._is_overdue:
