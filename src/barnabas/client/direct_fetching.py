@@ -49,7 +49,7 @@ LATE_SECONDS = 2.0
 SMALL_ANSWER_BYTES = 8192
 SMALL_ANSWERS_FIRST = 2
 # Less than this is as well received by the loop.
-LARGE_ANSWER_BYTES = 256 << 10
+LARGE_ANSWER_BYTES = 128 << 10
 LARGE_ANSWERS_FIRST = 1
 # Where the kernel had to give up: whatever it was may come again.
 LARGE_ANSWERS_AFTER_TROUBLE = 4
