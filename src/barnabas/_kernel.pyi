@@ -624,17 +624,17 @@ class Waker:
     def is_due(self) -> bool:
         """Whether it was woken and has not begun."""
 
-_FetchFigures = tuple[int, int, int, float]
-"""Answers, bytes received, bytes sent, and the milliseconds that all answers took."""
+_FetchFigures = tuple[int, int, int, int, float]
+"""Answers, requests, bytes received, bytes sent, and the milliseconds that all answers took."""
 
 _FetchPartition = tuple[object, str, bytes, int, int, int, int, int]
-"""What `arrivals` calls it by, topic, topic id, number, the leader's epoch, fetch offset, last fetched epoch, and
-most bytes."""
+"""What `take_arrivals` calls it by, topic, topic id, number, the leader's epoch, fetch offset, last fetched
+epoch, and most bytes."""
 
 @final
 class FetchCredit:
-    """How much may be fetched ahead in bulk: `partition_bytes` of each partition, of which `queued` are there already.
-    Not there on Windows."""
+    """How much may be fetched ahead in bulk: `partition_bytes` of each partition, of which `queued` are there
+    already. Not there on Windows."""
 
     def __new__(cls, queued: Sequence[int], partition_bytes: int) -> FetchCredit: ...
     def was_taken(self, place: int, bytes: int) -> None:
@@ -692,7 +692,7 @@ class DirectFetches:
         """Whether something comes in only when a thread waits."""
     @property
     def has_arrived(self) -> bool:
-        """Whether something came in bulk since `arrivals` was called."""
+        """Whether something came in bulk since `take_arrivals` was called."""
     def seconds_since_wait(self) -> float:
         """0 while a thread waits."""
     def lend(
@@ -718,21 +718,24 @@ class DirectFetches:
         check_crcs: bool,
         reads_committed: bool,
     ) -> int:
-        """As `lend`, but a thread of the kernel's goes on, while answers are large and `credit` gives room for them, up
-        to the end offset of any partition."""
+        """As `lend`, but a thread of the kernel's goes on, while answers are large and `credit` gives room
+        for them, up to the end offset of any partition."""
     def over(self) -> list[int]:
         """Ids of those that can only go on when they are taken back."""
     def take_back(self, id: int) -> TakenBack | None:
         """Ends a loan; None where there is no such one."""
     def figures(self) -> list[tuple[int, float, _FetchFigures]]:
-        """Of each loan its id, the seconds that a request has been under way (0: none is), and what was counted since
-        this was asked last."""
-    def arrivals(
+        """Of each loan its id, the seconds that a request has been under way (0: none is), and what was
+        counted since this was asked last."""
+    def take_arrivals(
         self,
-    ) -> list[tuple[Any, tuple[int, int, int], tuple[RecordReader, int, int, int, int] | None]]:
-        """What came since the last time, in the order of each partition: the partition, its high watermark, last stable
-        offset and log start offset, and, where there are records, their reader, the offset fetched from, the offset
-        after the last of them, their bytes, and the leader epoch of the last batch."""
+        into: list[tuple[Any, tuple[int, int, int], tuple[RecordReader, int, int, int, int] | None]],
+        /,
+    ) -> None:
+        """Appends what came since the last time, in the order of each partition: the partition, its high
+        watermark, last stable offset and log start offset, and, where there are records, their reader, the
+        offset fetched from, the offset after the last of them, their bytes, and the leader epoch of the last
+        batch."""
 
 @final
 class DirectTarget:

@@ -1,5 +1,5 @@
-"""Records that a thread of the kernel's fetches ahead while there are many, on real brokers: that it does, and
-that nothing else changes by it."""
+"""Records that a thread of the kernel's fetches ahead while there are many, on real brokers: that it does,
+and that nothing else changes by it."""
 
 from __future__ import annotations
 

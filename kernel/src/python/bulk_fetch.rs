@@ -38,6 +38,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     pub answers: u64,
+    pub requests: u64,
     pub bytes_received: u64,
     pub bytes_sent: u64,
     pub milliseconds: f64,
@@ -163,10 +164,13 @@ impl BulkFetch {
         thread::Builder::new().name("barnabas-fetch".to_owned()).spawn(move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| while thread.fetch().is_some() {}));
             thread.ended.is_broken |= outcome.is_err();
+            let is_expected = thread.shall_end();
             let FetchThread { shared, ended, .. } = thread;
             lock(&shared.progress).ended = Some(ended);
             shared.has_ended.notify_all();
-            shared.listeners.event_loop.wake();
+            if !is_expected {
+                shared.listeners.event_loop.wake();
+            }
         })?;
         Ok(Self { shared })
     }
@@ -324,6 +328,7 @@ impl FetchThread {
             (progress.correlation_id, progress.epoch) = (self.session.correlation_id, self.session.epoch);
             progress.sent_at = Instant::now();
             progress.is_under_way = true;
+            progress.counts.requests += 1;
             progress.counts.bytes_sent += request.len() as u64;
         }
         self.ended.is_broken = !send_all(&self.shared.socket, &request);

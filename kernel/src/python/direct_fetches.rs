@@ -133,6 +133,7 @@ impl Lent {
         let request = self.session.next_request(&moved(&arrivals));
         self.sent_at = Instant::now();
         if send_all(&self.socket, &request) {
+            self.counts.requests += 1;
             self.counts.bytes_sent += request.len() as u64;
         } else {
             (self.is_over, self.is_broken) = (true, true);
@@ -224,11 +225,11 @@ impl DirectFetches {
 }
 
 type LentPartition<'py> = (Py<PyAny>, Bound<'py, PyString>, [u8; 16], i32, i32, i64, i32, i32);
-/// Counts since the last time: answers, bytes received and sent, milliseconds that answers took, all together.
-type Figures = (u64, u64, u64, f64);
+/// Counts since the last time: answers, requests, bytes received and sent, milliseconds that answers took, all together.
+type Figures = (u64, u64, u64, u64, f64);
 
 fn figures(counts: Counts) -> Figures {
-    (counts.answers, counts.bytes_received, counts.bytes_sent, counts.milliseconds)
+    (counts.answers, counts.requests, counts.bytes_received, counts.bytes_sent, counts.milliseconds)
 }
 
 /// What became of a fetch that was lent.
@@ -414,7 +415,7 @@ impl DirectFetches {
         all
     }
 
-    fn arrivals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn take_arrivals(&self, py: Python<'_>, into: &Bound<'_, PyList>) -> PyResult<()> {
         let arrived = {
             let mut state = self.lock();
             self.has_arrived.store(false, Ordering::Release);
@@ -424,7 +425,6 @@ impl DirectFetches {
             }
             arrived
         };
-        let list = PyList::empty(py);
         for Arrived { names, index, arrival } in arrived {
             let (name, topic) = &names[arrival.partition];
             let watermarks = (arrival.high_watermark, arrival.last_stable_offset, arrival.log_start_offset);
@@ -435,9 +435,9 @@ impl DirectFetches {
                     Some((reader, fetch_offset, end_offset, size, leader_epoch))
                 }
             };
-            list.append((name, watermarks, records).into_pyobject(py)?)?;
+            into.append((name, watermarks, records).into_pyobject(py)?)?;
         }
-        Ok(list)
+        Ok(())
     }
 }
 

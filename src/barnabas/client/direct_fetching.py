@@ -2,10 +2,10 @@
 
 Between a broker's answer and a caller that waits for it, the loop's thread would have to get the interpreter
 lock, and the caller would have to get it back. So a fetch that the loop has sent is lent to the kernel. While
-answers are small, the thread that waits reads the answer and sends the next fetch; while they are large, in bulk,
-a thread of the kernel's does, ahead of the caller and as far as there is room. The loop hears of it when anything
-else comes, when what is to be fetched changes, or, if answers are small, when nobody waits any more. Then it takes
-the fetch under way back as if it had been its own all the time.
+answers are small, the thread that waits reads the answer and sends the next fetch; while they are large, in
+bulk, a thread of the kernel's does, ahead of the caller and as far as there is room. The loop hears of it if
+anything else comes, when what is to be fetched changes, or, if answers are small, when nobody waits any more.
+Then it takes the fetch under way back as if it had been its own all the time.
 
 Owns what is lent. Must not know which partitions are to be fetched, nor what an extraordinary answer means.
 """
@@ -13,6 +13,7 @@ Owns what is lent. Must not know which partitions are to be fetched, nor what an
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import threading
 import time
@@ -27,7 +28,7 @@ from barnabas.client.fetch_session import FetchSession
 from barnabas.client.fetch_under_way import FetchUnderWay, Wanted
 from barnabas.client.waking import LoopWaking
 from barnabas.config import ConsumerConfig
-from barnabas.net.connection import Connection
+from barnabas.net.connection import Connection, Loan
 from barnabas.net.monitor import RollingWindow
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -37,7 +38,11 @@ if sys.platform != "win32":
     from barnabas._kernel import FetchCredit
 
 if TYPE_CHECKING:
-    from barnabas._kernel import DirectFetches, TakenBack
+    from barnabas._kernel import DirectFetches, RecordReader, TakenBack
+
+    _ArrivedRecords = tuple[RecordReader, int, int, int, int]
+
+logger = logging.getLogger("barnabas.client")
 
 WATCH_SECONDS = 0.25
 # A caller that has not waited for so long is busy: the loop fetches ahead for it.
@@ -65,8 +70,8 @@ def leaves_backlog(size: int, fetch_offset: int, next_fetch_offset: int, end_off
 
 
 class LentFetch:
-    """A fetch under way, and those that follow it. `request` and `sent_at` are of the last one that was sent when
-    it was taken back."""
+    """A fetch under way, and those that follow it. `request` and `sent_at` are of the last one that was sent
+    when it was taken back."""
 
     def __init__(
         self,
@@ -125,12 +130,14 @@ class DirectFetching:
         self._reads_committed = config.isolation_level == "read_committed"
         self._loop = asyncio.get_running_loop()
         self._taking_in = threading.Lock()
+        self._arrivals: list[tuple[Wanted, tuple[int, int, int], _ArrivedRecords | None]] = []
         self._lent: dict[int, LentFetch] = {}
         self._small_answers: dict[int, int] = {}
         self._large_answers: dict[int, int] = {}
         """In a row."""
-        self._timer: asyncio.TimerHandle | None = None
         self._waking = LoopWaking.of(self._loop, self._take_back_ended, fetches.loop_waker)
+        self._can_lend = self._waking is not None
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def lent(self) -> list[LentFetch]:
@@ -144,10 +151,10 @@ class DirectFetching:
         self._large_answers[node_id] = self._large_answers.get(node_id, 0) + 1 if is_large else 0
 
     def goes_in_bulk(self, node_id: int) -> bool:
-        """Whether the next fetch from a broker may be lent in bulk: with all its partitions, since none can be
-        added later."""
+        """Whether the next fetch from a broker may be lent in bulk: with all of its partitions, as none can
+        be added later."""
         return (
-            self._waking is not None
+            self._can_lend
             and not self._config.enable_partition_eof
             and self._large_answers.get(node_id, 0) >= LARGE_ANSWERS_FIRST
         )
@@ -158,7 +165,7 @@ class DirectFetching:
         """Lends a request that was just sent, if a caller waits for it or there is much to fetch, and nothing
         speaks against it."""
         if (
-            self._waking is None
+            not self._can_lend
             or request.version not in LENT_VERSIONS
             or request.is_full
             or not session.session_id
@@ -176,6 +183,23 @@ class DirectFetching:
         loan = connection.lend(lent.take_back)
         if loan is None:
             return None
+        try:
+            self._lend(lent, loan, is_in_bulk)
+        except OSError as error:
+            logger.warning("fetches go on in the event loop: %s", error)
+            self._can_lend = False
+            if lent.credit is not None:
+                self._buffer.close_credit(lent.states, lent.credit)
+            connection.close()
+            return None
+        self._lent[lent.id] = lent
+        if self._timer is None:
+            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
+        return lent
+
+    def _lend(self, lent: LentFetch, loan: Loan, is_in_bulk: bool) -> None:
+        """Raises: OSError where the system has no more descriptors or threads."""
+        request, config = lent.request, self._config
         partitions = [
             (
                 entry,
@@ -193,47 +217,52 @@ class DirectFetching:
         message = copy(request.message)
         message.topics = []
         message.forgotten_topics_data = []
+        lend = self._fetches.lend
         if is_in_bulk:
-            message.max_wait_ms, message.max_bytes = self._config.fetch_max_wait_ms, self._config.fetch_max_bytes
-            lent.credit = credit = self._buffer.open_credit(states, FetchCredit)
-            lent.partition_bytes = self._buffer.partition_bytes
-            lent.end_offsets = {state.partition: state.end_offset for state in states}
-            lend = partial(self._fetches.lend_in_bulk, credit=credit, end_offsets=list(lent.end_offsets.values()))
-        else:
-            lend = self._fetches.lend
+            message.max_wait_ms, message.max_bytes = config.fetch_max_wait_ms, config.fetch_max_bytes
+            credit = self._buffer.open_credit(lent.states, FetchCredit)
+            lent.credit, lent.partition_bytes = credit, self._buffer.partition_bytes
+            lent.end_offsets = {state.partition: state.end_offset for state in lent.states}
+            end_offsets = list(lent.end_offsets.values())
+            lend = partial(self._fetches.lend_in_bulk, credit=credit, end_offsets=end_offsets)
         lent.id = lend(
             loan.descriptor,
-            encode_request(message, request.version, loan.correlation_id, self._config.client_id),
+            encode_request(message, request.version, loan.correlation_id, config.client_id),
             partitions,
-            check_crcs=self._config.check_crcs,
+            check_crcs=config.check_crcs,
             reads_committed=self._reads_committed,
         )
-        self._lent[lent.id] = lent
-        if self._timer is None:
-            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
-        return lent
 
     def take_in(self) -> None:
         """Puts what came into the buffer. Any thread."""
         is_unwanted = False
         with self._taking_in:
-            entry: Wanted
-            for entry, watermarks, records in self._fetches.arrivals():
-                state = entry.state
-                if state.epoch != entry.epoch:
-                    continue
-                state.high_watermark, state.last_stable_offset, state.log_start_offset = watermarks
-                if records is not None:
-                    reader, fetch_offset, end_offset, size, leader_epoch = records
-                    end = watermarks[1 if self._reads_committed else 0]
-                    state.has_backlog = leaves_backlog(size, fetch_offset, end_offset, end)
-                    self._buffer.take_in(
-                        state, entry.epoch, fetch_offset, reader, size, end_offset, leader_epoch
-                    )
-                if state.credit is None:
-                    is_unwanted = is_unwanted or not self._buffer.wants_more(state)
+            arrivals = self._arrivals
+            self._fetches.take_arrivals(arrivals)
+            while arrivals:
+                is_unwanted |= self._take_in_one(*arrivals[0])
+                # Not before: what an interrupt has left here is taken in the next time.
+                del arrivals[0]
         if is_unwanted:
             self._loop.call_soon_threadsafe(self._on_change)
+
+    def _take_in_one(
+        self,
+        entry: Wanted,
+        watermarks: tuple[int, int, int],
+        records: _ArrivedRecords | None,
+    ) -> bool:
+        """Whether the partition might be fetched on though it is not to be."""
+        state = entry.state
+        if state.epoch != entry.epoch:
+            return False
+        state.high_watermark, state.last_stable_offset, state.log_start_offset = watermarks
+        if records is not None:
+            reader, fetch_offset, end_offset, size, leader_epoch = records
+            end = state.last_stable_offset if self._reads_committed else state.high_watermark
+            state.has_backlog = leaves_backlog(size, fetch_offset, end_offset, end)
+            self._buffer.take_in(state, entry.epoch, fetch_offset, reader, size, end_offset, leader_epoch)
+        return state.credit is None and not self._buffer.wants_more(state)
 
     def take_back(self, lent: LentFetch) -> None:
         """The loop goes on with what is under way."""
@@ -276,16 +305,16 @@ class DirectFetching:
         lent.session.went_on(taken.session_epoch, known)
         return replace(request, wanted=wanted, fetches=fetches)
 
-    def _count(self, lent: LentFetch, figures: tuple[int, int, int, float]) -> None:
-        answers, bytes_received, bytes_sent, milliseconds = figures
-        if not answers:
-            return
+    def _count(self, lent: LentFetch, figures: tuple[int, int, int, int, float]) -> None:
+        answers, requests, bytes_received, bytes_sent, milliseconds = figures
         monitor = lent.connection.monitor
-        monitor.requests += answers
-        monitor.requests_by_api[FetchRequest.NAME] += answers
+        monitor.requests += requests
+        monitor.requests_by_api[FetchRequest.NAME] += requests
         monitor.responses += answers
         monitor.bytes_received += bytes_received
         monitor.bytes_sent += bytes_sent
+        if not answers:
+            return
         now = time.monotonic()
         monitor.latency_ms.add(now, milliseconds / answers)
         self._latency_ms.add(now, milliseconds / answers)

@@ -319,8 +319,8 @@ class Fetcher:
         return self._other is not None and state in self._other._fetching
 
     def _goes_in_bulk(self, node: Node) -> bool:
-        is_direct = self._direct is not None and not self._read_replicas
-        return is_direct and self._direct.goes_in_bulk(node.node_id)
+        direct = None if self._read_replicas else self._direct
+        return direct is not None and direct.goes_in_bulk(node.node_id)
 
     def _share(self, by_node: dict[Node, list[PartitionState]]) -> dict[Node, list[PartitionState]]:
         """Leaves half of each broker's backlog to the helper, if that has nothing to do there."""
@@ -426,9 +426,7 @@ class Fetcher:
     def _lend(
         self, node: Node, connection: Connection, session: FetchSession, request: FetchUnderWay
     ) -> LentFetch | None:
-        if self._direct is None or self._read_replicas:
-            return None
-        if self._holds_back and not self._direct.goes_in_bulk(node.node_id):
+        if self._direct is None or self._read_replicas or (self._holds_back and not self._goes_in_bulk(node)):
             return None
         return self._direct.lend(node.node_id, connection, session, request)
 

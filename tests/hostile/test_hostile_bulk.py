@@ -1,0 +1,122 @@
+"""A broker whose large answers are harmed on their way while they are fetched in bulk: each record comes once and
+in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from barnabas import Admin, Consumer, NewTopic, Producer
+from barnabas.errors import BrokenProtocolError
+
+from . import proxy
+from .proxy import Harm, HostileProxy
+
+COUNT = 20_000
+LARGE_BYTES = 65_536
+TIMEOUT = 120.0
+
+
+@pytest.fixture(scope="module")
+def topic(apache_kafka: Any) -> str:
+    name = f"hostile-{uuid.uuid4().hex[:12]}"
+    with Admin(apache_kafka.bootstrap) as admin:
+        admin.create_topics([NewTopic(name, 2, 1)])
+    with Producer(apache_kafka.bootstrap, compression="none", batch_size=50_000) as producer:
+        for number in range(COUNT):
+            for partition in range(2):
+                producer.send(name, b"%06d" % number + b"x" * 200, partition=partition)
+    return name
+
+
+def throttled(rng: random.Random, answer: bytes) -> bytes:
+    """Behind the correlation id and no tags."""
+    return proxy.framed(answer[:5] + struct.pack(">i", 20) + answer[9:])
+
+
+def refused(rng: random.Random, answer: bytes) -> bytes:
+    """The broker has forgotten the session."""
+    return proxy.framed(answer[:9] + struct.pack(">hi", 70, 0) + b"\x01\x00")
+
+
+HARMS: list[Harm] = [
+    proxy.cut_short,
+    proxy.pad,
+    proxy.twice,
+    proxy.claim_nothing,
+    proxy.claim_two_gibibytes,
+    proxy.claim_negative_length,
+    proxy.random_frame,
+    proxy.random_bytes,
+    proxy.other_correlation_id,
+    throttled,
+    refused,
+]
+
+
+@contextmanager
+def running(hostile: HostileProxy) -> Iterator[None]:
+    """With an event loop of its own: a sync consumer waits in this thread."""
+    is_ready, is_done = threading.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        async with hostile:
+            is_ready.set()
+            await is_done.wait()
+
+    loop: asyncio.AbstractEventLoop | None = None
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert is_ready.wait(30)
+    assert loop is not None
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(is_done.set)
+        thread.join()
+
+
+@pytest.mark.parametrize("harm", HARMS, ids=lambda harm: harm.__name__)
+def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: Harm) -> None:
+    def harm_large(rng: random.Random, answer: bytes) -> bytes | None:
+        is_spared = len(answer) < LARGE_BYTES or rng.random() < 0.8
+        return proxy.framed(answer) if is_spared else harm(rng, answer)
+
+    hostile = HostileProxy(apache_kafka.bootstrap, harm_large, seed=5)
+    was_in_bulk = False
+    with (
+        running(hostile),
+        Consumer(
+            hostile.bootstrap,
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=200_000,
+            queued_max_bytes=1_000_000,
+            request_timeout_ms=2000,
+            retry_backoff_ms=10,
+            reconnect_backoff_ms=10,
+            reconnect_backoff_max_ms=20,
+        ) as consumer,
+    ):
+        consumer.assign([(topic, 0), (topic, 1)])
+        numbers: dict[int, list[int]] = {0: [], 1: []}
+        deadline = time.monotonic() + TIMEOUT
+        while sum(map(len, numbers.values())) < 2 * COUNT:
+            assert time.monotonic() < deadline
+            with suppress(BrokenProtocolError):
+                for record in consumer.poll(1):
+                    numbers[record.partition].append(int(record.value[:6]))
+            direct = consumer._core._fetcher._direct
+            was_in_bulk |= direct is not None and any(lent.is_in_bulk for lent in direct.lent)
+    assert numbers == {0: list(range(COUNT)), 1: list(range(COUNT))}
+    assert was_in_bulk
