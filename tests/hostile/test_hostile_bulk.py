@@ -1,5 +1,5 @@
-"""A broker whose large answers are harmed on their way while they are fetched in bulk: each record comes once and
-in order."""
+"""A broker whose large answers are harmed on their way while they are fetched in bulk: each record comes once
+and in order."""
 
 from __future__ import annotations
 
