@@ -362,6 +362,27 @@ def test_only_what_was_committed_is_read(apache_kafka: Any, make_topic: Callable
         Reading(consumer, topic).finish()
 
 
+class NoMoreThreads:
+    """The kernel's side of fetches, in a process that can start no thread."""
+
+    def __init__(self, fetches: Any) -> None:
+        self._fetches = fetches
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._fetches, name)
+
+    def lend_in_bulk(self, *arguments: Any, **options: Any) -> int:
+        raise BlockingIOError("no more threads")
+
+
+def test_the_loop_goes_on_where_no_thread_can_be_started(consumer: Consumer, topic: str) -> None:
+    direct = consumer._core._fetcher._direct
+    assert direct is not None
+    direct._fetches = NoMoreThreads(direct._fetches)
+    Reading(consumer, topic).finish()
+    assert not is_in_bulk(consumer)
+
+
 def test_reading_goes_on_behind_a_broker_that_was_restarted(
     own_broker: Any, make_topic: Callable[..., str]
 ) -> None:

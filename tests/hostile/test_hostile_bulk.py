@@ -24,6 +24,7 @@ from .proxy import Harm, HostileProxy
 COUNT = 20_000
 LARGE_BYTES = 65_536
 TIMEOUT = 120.0
+SEED = 5
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +49,29 @@ def refused(rng: random.Random, answer: bytes) -> bytes:
     return proxy.framed(answer[:9] + struct.pack(">hi", 70, 0) + b"\x01\x00")
 
 
-HARMS: list[Harm] = [
-    proxy.cut_short,
-    proxy.pad,
-    proxy.twice,
-    proxy.claim_nothing,
-    proxy.claim_two_gibibytes,
-    proxy.claim_negative_length,
-    proxy.random_frame,
-    proxy.random_bytes,
-    proxy.other_correlation_id,
-    throttled,
-    refused,
-]
+def claim_far_too_much(rng: random.Random, answer: bytes) -> bytes:
+    """Less than the greatest frame that is received in bulk."""
+    return struct.pack(">i", 200 << 20) + answer
+
+
+HARMS: dict[Harm, float] = {
+    proxy.cut_short: 0.2,
+    proxy.pad: 0.2,
+    proxy.twice: 0.2,
+    proxy.claim_nothing: 0.2,
+    proxy.claim_two_gibibytes: 0.2,
+    proxy.claim_negative_length: 0.2,
+    proxy.random_frame: 0.2,
+    proxy.random_bytes: 0.2,
+    proxy.other_correlation_id: 0.2,
+    throttled: 0.2,
+    refused: 0.2,
+    # Those that the client has to wait for.
+    proxy.say_nothing: 0.1,
+    proxy.claim_almost_the_limit: 0.1,
+    claim_far_too_much: 0.1,
+}
+"""With the share of large answers that are harmed so."""
 
 
 @contextmanager
@@ -90,11 +101,14 @@ def running(hostile: HostileProxy) -> Iterator[None]:
 @pytest.mark.parametrize("harm", HARMS, ids=lambda harm: harm.__name__)
 def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: Harm) -> None:
     def harm_large(rng: random.Random, answer: bytes) -> bytes | None:
-        is_spared = len(answer) < LARGE_BYTES or rng.random() < 0.8
-        return proxy.framed(answer) if is_spared else harm(rng, answer)
+        nonlocal harmed
+        if len(answer) < LARGE_BYTES or rng.random() >= HARMS[harm]:
+            return proxy.framed(answer)
+        harmed += 1
+        return harm(rng, answer)
 
-    hostile = HostileProxy(apache_kafka.bootstrap, harm_large, seed=5)
-    was_in_bulk = False
+    hostile = HostileProxy(apache_kafka.bootstrap, harm_large, seed=SEED)
+    was_in_bulk, harmed = False, 0
     with (
         running(hostile),
         Consumer(
@@ -120,3 +134,4 @@ def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: H
             was_in_bulk |= direct is not None and any(lent.is_in_bulk for lent in direct.lent)
     assert numbers == {0: list(range(COUNT)), 1: list(range(COUNT))}
     assert was_in_bulk
+    assert harmed

@@ -86,7 +86,7 @@ class LentFetch:
         self.session = session
         self.request = request
         self.sent_at = time.monotonic()
-        self.id = -1
+        self.id = 0
         self.is_answered = False
         """Whether nothing was under way when it was taken back."""
         self.credit: FetchCredit | None = None
