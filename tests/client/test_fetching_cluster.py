@@ -152,6 +152,36 @@ def test_a_leader_that_moves_is_followed_without_metadata(
         assert client.metadata.leader(partition) == 2
 
 
+def test_a_leader_that_moves_is_followed_where_a_backlog_is_fetched_in_bulk(
+    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition]
+) -> None:
+    partition = make_topic(1, 2, 3)
+    count = 30_000
+    with Producer(cluster.bootstrap, batch_size=20_000) as producer:
+        for number in range(count):
+            producer.send(partition.topic, b"%06d" % number + b"x" * 200)
+    with Consumer(
+        cluster.bootstrap,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=200_000,
+        queued_max_bytes=1_000_000,
+    ) as consumer:
+        consumer.assign([partition])
+        direct = consumer._core._fetcher._direct
+        assert direct is not None
+        numbers: list[int] = []
+        for replicas in ((2, 1, 3), (3, 1, 2), (1, 2, 3)):
+            next_stop = len(numbers) + count // 4
+            was_in_bulk = False
+            while len(numbers) < next_stop:
+                numbers += [int(record.value[:6]) for record in read(consumer, 500)]
+                was_in_bulk |= any(lent.is_in_bulk for lent in direct.lent)
+            assert was_in_bulk
+            move_leader(cluster, partition, *replicas)
+        numbers += [int(record.value[:6]) for record in read(consumer, count - len(numbers))]
+        assert numbers == list(range(count))
+
+
 def test_an_unclean_election_that_lost_records_is_noticed(
     cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition]
 ) -> None:
