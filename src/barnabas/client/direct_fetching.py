@@ -56,7 +56,7 @@ SMALL_ANSWERS_FIRST = 2
 # Less than this is as well received by the loop.
 LARGE_ANSWER_BYTES = 128 << 10
 LARGE_ANSWERS_FIRST = 1
-# Where the kernel had to give up: whatever it was may come again.
+# After one that was not for the kernel: whatever it was may come again.
 LARGE_ANSWERS_AFTER_TROUBLE = 4
 # From so much on that is left to fetch, answers are going to be large.
 BACKLOG_BYTES = 1 << 20
@@ -277,6 +277,8 @@ class DirectFetching:
         lent.is_answered = taken.seconds_under_way is None
         lent.sent_at = time.monotonic() - (taken.seconds_under_way or 0)
         lent.request = self._gone_on(lent, taken)
+        if taken.frame is not None and taken.frame[1] == len(taken.frame[0]):
+            self._large_answers[lent.node_id] = LARGE_ANSWERS_FIRST - LARGE_ANSWERS_AFTER_TROUBLE
         lent.connection.take_back(taken, FetchResponse())
 
     def close(self) -> None:
@@ -324,8 +326,6 @@ class DirectFetching:
             lent = self._lent.get(lent_id)
             if lent is not None:
                 self._small_answers[lent.node_id] = 0
-                if lent.is_in_bulk:
-                    self._large_answers[lent.node_id] = LARGE_ANSWERS_FIRST - LARGE_ANSWERS_AFTER_TROUBLE
                 lent.take_back()
 
     def _watch(self) -> None:
