@@ -123,6 +123,11 @@ class Reading:
             self.poll()
 
 
+def awaits_room(consumer: Consumer) -> bool:
+    """Whether no request is under way: all that is queued waits for the caller."""
+    return [seconds for _, seconds, _ in consumer._waiting.figures()] == [0.0]
+
+
 def cut_connection(consumer: Consumer) -> None:
     direct = consumer._core._fetcher._direct
     assert direct is not None
@@ -243,15 +248,33 @@ def test_a_caller_that_pauses_for_long_stays_in_bulk_and_goes_on(
     reading = Reading(consumer, topic)
     reading.take(read_in_bulk(consumer))
 
-    def figures() -> list[float]:
-        return [seconds for _, seconds, _ in consumer._waiting.figures()]
-
-    # No request is under way: all that is queued waits for the caller.
-    eventually(lambda: figures() == [0.0])
+    eventually(lambda: awaits_room(consumer))
     consumer._core._loop.call_soon_threadsafe(consumer._core._fetcher.wake)
     reading.poll(10)
     assert is_in_bulk(consumer)
     reading.finish()
+
+
+@pytest.mark.parametrize("what", ["paused", "removed", "moved to its end"])
+def test_what_is_not_taken_of_one_partition_does_not_hold_up_the_others(
+    consumer: Consumer, topic: str, eventually: Eventually, what: str
+) -> None:
+    reading = Reading(consumer, topic)
+    reading.take(read_in_bulk(consumer))
+    eventually(lambda: awaits_room(consumer))
+    if what == "paused":
+        consumer.pause((topic, 0))
+    elif what == "removed":
+        consumer.assign(partitions_of(topic)[1:])
+    else:
+        reading.seek(0, COUNT)
+    at = reading.next[0]
+    reading.next[0] = COUNT
+    reading.finish()
+    if what == "paused":
+        reading.next[0] = at
+        consumer.resume((topic, 0))
+        reading.finish()
 
 
 def test_small_answers_are_for_the_loop_and_for_those_that_wait(

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from barnabas import Admin, Consumer, NewTopic, Producer
-from barnabas.errors import BrokenProtocolError
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas.errors import BrokenProtocolError, CorruptBatchError
 
 from . import proxy
 from .proxy import Harm, HostileProxy
@@ -25,6 +25,15 @@ COUNT = 20_000
 LARGE_BYTES = 65_536
 TIMEOUT = 120.0
 SEED = 5
+SETTINGS: dict[str, Any] = {
+    "auto_offset_reset": "earliest",
+    "max_partition_fetch_bytes": 200_000,
+    "queued_max_bytes": 1_000_000,
+    "request_timeout_ms": 2000,
+    "retry_backoff_ms": 10,
+    "reconnect_backoff_ms": 10,
+    "reconnect_backoff_max_ms": 20,
+}
 
 
 @pytest.fixture(scope="module")
@@ -109,19 +118,7 @@ def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: H
 
     hostile = HostileProxy(apache_kafka.bootstrap, harm_large, seed=SEED)
     was_in_bulk, harmed = False, 0
-    with (
-        running(hostile),
-        Consumer(
-            hostile.bootstrap,
-            auto_offset_reset="earliest",
-            max_partition_fetch_bytes=200_000,
-            queued_max_bytes=1_000_000,
-            request_timeout_ms=2000,
-            retry_backoff_ms=10,
-            reconnect_backoff_ms=10,
-            reconnect_backoff_max_ms=20,
-        ) as consumer,
-    ):
+    with running(hostile), Consumer(hostile.bootstrap, **SETTINGS) as consumer:
         consumer.assign([(topic, 0), (topic, 1)])
         numbers: dict[int, list[int]] = {0: [], 1: []}
         deadline = time.monotonic() + TIMEOUT
@@ -135,3 +132,39 @@ def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: H
     assert numbers == {0: list(range(COUNT)), 1: list(range(COUNT))}
     assert was_in_bulk
     assert harmed
+
+
+def test_a_partition_that_stops_at_a_corrupt_batch_does_not_hold_up_the_other(
+    apache_kafka: Any, topic: str
+) -> None:
+    is_harmed = False
+
+    def harm_fourth(rng: random.Random, answer: bytes) -> bytes:
+        nonlocal is_harmed, large
+        large += len(answer) >= LARGE_BYTES
+        if large == 4 and not is_harmed:
+            is_harmed = True
+            at = answer.index(b"x" * 100)
+            answer = answer[:at] + b"y" + answer[at + 1 :]
+        return proxy.framed(answer)
+
+    large = 0
+    hostile = HostileProxy(apache_kafka.bootstrap, harm_fourth, seed=SEED)
+    with running(hostile), Consumer(hostile.bootstrap, **SETTINGS) as consumer:
+        consumer.assign([(topic, 0), (topic, 1)])
+        numbers: dict[int, list[int]] = {0: [], 1: []}
+        stopped: TopicPartition | None = None
+        deadline = time.monotonic() + TIMEOUT
+        while min(map(len, numbers.values())) < COUNT:
+            assert time.monotonic() < deadline
+            try:
+                for record in consumer.poll(1, 200):
+                    numbers[record.partition].append(int(record.value[:6]))
+            except CorruptBatchError as error:
+                stopped = TopicPartition(topic, error.partition)
+            if stopped is not None and len(numbers[1 - stopped.partition]) == COUNT:
+                # It was harmed on its way only.
+                consumer.seek(stopped, len(numbers[stopped.partition]))
+                stopped = None
+        assert numbers == {0: list(range(COUNT)), 1: list(range(COUNT))}
+        assert is_harmed

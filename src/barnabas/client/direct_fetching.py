@@ -255,14 +255,14 @@ class DirectFetching:
         """Whether the partition might be fetched on though it is not to be."""
         state = entry.state
         if state.epoch != entry.epoch:
-            return False
+            return True
         state.high_watermark, state.last_stable_offset, state.log_start_offset = watermarks
         if records is not None:
             reader, fetch_offset, end_offset, size, leader_epoch = records
             end = state.last_stable_offset if self._reads_committed else state.high_watermark
             state.has_backlog = leaves_backlog(size, fetch_offset, end_offset, end)
             self._buffer.take_in(state, entry.epoch, fetch_offset, reader, size, end_offset, leader_epoch)
-        return state.credit is None and not self._buffer.wants_more(state)
+        return not (self._buffer.wants_more(state) if state.credit is None else self._buffer.is_read(state))
 
     def take_back(self, lent: LentFetch) -> None:
         """The loop goes on with what is under way."""

@@ -184,13 +184,15 @@ class FetchBuffer:
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
         """Forgets partitions and what was fetched of them."""
+        removed: list[PartitionState] = []
         with self._lock:
             for partition in partitions:
                 state = self._states.pop(partition, None)
                 if state is not None:
                     self._forget(state)
+                    removed.append(state)
             self._divide()
-        self._tell_of_room()
+        self._tell_of_less(removed)
 
     def state(self, partition: TopicPartition) -> PartitionState:
         """Raises: MisuseError where the partition is not assigned."""
@@ -224,6 +226,7 @@ class FetchBuffer:
             state.starting_point = starting_point
             state.is_stopped = False
         self._on_lookup()
+        self._tell_of_less([state])
 
     def out_of_range(self, state: PartitionState, epoch: int) -> None:
         """The position is not in the partition (any more)."""
@@ -262,6 +265,7 @@ class FetchBuffer:
             self._on_room()
         else:
             self._on_lookup()
+        self._tell_of_less([state])
         return True
 
     def forget_leader_epoch(self, state: PartitionState, epoch: int) -> None:
@@ -300,7 +304,7 @@ class FetchBuffer:
             for state in states:
                 state.is_paused = True
                 self._unqueue(state)
-        self._tell_of_room()
+        self._tell_of_less(states)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         states = [self.state(partition) for partition in partitions]
@@ -621,6 +625,14 @@ class FetchBuffer:
                 self._unqueue(state)
                 self._enqueue(state)
 
+    def _tell_of_less(self, states: Iterable[PartitionState]) -> None:
+        """Nothing is taken of these partitions for now: whoever fetches them within a credit would wait for
+        that in vain."""
+        if any(state.credit is not None for state in states):
+            self._on_room()
+        else:
+            self._tell_of_room()
+
     def _tell_of_room(self) -> None:
         if self._lacks_room and self.room():
             self._on_room()
@@ -631,6 +643,7 @@ class FetchBuffer:
             state.is_stopped = True
             self._forget(state)
             self._failures.append(Failure(error, state.partition, state.position))
+        self._tell_of_less([state])
 
     def raise_error(self) -> None:
         """Raises what the next take would raise, if anything."""
