@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.testing import EmbeddedBroker, ServerStartError, run_kafka_tool
+from barnabas import Admin, ConfigResource
+from barnabas.client.admin_types import ResourceType
+from barnabas.testing import ApacheKafka, EmbeddedBroker, ServerStartError, run_kafka_tool
 from barnabas.testing.metadata_probe import is_broker_ready
 from barnabas.testing.process import is_port_free
 
@@ -40,6 +42,15 @@ def test_a_paused_broker_answers_when_it_is_resumed() -> None:
         broker.pause()
         broker.resume()
         assert is_broker_ready(broker.port)
+
+
+def test_records_of_years_ago_are_not_deleted_for_their_age_in_a_tests_lifetime(
+    broker: ApacheKafka | EmbeddedBroker,
+) -> None:
+    resource = ConfigResource(ResourceType.BROKER, "1")
+    with Admin(broker.bootstrap) as admin:
+        configs = admin.describe_configs([resource])[resource]
+    assert configs["log.retention.check.interval.ms"].value == "86400000"
 
 
 def test_a_broker_that_cannot_start_has_its_output_quoted() -> None:

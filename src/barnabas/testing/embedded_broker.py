@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from barnabas.testing.broker_process import BrokerProcess
+from barnabas.testing.kafka_settings import KEEPS_OLD_RECORDS
 from barnabas.testing.process import ServerProcess
 
 
@@ -18,7 +19,8 @@ class EmbeddedBroker(BrokerProcess):
     """An embedded broker on 127.0.0.1, started by `start` or on entering the context, gone on leaving it.
 
     `data_dir`: where its log is kept; None is a temporary folder that goes with the broker. `config`: Kafka's
-    broker settings. `port`: None takes a free one below 32768.
+    broker settings; by default no records are deleted for their age in the first day. `port`: None takes a
+    free one below 32768.
 
     Raises: ServerStartError (quotes the broker's output).
     """
@@ -31,7 +33,7 @@ class EmbeddedBroker(BrokerProcess):
         port: int | None = None,
     ) -> None:
         super().__init__(port=port, data_dir=data_dir)
-        self._config = dict(config or {})
+        self._config = KEEPS_OLD_RECORDS | dict(config or {})
 
     @property
     def _name(self) -> str:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 CONTROLLER = "CONTROLLER"
 PLAINTEXT = "PLAINTEXT"
 
+# Records with timestamps of years ago, as tests write them, are not deleted for their age while a test runs.
+KEEPS_OLD_RECORDS = {"log.retention.check.interval.ms": "86400000"}
+
 # What is quick in a group, and small in memory, threads and disk. An older release passes over what it lacks.
 _SMALL_AND_QUICK = {
     "offsets.topic.num.partitions": "4",
@@ -31,10 +34,9 @@ _SMALL_AND_QUICK = {
     "log.segment.bytes": "67108864",
     "log.index.size.max.bytes": "1048576",
     "log.segment.delete.delay.ms": "1000",
-    # Records with timestamps of years ago, as tests write them, are not deleted for their age in a test's
-    # lifetime. By default Kafka looks at that after 30 s, and then every five minutes.
+    # By default Kafka looks at the age of records after 30 s, and then every five minutes.
     "log.initial.task.delay.ms": "86400000",
-    "log.retention.check.interval.ms": "86400000",
+    **KEEPS_OLD_RECORDS,
 }
 _QUORUM = {
     "process.roles": "broker,controller",
