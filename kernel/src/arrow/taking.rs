@@ -4,12 +4,11 @@
 //! them while others make the next. Knows nothing of how columns are laid out.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::columns::RecordColumns;
 use crate::error::CorruptBatch;
-use crate::records::{BatchOpeners, Portion, RecordCursor, Work};
+use crate::records::{Ahead, BatchOpeners, Portion, RecordCursor, Work};
 
 /// Less is made in less time than it takes to hand it over, and better put together with others.
 const LEAST_PORTION_BYTES: usize = 1 << 20;
@@ -46,17 +45,8 @@ pub struct ColumnsAhead(VecDeque<Arc<PortionAhead>>);
 struct PortionAhead {
     portion: Portion,
     with_headers: bool,
-    progress: Mutex<Progress>,
-    changed: Condvar,
-}
-
-enum Progress {
-    Waiting(Box<Task>),
-    Making,
     /// With the cursor, which stands behind what is in the columns.
-    Made(Box<(RecordColumns, RecordCursor)>),
-    /// Taken, or not to be made: who comes there finds out why.
-    Over,
+    columns: Ahead<Task, (RecordColumns, RecordCursor)>,
 }
 
 struct Task {
@@ -73,40 +63,11 @@ enum Filled {
     PortionBegins,
 }
 
-fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl PortionAhead {
     fn new(source: &Source<'_>, portion: Portion, order: &Order) -> Arc<Self> {
         let cursor = source.cursor.fork(&portion);
         let task = Task { cursor, origin: source.origin.clone(), max_bytes: order.max_bytes };
-        Arc::new(Self {
-            portion,
-            with_headers: order.with_headers,
-            progress: Mutex::new(Progress::Waiting(Box::new(task))),
-            changed: Condvar::new(),
-        })
-    }
-
-    fn is_waiting(&self) -> bool {
-        matches!(*lock(&self.progress), Progress::Waiting(_))
-    }
-
-    fn is_being_made(&self) -> bool {
-        matches!(*lock(&self.progress), Progress::Making)
-    }
-
-    /// Waits for a thread that is at it.
-    fn take(&self) -> Option<(RecordColumns, RecordCursor)> {
-        let mut progress = lock(&self.progress);
-        while matches!(*progress, Progress::Making) {
-            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
-        }
-        match std::mem::replace(&mut *progress, Progress::Over) {
-            Progress::Made(made) => Some(*made),
-            _ => None,
-        }
+        Arc::new(Self { portion, with_headers: order.with_headers, columns: Ahead::new(task) })
     }
 
     fn make(&self, mut task: Task) -> Option<(RecordColumns, RecordCursor)> {
@@ -119,20 +80,8 @@ impl PortionAhead {
 
 impl Work for PortionAhead {
     fn work(&self) {
-        let task = {
-            let mut progress = lock(&self.progress);
-            if !matches!(*progress, Progress::Waiting(_)) {
-                return;
-            }
-            match std::mem::replace(&mut *progress, Progress::Making) {
-                Progress::Waiting(task) => *task,
-                _ => return,
-            }
-        };
         // Whoever comes to the portion does again what fails, and fails where that is seen.
-        let made = catch_unwind(AssertUnwindSafe(|| self.make(task))).ok().flatten();
-        *lock(&self.progress) = made.map_or(Progress::Over, |made| Progress::Made(Box::new(made)));
-        self.changed.notify_all();
+        self.columns.make(|task| self.make(task));
     }
 }
 
@@ -204,11 +153,11 @@ fn divide(sources: &mut [Source<'_>], order: &Order, openers: &BatchOpeners) {
     let most = openers.max_threads() + 1;
     let mut known: usize = sources.iter().map(|source| source.ahead.0.len()).sum();
     for source in sources {
-        let mut start = source.ahead.0.back().map(|last| last.portion.end);
+        let reached = source.cursor.next_batch_start();
+        let mut start = source.ahead.0.back().map_or(reached, |last| last.portion.end.max(reached));
         while known < most {
-            let from = start.unwrap_or_else(|| source.cursor.next_batch_start());
             let portion =
-                source.cursor.portion(from, order.max_bytes, order.max_records, openers.record_bytes());
+                source.cursor.portion(start, order.max_bytes, order.max_records, openers.record_bytes());
             let is_worth_it = |portion: &Portion| {
                 portion.likely_bytes >= LEAST_PORTION_BYTES && portion.last_offset < source.end_offset
             };
@@ -219,7 +168,7 @@ fn divide(sources: &mut [Source<'_>], order: &Order, openers: &BatchOpeners) {
                 openers.add_work(work);
             }
             source.ahead.0.push_back(ahead);
-            start = Some(portion.end);
+            start = portion.end;
             known += 1;
         }
     }
@@ -228,13 +177,13 @@ fn divide(sources: &mut [Source<'_>], order: &Order, openers: &BatchOpeners) {
 /// Columns of a portion; meanwhile, where a thread is at them, the caller makes some of those that come next.
 fn take_made(sources: &mut [Source<'_>], index: usize, portion: &Arc<PortionAhead>) -> Option<RecordColumns> {
     portion.work();
-    if portion.is_being_made() {
-        let next = sources.iter().flat_map(|source| &source.ahead.0).find(|next| next.is_waiting());
+    if portion.columns.is_being_made() {
+        let next = sources.iter().flat_map(|source| &source.ahead.0).find(|next| next.columns.is_waiting());
         if let Some(next) = next {
             next.work();
         }
     }
-    let made = portion.take();
+    let made = portion.columns.take();
     let source = &mut sources[index];
     source.ahead.0.pop_front();
     let (columns, cursor) = made?;

@@ -44,16 +44,63 @@ fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// A batch's records, decompressed; None where they lie open in the batch itself.
 pub type Opened = Result<Option<SpareBytes>, CorruptBatch>;
 
-enum Progress {
-    Waiting,
-    Opening,
-    Opened {
-        opened: Opened,
-        /// None where its reader opened it.
-        _credit: Option<Credit>,
-    },
-    /// By its reader, or from it.
-    Taken,
+/// Something that whoever gets there first makes, out of `Input`, once, for one who takes it.
+pub struct Ahead<Input, Made> {
+    progress: Mutex<Progress<Input, Made>>,
+    changed: Condvar,
+}
+
+enum Progress<Input, Made> {
+    Waiting(Input),
+    Making,
+    Made(Made),
+    /// Taken, or not to be made.
+    Over,
+}
+
+impl<Input, Made> Ahead<Input, Made> {
+    pub fn new(input: Input) -> Self {
+        Self { progress: Mutex::new(Progress::Waiting(input)), changed: Condvar::new() }
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        matches!(*lock(&self.progress), Progress::Waiting(_))
+    }
+
+    /// Whether a thread has begun and is not done.
+    pub fn is_being_made(&self) -> bool {
+        matches!(*lock(&self.progress), Progress::Making)
+    }
+
+    /// False where that has begun already. What `make` gives nothing for, or panics at, is left to who takes it.
+    pub fn make(&self, make: impl FnOnce(Input) -> Option<Made>) -> bool {
+        let input = {
+            let mut progress = lock(&self.progress);
+            match std::mem::replace(&mut *progress, Progress::Making) {
+                Progress::Waiting(input) => input,
+                other => {
+                    *progress = other;
+                    return false;
+                }
+            }
+        };
+        let made = catch_unwind(AssertUnwindSafe(|| make(input))).ok().flatten();
+        *lock(&self.progress) = made.map_or(Progress::Over, Progress::Made);
+        self.changed.notify_all();
+        true
+    }
+
+    /// What was made, if a thread has begun with that; waits for its end. Nobody begins afterwards.
+    pub fn take(&self) -> Option<Made> {
+        let mut progress = lock(&self.progress);
+        while matches!(*progress, Progress::Making) {
+            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+        match std::mem::replace(&mut *progress, Progress::Over) {
+            Progress::Made(made) => Some(made),
+            _ => None,
+        }
+    }
 }
 
 /// A batch of magic 2 that may be opened before its reader gets there.
@@ -62,8 +109,8 @@ pub struct BatchAhead {
     pub start: usize,
     bytes: SharedBytes,
     limits: Limits,
-    progress: Mutex<Progress>,
-    changed: Condvar,
+    /// With what it counts for, unless its reader opened it.
+    opened: Ahead<(), (Opened, Option<Credit>)>,
 }
 
 impl BatchAhead {
@@ -72,39 +119,24 @@ impl BatchAhead {
         let header = BatchHeader::read(&data.as_ref()[start..end]).ok()?;
         let is_compressed = header.compression().is_ok_and(|compression| compression != Compression::None);
         let is_worth_it = is_compressed && !header.is_control() && end - start >= LEAST_BATCH_BYTES;
-        is_worth_it.then(|| {
-            Arc::new(Self {
-                start,
-                bytes: data.slice(start, end),
-                limits,
-                progress: Mutex::new(Progress::Waiting),
-                changed: Condvar::new(),
-            })
-        })
+        is_worth_it
+            .then(|| Arc::new(Self { start, bytes: data.slice(start, end), limits, opened: Ahead::new(()) }))
     }
 
-    /// For its reader: what opening it gave, if a thread has begun with that; waits for its end. No thread
-    /// begins afterwards.
+    /// For its reader: what opening it gave, if a thread has begun with that. No thread begins afterwards.
     pub fn take(&self) -> Option<Opened> {
-        let mut progress = lock(&self.progress);
-        while matches!(*progress, Progress::Opening) {
-            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
-        }
-        match std::mem::replace(&mut *progress, Progress::Taken) {
-            Progress::Opened { opened, .. } => Some(opened),
-            _ => None,
-        }
+        self.opened.take().map(|(opened, _)| opened)
     }
 
     /// Whether a thread has begun to open it and is not done.
     pub fn is_being_opened(&self) -> bool {
-        matches!(*lock(&self.progress), Progress::Opening)
+        self.opened.is_being_made()
     }
 
     /// For its reader, which would only wait for the batch before: opens it for a later `take`. False where
     /// that has begun already.
     pub fn open_early(&self) -> bool {
-        self.open_unless_begun(|_| None)
+        self.opened.make(|()| Some((self.open(), None)))
     }
 
     fn open(&self) -> Opened {
@@ -117,29 +149,12 @@ impl BatchAhead {
     }
 
     fn open_on_thread(&self, shared: &Arc<Shared>) {
-        self.open_unless_begun(|bytes| Some(Credit::new(shared, bytes)));
-    }
-
-    fn open_unless_begun(&self, credit: impl FnOnce(usize) -> Option<Credit>) -> bool {
-        {
-            let mut progress = lock(&self.progress);
-            if !matches!(*progress, Progress::Waiting) {
-                return false;
-            }
-            *progress = Progress::Opening;
-        }
-        let outcome = match catch_unwind(AssertUnwindSafe(|| self.open())) {
-            Ok(opened) => {
-                let payload = opened.as_ref().ok().and_then(Option::as_ref);
-                let credit = credit(payload.map_or(0, |payload| payload.len()));
-                Progress::Opened { opened, _credit: credit }
-            }
-            // The reader does it again, and panics where that is seen.
-            Err(_) => Progress::Taken,
-        };
-        *lock(&self.progress) = outcome;
-        self.changed.notify_all();
-        true
+        self.opened.make(|()| {
+            let opened = self.open();
+            let payload = opened.as_ref().ok().and_then(Option::as_ref);
+            let credit = Credit::new(shared, payload.map_or(0, |payload| payload.len()));
+            Some((opened, Some(credit)))
+        });
     }
 }
 

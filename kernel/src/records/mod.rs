@@ -12,7 +12,7 @@ mod scan;
 mod sealing;
 mod varint;
 
-pub use ahead::{BatchOpeners, Work};
+pub use ahead::{Ahead, BatchOpeners, Work};
 pub use batch::{Batch, BatchFrame, frames, open_payload};
 pub use builder::{
     BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch,
