@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from bench.broker import kafka
+from bench.page_cache import PageCache, page_cache
 from bench.results import Result, Results, markdown, rich_tables
-from bench.runs import Topics, is_writing, measure, run, touch_memory
+from bench.runs import Topics, is_writing, measure, run
 from bench.works import COMPAT_WORKS, CORE_WORKS, OURS, PEER, PEER_AS_IT_COMES, Work
 
 CODECS = ("none", "lz4", "zstd")
@@ -26,7 +27,7 @@ SIDE_CLIENTS = (PEER_AS_IT_COMES, "aiokafka", "kafka-python")
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--records", type=int, default=2_000_000, help="of one measurement (default 2000000)")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median is shown (default 5)")
+    parser.add_argument("--runs", type=int, default=3, help="of which the median is shown (default 3)")
     parser.add_argument("--only", default="", help="works whose name has this in it, such as consume/list")
     parser.add_argument("--clients", default="", help="comma-separated names, all if left out")
     parser.add_argument("--codecs", default=",".join(CODECS), help=f"default {','.join(CODECS)}")
@@ -42,12 +43,15 @@ def is_whole(options: argparse.Namespace) -> bool:
 
 
 class Bench:
-    def __init__(self, options: argparse.Namespace, bootstrap: str, progress: Progress) -> None:
+    def __init__(
+        self, options: argparse.Namespace, bootstrap: str, progress: Progress, cache: PageCache
+    ) -> None:
         self._options = options
         self._bootstrap = bootstrap
         self._progress = progress
         self._task = progress.add_task("")
         self._topics = Topics(bootstrap)
+        self._page_cache = cache
         self.results = Results(options.runs)
 
     def measure_all(self, works: list[Work], codecs: list[str]) -> None:
@@ -69,6 +73,7 @@ class Bench:
         """To be called before much is written: broker and disk are busy with that for a while after."""
         for number in range(1 + self._options.runs):
             for client in (OURS, PEER):
+                self._page_cache.fill()
                 self._say(f"latency: {client}")
                 with self._topics.fresh() as topic:
                     arguments = (client, self._bootstrap, topic, str(LATENCY_SECONDS))
@@ -79,8 +84,8 @@ class Bench:
 
     def warm_up(self) -> None:
         """The broker's compilers need to have seen some work: the first client would pay for it."""
-        self._say("touching memory")
-        touch_memory()
+        self._say("filling the page cache")
+        self._page_cache.fill()
         self._say("warming the broker up")
         for client, codec in ((PEER, "none"), (OURS, "none"), (PEER, "none")):
             with self._topics.fresh() as topic:
@@ -106,6 +111,7 @@ class Bench:
     def _run_once(self, result: Result, filled: str) -> None:
         work, client, codec = result.work, result.client, result.compression
         records = int(self._options.records * work.share_of_records[client])
+        self._page_cache.fill()
         try:
             if is_writing(work.name):
                 with self._topics.fresh() as topic:
@@ -133,9 +139,10 @@ def main() -> int:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with (
         kafka(options.bootstrap) as bootstrap,
+        page_cache() as cache,
         Progress(*columns, console=errors, transient=True) as progress,
     ):
-        bench = Bench(options, bootstrap, progress)
+        bench = Bench(options, bootstrap, progress, cache)
         bench.warm_up()
         if is_whole(options):
             bench.measure_latency()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
-import os
 import re
 import subprocess
 import sys
@@ -18,14 +16,14 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from bench.works import PARTITIONS, Measure
 
 TIMEOUT_SECONDS = 300
-MOST_TOUCHED_BYTES = 4 << 30
 
 
 class Topics:
     """Fresh topics, removed when they have been used."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        # Quiet: the broker ends before this does, which it would go on about.
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     @contextmanager
     def fresh(self) -> Iterator[str]:
@@ -60,16 +58,6 @@ def measure(client: str, work: str, bootstrap: str, topic: str, records: int, co
     """Raises: RuntimeError."""
     arguments = (client, work, bootstrap, topic, str(records), compression)
     return Measure(**run("bench.worker", *arguments))
-
-
-def touch_memory() -> None:
-    """Has the machine own the memory that the runs fill. A virtual one is given a page when it is first
-    touched, which takes longer than all that a broker does with it: whoever came first would pay."""
-    available = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
-    size = min(MOST_TOUCHED_BYTES, available // 2)
-    with mmap.mmap(-1, size) as memory:
-        for position in range(0, size, mmap.PAGESIZE):
-            memory[position] = 1
 
 
 def is_writing(work: str) -> bool:

@@ -88,19 +88,19 @@ CORE_WORKS = [
     Work(
         "consume/list",
         "consume, a list a call",
-        {OURS: 2, PEER: 0.5, PEER_AS_IT_COMES: 0.5, "aiokafka": 0.25, "kafka-python": 0.05},
+        {OURS: 4, PEER: 0.5, PEER_AS_IT_COMES: 0.5, "aiokafka": 0.25, "kafka-python": 0.05},
         least_ratio=4,
     ),
     Work(
         "consume/one",
         "consume, one by one",
-        {OURS: 2, PEER: 0.5, PEER_AS_IT_COMES: 0.5, "aiokafka": 0.1, "kafka-python": 0.05},
+        {OURS: 4, PEER: 0.5, PEER_AS_IT_COMES: 0.5, "aiokafka": 0.1, "kafka-python": 0.05},
         least_ratio=3,
     ),
     Work(
         "consume/arrow",
         "consume, Arrow",
-        {OURS: 2, LIMIT: 2},
+        {OURS: 4, LIMIT: 4},
         compared_with="consume/list",
         least_ratio=9,
         least_share_of_limit=0.65,
@@ -129,8 +129,8 @@ CORE_WORKS = [
 
 # The same code on confluent-kafka and on ours.
 COMPAT_WORKS = [
-    Work("consume/list", "consume(), a list a call", {FACADE: 2, PEER: 0.5}, least_ratio=3),
-    Work("consume/one", "poll(), one by one", {FACADE: 2, PEER: 0.5}, least_ratio=2.5),
+    Work("consume/list", "consume(), a list a call", {FACADE: 4, PEER: 0.5}, least_ratio=3),
+    Work("consume/one", "poll(), one by one", {FACADE: 4, PEER: 0.5}, least_ratio=2.5),
     Work("produce/plain", "produce(), no callback", {FACADE: 1, PEER: 0.5}, least_ratio=1.5),
     Work("produce/callback", "produce(), a callback each", {FACADE: 1, PEER: 0.5}, least_ratio=1.5),
 ]

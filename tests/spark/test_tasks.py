@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+
 import pytest
 from pyspark.sql.datasource import InputPartition
 from tests.spark.conftest import Kafka
@@ -49,6 +52,13 @@ def test_a_task_that_gets_nothing_gives_up_and_names_the_offset(kafka: Kafka) ->
     assert next(rows).num_rows == 5
     with pytest.raises(ReadTimeoutError, match=rf"{topic}-0: nothing came at offset 5 within 200 ms"):
         next(rows)
+
+
+def test_garbage_collections_after_tasks_leave_out_what_a_worker_has_imported(kafka: Kafka) -> None:
+    with ClientPool(make_consumer).lend(options_for(kafka, "any").consumer_settings) as client:
+        # Modules and what is in them, as soon as a process has its first client.
+        assert gc.get_freeze_count() > len(sys.modules)
+    client.close()
 
 
 def test_a_client_is_lent_again_unless_its_task_failed(kafka: Kafka) -> None:

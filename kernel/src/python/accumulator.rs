@@ -3,7 +3,9 @@
 //! Its lock is held for moments, never while Python code runs or while a thread waits for the interpreter
 //! lock: threads that hold the interpreter lock may wait for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -46,6 +48,8 @@ enum Wake {
 pub struct Accumulator {
     pub settings: Settings,
     queues: Mutex<Queues>,
+    /// Threads that wait for the queues.
+    waiting: AtomicUsize,
     wake: Wake,
     #[cfg(unix)]
     direct: DirectSend,
@@ -177,7 +181,29 @@ impl Accumulator {
 
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.queues.try_lock() {
+            Ok(queues) => queues,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.waiting.fetch_add(1, Ordering::Relaxed);
+                let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                queues
+            }
+        }
+    }
+
+    /// Lets those go first that wait for the queues: who locks them again and again otherwise takes them before
+    /// another thread has even been woken.
+    pub fn give_way(&self) {
+        /// Who waits may not get a processor any sooner.
+        const MOST_TURNS: usize = 100;
+        for _ in 0..MOST_TURNS {
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+            thread::yield_now();
+        }
     }
 }
 
@@ -244,6 +270,7 @@ impl Accumulator {
         Ok(Self {
             settings,
             queues: Mutex::default(),
+            waiting: AtomicUsize::new(0),
             wake,
             #[cfg(unix)]
             direct: DirectSend::default(),

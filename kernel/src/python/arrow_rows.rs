@@ -62,6 +62,7 @@ impl RowsToAppend<'_> {
                 row += 1;
             }
             drop(queues);
+            accumulator.give_way();
             if self.wake {
                 self.wake = !accumulator.signal_sender();
             }

@@ -147,8 +147,8 @@ class FetchBuffer:
         self._on_data = on_data
         self._on_room = on_room
         self._on_lookup = on_lookup
-        self._frame_room = FrameRoom(queued_max_bytes * 11 // 8)
-        """Also for the frame that is being read, whose records the caller may hold."""
+        self._frame_room = FrameRoom(queued_max_bytes * 13 // 8)
+        """Also for the frame that is being read, and for those kept by what another partition has in them."""
         self._least_room = max(1, queued_max_bytes // LEAST_SHARE_OF_ROOM)
         self._openers = BatchOpeners(min(queued_max_bytes, OPENED_AHEAD_BYTES))
         self._lock = threading.Lock()

@@ -7,9 +7,11 @@ closed by `barnabas.sync`. Must not know Spark.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
@@ -47,7 +49,7 @@ class ClientPool(Generic[ClientT]):
         key = dict(settings)
         # The last one that was used is most likely to have a connection still.
         index = next((at for at in reversed(range(len(self._idle))) if self._idle[at][0] == key), None)
-        client = self._make(settings) if index is None else self._idle.pop(index)[1]
+        client = self._new(settings) if index is None else self._idle.pop(index)[1]
         try:
             yield client
         except BaseException:
@@ -57,6 +59,18 @@ class ClientPool(Generic[ClientT]):
         self._idle.append((key, client))
         while len(self._idle) > MOST_IDLE_CLIENTS:
             self._idle.pop(0)[1].close(timeout=CLOSE_TIMEOUT_SECONDS)
+
+    def _new(self, settings: Mapping[str, str]) -> ClientT:
+        client = self._make(settings)
+        _keep_what_is_imported()
+        return client
+
+
+@cache
+def _keep_what_is_imported() -> None:
+    """Once in a process: the garbage collector leaves out what is there now. PySpark has it run after every
+    task, and its way through all the modules takes longer than a short task does."""
+    gc.freeze()
 
 
 # The values of settings are text, which the clients convert. Each client is imported on first use: a worker
