@@ -112,20 +112,29 @@ def test_what_does_not_exist_is_named_at_once(broker: Any) -> None:
     with_admin(broker, work)
 
 
-def test_settings_of_a_topic_are_described_set_and_brought_back(broker: Any, make_topic: Any) -> None:
+def test_settings_of_a_topic_are_described_set_and_brought_back(
+    broker: Any, make_topic: Any, eventually_async: Any
+) -> None:
     resource = ConfigResource(ResourceType.TOPIC, make_topic(broker))
 
     async def work(admin: Any) -> None:
-        before = (await admin.describe_configs([resource]))[resource]
+        async def described() -> Any:
+            return (await admin.describe_configs([resource]))[resource]
+
+        async def is_compacted() -> bool:
+            return (await described())["cleanup.policy"].value == "compact"
+
+        async def is_as_before() -> bool:
+            return (await described())["cleanup.policy"] == before["cleanup.policy"]
+
+        before = await described()
         assert before["cleanup.policy"].is_default
         await admin.alter_configs({resource: {"cleanup.policy": "compact", "max.message.bytes": "5000"}})
-        changed = (await admin.describe_configs([resource]))[resource]
-        assert changed["cleanup.policy"].value == "compact"
-        assert changed["cleanup.policy"].source is ConfigSource.DYNAMIC_TOPIC_CONFIG
+        await eventually_async(is_compacted)
+        assert (await described())["cleanup.policy"].source is ConfigSource.DYNAMIC_TOPIC_CONFIG
         await admin.alter_configs({resource: {"cleanup.policy": None}})
-        after = (await admin.describe_configs([resource]))[resource]
-        assert after["cleanup.policy"].value == before["cleanup.policy"].value
-        assert after["max.message.bytes"].value == "5000"
+        await eventually_async(is_as_before)
+        assert (await described())["max.message.bytes"].value == "5000"
         with pytest.raises(InvalidConfigError, match=resource.name):
             await admin.alter_configs({resource: {"no.such.setting": "1"}})
 

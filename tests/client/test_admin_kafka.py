@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.share_groups import begin_at_the_first_record
 
 from barnabas import (
     AbortTransactionSpec,
@@ -214,9 +215,7 @@ def test_share_groups_are_described_and_their_offsets_listed_set_and_forgotten(
 ) -> None:
     group_id, first = f"share-{uuid.uuid4().hex}", TopicPartition(flights, 0)
     fill_topic(apache_kafka, flights, [b"v"] * 10)
-    admin.alter_configs(
-        {ConfigResource(ResourceType.GROUP, group_id): {"share.auto.offset.reset": "earliest"}}
-    )
+    begin_at_the_first_record(apache_kafka.bootstrap, group_id)
     with ShareConsumer(apache_kafka.bootstrap, group_id=group_id) as consumer:
         consumer.subscribe([flights])
         assert eventually(lambda: consumer.poll(0.5), timeout=30.0)

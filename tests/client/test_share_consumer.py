@@ -12,10 +12,10 @@ from typing import Any
 
 import confluent_kafka
 import pytest
+from tests.share_groups import begin_at_the_first_record
 
-from barnabas import Admin, Producer, ShareConsumer, ShareRecord, TopicPartition, aio
+from barnabas import Producer, ShareConsumer, ShareRecord, TopicPartition, aio
 from barnabas.broker_errors import InvalidRecordStateError, ShareSessionNotFoundError
-from barnabas.client.admin_types import ConfigResource, ResourceType
 from barnabas.errors import (
     ClosedError,
     InvalidSettingError,
@@ -43,10 +43,7 @@ def make_group(kafka: ApacheKafka) -> MakeGroup:
 
     def make(**configs: str) -> str:
         name = f"share-{uuid.uuid4().hex[:12]}"
-        dotted = {"share.auto.offset.reset": "earliest"}
-        dotted |= {key.replace("_", "."): value for key, value in configs.items()}
-        with Admin(kafka.bootstrap) as admin:
-            admin.alter_configs({ConfigResource(ResourceType.GROUP, name): dotted})
+        begin_at_the_first_record(kafka.bootstrap, name, **configs)
         return name
 
     return make
@@ -317,9 +314,7 @@ def test_a_commit_ends_in_time_and_a_broker_that_went_away_has_released_the_reco
     with ApacheKafka() as own:
         topic = make_topic(own)
         fill_topic(own, topic, numbers(2))
-        with Admin(own.bootstrap) as admin:
-            resource = ConfigResource(ResourceType.GROUP, topic)
-            admin.alter_configs({resource: {"share.auto.offset.reset": "earliest"}})
+        begin_at_the_first_record(own.bootstrap, topic)
         with explicit(own, topic, topic) as consumer:
             records = read(consumer, 2)
             consumer.acknowledge(records[0], "accept")

@@ -6,27 +6,10 @@ import time
 import uuid
 from typing import Any
 
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 from tests.compat.confluent_kafka.packages import REAL, Log, same
+from tests.share_groups import begin_at_the_first_record
 
 from barnabas.testing import ApacheKafka
-
-
-def share_group(bootstrap: str) -> str:
-    """A group that reads topics from their beginning."""
-    group = f"share-{uuid.uuid4().hex[:12]}"
-    entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=[entry])
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.incremental_alter_configs([resource]).values():
-        future.result(20)
-    return group
 
 
 def test_a_message_that_cannot_be_deserialized_comes_with_its_bytes_and_an_error(
@@ -39,6 +22,9 @@ def test_a_message_that_cannot_be_deserialized_comes_with_its_bytes_and_an_error
     assert producer.flush(30) == 0
 
     def scenario(package: Any, log: Log) -> None:
+        group = f"share-{uuid.uuid4().hex[:12]}"
+        begin_at_the_first_record(apache_kafka.bootstrap, group)
+
         def decode(value: bytes | None, context: Any) -> str | None:
             log.say(value, context.topic, context.field.value, context.headers)
             return None if value is None else value.decode()
@@ -46,7 +32,7 @@ def test_a_message_that_cannot_be_deserialized_comes_with_its_bytes_and_an_error
         consumer = package.DeserializingShareConsumer(
             {
                 "bootstrap.servers": apache_kafka.bootstrap,
-                "group.id": share_group(apache_kafka.bootstrap),
+                "group.id": group,
                 "key.deserializer": decode,
                 "value.deserializer": decode,
             }

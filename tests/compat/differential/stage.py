@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from tests.compat.differential.description import Describer
+from tests.conftest import wait_for
+from tests.share_groups import begin_at_the_first_record
 
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
@@ -63,17 +65,13 @@ class House:
                 )
             self._producer.flush()
 
-    def start_share_group_at_the_beginning(self, group: str) -> None:
-        with self._lock:
-            resource = barnabas.ConfigResource(barnabas.ResourceType.GROUP, group)
-            self._admin.alter_configs({resource: {"share.auto.offset.reset": "earliest"}})
-
     def limit_client(self, client_id: str, **bytes_per_second: float) -> None:
         """`producer_byte_rate`, `consumer_byte_rate`."""
         with self._lock:
-            self._admin.alter_client_quotas(
-                {barnabas.ClientQuotaEntity({"client-id": client_id}): bytes_per_second}
-            )
+            entity = barnabas.ClientQuotaEntity({"client-id": client_id})
+            self._admin.alter_client_quotas({entity: bytes_per_second})
+            exactly = barnabas.ClientQuotaFilter("client-id", barnabas.QuotaMatch.EXACT, client_id)
+            wait_for(lambda: self._admin.describe_client_quotas([exactly]) == {entity: bytes_per_second})
 
     def close(self) -> None:
         self._admin.close()
@@ -117,7 +115,7 @@ class Stage:
         """A share group that starts with the first records."""
         assert self._house is not None
         group = self.name("group")
-        self._house.start_share_group_at_the_beginning(group)
+        begin_at_the_first_record(self.bootstrap, group)
         return group
 
     def limited_client(self, **bytes_per_second: float) -> str:

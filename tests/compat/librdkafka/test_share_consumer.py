@@ -11,8 +11,9 @@ from typing import Any
 
 import confluent_kafka as real
 import pytest
+from tests.share_groups import begin_at_the_first_record
 
-from barnabas import Admin, ConfigResource, NewTopic, Producer, ResourceType
+from barnabas import Admin, NewTopic, Producer
 from barnabas.compat import confluent_kafka as ours
 from barnabas.testing import ApacheKafka
 
@@ -46,8 +47,7 @@ class Bench:
         self.consumers: list[Any] = []
         with Admin(kafka.bootstrap) as admin:
             admin.create_topics([NewTopic(self.topic, num_partitions=1)])
-            group = ConfigResource(ResourceType.GROUP, self.group)
-            admin.alter_configs({group: {"share.auto.offset.reset": "earliest"}})
+        begin_at_the_first_record(kafka.bootstrap, self.group)
 
     def produce(self, count: int = RECORDS) -> None:
         with Producer(self.kafka.bootstrap) as producer:
