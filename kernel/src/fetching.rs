@@ -2,6 +2,7 @@
 //! that follows it. Knows the bytes of Fetch in versions 13 to 18, and nothing of sockets. Whatever is out of the
 //! ordinary is for others to read.
 
+use crate::frame_bytes::Bytes;
 use crate::records::{Batch, BatchFrame, CursorOptions, Limits, RecordCursor, frames};
 use crate::shared_bytes::SharedBytes;
 
@@ -61,57 +62,6 @@ pub struct Session {
     epoch_at: usize,
 }
 
-struct Bytes<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count)?;
-        self.rest = rest;
-        Some(taken)
-    }
-
-    fn array<const SIZE: usize>(&mut self) -> Option<[u8; SIZE]> {
-        self.take(SIZE)?.try_into().ok()
-    }
-
-    fn i16(&mut self) -> Option<i16> {
-        self.array().map(i16::from_be_bytes)
-    }
-
-    fn i32(&mut self) -> Option<i32> {
-        self.array().map(i32::from_be_bytes)
-    }
-
-    fn i64(&mut self) -> Option<i64> {
-        self.array().map(i64::from_be_bytes)
-    }
-
-    /// An array's length, or that of bytes; None is null.
-    fn length(&mut self) -> Option<Option<usize>> {
-        let mut value = 0_usize;
-        for shift in [0, 7, 14, 21] {
-            let [byte] = self.array()?;
-            value |= usize::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value.checked_sub(1));
-            }
-        }
-        // As long as this nothing is in the ordinary course.
-        None
-    }
-
-    fn expect(&mut self, value: i32) -> Option<()> {
-        (self.i32()? == value).then_some(())
-    }
-
-    /// No tagged fields: each of those in an answer to a fetch is about something out of the ordinary.
-    fn no_tags(&mut self) -> Option<()> {
-        (self.take(1)? == [0]).then_some(())
-    }
-}
-
 impl Session {
     /// `frame`: a whole request of this session that names no partition, whose epoch and correlation id are those of
     /// the request under way. None where it is none.
@@ -121,7 +71,7 @@ impl Session {
         limits: Limits,
         reads_committed: bool,
     ) -> Option<Self> {
-        let mut bytes = Bytes { rest: frame.get(LENGTH_BYTES + 2..)? };
+        let mut bytes = Bytes::new(frame.get(LENGTH_BYTES + 2..)?);
         let version = bytes.i16()?;
         if !VERSIONS.contains(&version) {
             return None;
@@ -133,7 +83,7 @@ impl Session {
         bytes.take(client_id_length + 1 + replica_id_bytes + 4 + 4 + 4 + 1)?;
         let id = bytes.i32()?;
         let epoch = bytes.i32()?;
-        let topics_at = frame.len() - bytes.rest.len();
+        let topics_at = frame.len() - bytes.rest().len();
         let no_topics = bytes.length()?;
         (no_topics == Some(0)).then(|| Self {
             id,
@@ -143,7 +93,7 @@ impl Session {
             limits,
             reads_committed,
             head: frame[..topics_at].to_vec(),
-            tail: bytes.rest.to_vec(),
+            tail: bytes.rest().to_vec(),
             epoch_at: topics_at - 4,
         })
     }
@@ -151,7 +101,7 @@ impl Session {
     /// What the answer to the request under way brought. The session then stands behind it. None, and nothing has
     /// changed, where it says anything else.
     pub fn take_answer(&mut self, frame: &SharedBytes) -> Option<Vec<Arrival>> {
-        let mut bytes = Bytes { rest: frame.as_ref() };
+        let mut bytes = Bytes::new(frame.as_ref());
         bytes.expect(self.correlation_id)?;
         bytes.no_tags()?;
         let (throttle_time_ms, error_code) = (bytes.i32()?, bytes.i16()?);
@@ -168,7 +118,7 @@ impl Session {
             bytes.no_tags()?;
         }
         bytes.no_tags()?;
-        if !bytes.rest.is_empty() {
+        if !bytes.rest().is_empty() {
             return None;
         }
         for arrival in &arrivals {
@@ -201,7 +151,7 @@ impl Session {
         // No replica that is closer.
         bytes.expect(-1)?;
         let size = bytes.length()?.unwrap_or(0);
-        let start = frame.len() - bytes.rest.len();
+        let start = frame.len() - bytes.rest().len();
         let data = bytes.take(size)?;
         bytes.no_tags()?;
         let records = if size == 0 {

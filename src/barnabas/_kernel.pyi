@@ -568,6 +568,9 @@ class ProducerBatch:
     @property
     def partition(self) -> int: ...
     @property
+    def is_awaited(self) -> bool:
+        """Whether somebody has to be told in Python of what becomes of it."""
+    @property
     def record_count(self) -> int: ...
     @property
     def size(self) -> int: ...
@@ -741,9 +744,26 @@ class DirectFetches:
 class DirectTarget:
     """A partition that records can be sent to directly, see `Accumulator.permit`, and how. `socket` is
     duplicated; `request` is the frame of a Produce request, of version 9 or later, for this partition alone
-    and with empty records. Not there on Windows."""
+    and with empty records. `topic_id` where that is what answers name the topic by. Not there on Windows."""
 
-    def __new__(cls, socket: int, request: Buffer, topic: str, partition: int) -> DirectTarget: ...
+    def __new__(
+        cls, socket: int, request: Buffer, topic: str, partition: int, topic_id: Buffer | None = None
+    ) -> DirectTarget: ...
+
+@final
+class DirectReturn:
+    """What was done with a permit, see `Accumulator.forbid`. Not there on Windows."""
+
+    @property
+    def correlation_id(self) -> int:
+        """Of the last request, or the one before the first if there was none."""
+    @property
+    def exchanges(self) -> tuple[int, int, int, int, int, float]:
+        """As `Accumulator.direct_figures` gives them."""
+    @property
+    def sent(self) -> tuple[ProducerBatch, float, int, int, bytes, bytes] | None:
+        """A batch that was sent and not answered, the seconds since then, its bytes, those of the request, what
+        of that is yet to be written, and what of the answer was received, with its length."""
 
 @final
 class Accumulator:
@@ -840,15 +860,27 @@ class Accumulator:
         producer_epoch: int,
         base_sequence: int,
         correlation_id: int,
+        *,
+        reads_answers: bool = False,
     ) -> None:
         """Has `append` send the next batch itself in place of waking anyone, if it is of this partition, its
-        only one, and small. Once. Not there on Windows."""
-    def forbid(self) -> tuple[ProducerBatch, float, int, int, bytes] | None:
-        """Ends what `permit` began. The batch that was sent, the seconds since then, its bytes, those of the
-        request, and what of that is yet to be written; None if none was. Not there on Windows."""
+        only one, and small. Once; with `reads_answers` again and again, with the sequences and correlation ids
+        that follow: then a thread of the accumulator's reads each answer, decides the batch and releases it. It
+        wakes with the Waker when there is anything else on the socket, or somebody has to be told in Python
+        of the batch. Raises: OSError where the system has no more threads or descriptors. Not there on
+        Windows."""
+    def forbid(self) -> DirectReturn:
+        """Ends what `permit` began. Not there on Windows."""
+    def end_direct(self) -> None:
+        """Ends the thread that reads answers, if there is one. Nothing is permitted afterwards. Not there on
+        Windows."""
+    def direct_figures(self) -> tuple[float, tuple[int, int, int, int, int, float]]:
+        """The seconds that a batch has been under way without an answer, 0 if none is; and of the batches that
+        were delivered since this or `forbid` was called last: their number, their records and bytes, the bytes
+        of requests and answers, and the milliseconds from each request to its answer. Not there on Windows."""
     @property
     def has_sent_directly(self) -> bool:
-        """Whether `forbid` would give a batch. Not there on Windows."""
+        """Whether a batch was sent and not answered. Not there on Windows."""
     def put_back(self, batch: ProducerBatch) -> None:
         """A batch to be sent again goes before all others of its partition; several keep the order in which
         their records were appended, whatever order they are put back in."""

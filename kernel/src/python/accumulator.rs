@@ -1,11 +1,6 @@
 //! `Accumulator`: records waiting to be sent, for many threads that append and one that sends.
-//!
-//! Its lock is held for moments, never while Python code runs or while a thread waits for the interpreter
-//! lock: threads that hold the interpreter lock may wait for it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -18,16 +13,21 @@ use super::arrow_rows::{RowRun, RowsToAppend};
 use super::builder::MAX_RECORD_BYTES;
 use super::delivery::{Delivery, TopicName};
 #[cfg(unix)]
-use super::direct_send::{Direct, DirectSend, DirectTarget, Permit, SentBatch};
+use super::direct_answers::{DirectReturn, DirectSend, Exchanges};
+#[cfg(unix)]
+use super::direct_send::{DirectTarget, Permit};
 use super::errors::{codec_and_level, record_too_large};
 use super::event_queue::EventQueue;
 use super::input::{InputBytes, InputHeaders};
 use super::producer_batch::{ClosedBatch, ProducerBatch};
-use super::queues::{Appended, Queues, Refused, Settings, Waiting};
+use super::queues::{Appended, Refused, Settings, Waiting};
+use super::shared_queues::SharedQueues;
 #[cfg(unix)]
 use super::waker::{Signal, Waker};
 use crate::compression::Compression;
 use crate::partitioner::Partitioner;
+#[cfg(unix)]
+use crate::records::ProducerState;
 use crate::records::{NewRecord, Sealer};
 
 pub fn now_ms() -> i64 {
@@ -44,12 +44,20 @@ enum Wake {
     Signal(Arc<Signal>),
 }
 
+impl Wake {
+    #[cfg(unix)]
+    fn signal(&self) -> Option<Arc<Signal>> {
+        match self {
+            Self::Signal(signal) => Some(Arc::clone(signal)),
+            Self::Call(_) => None,
+        }
+    }
+}
+
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct Accumulator {
     pub settings: Settings,
-    queues: Mutex<Queues>,
-    /// Threads that wait for the queues.
-    waiting: AtomicUsize,
+    pub queues: Arc<SharedQueues>,
     wake: Wake,
     #[cfg(unix)]
     direct: DirectSend,
@@ -60,7 +68,7 @@ impl Drop for Accumulator {
         if let Some(sealer) = &self.settings.sealer {
             sealer.close();
         }
-        for topic in &self.lock().topics {
+        for topic in &self.queues.lock().topics {
             for waiting in topic.partitions.iter().flat_map(|queue| &queue.batches) {
                 match waiting {
                     Waiting::Open(batch) => batch.outcome.abandon(),
@@ -113,7 +121,7 @@ impl Accumulator {
         }
         let name = topic.to_str()?;
         let appended = {
-            let mut queues = self.lock();
+            let mut queues = self.queues.lock();
             let topic_index = queues.index_of_object(topic, name);
             queues
                 .append_at(&self.settings, name, topic_index, partition, record)
@@ -136,23 +144,12 @@ impl Accumulator {
     /// Sends what was just appended to an idle partition, where that is permitted; whether it was.
     #[cfg(unix)]
     fn send_directly(&self, py: Python<'_>, topic: &str, partition: u32) -> PyResult<bool> {
-        let mut direct = self.direct.lock();
-        let Direct::Permitted(permit) = &*direct else { return Ok(false) };
-        let target = permit.target.get();
-        if target.partition != partition || target.topic != topic {
-            return Ok(false);
-        }
-        let Some(batch) = self.take_small(topic, partition as usize) else { return Ok(false) };
-        batch.body.seal();
-        let batch = Py::new(py, ProducerBatch::new(batch, self.settings.codec))?;
-        match permit.send(batch) {
-            Ok(sent) => {
-                *direct = Direct::Sent(sent);
-                Ok(true)
-            }
-            Err(batch) => {
-                drop(direct);
-                self.put_back(batch)?;
+        let take = || self.take_small(topic, partition as usize);
+        match self.direct.send(topic, partition, take) {
+            Some(Ok(())) => Ok(true),
+            None => Ok(false),
+            Some(Err(batch)) => {
+                self.put_back(Py::new(py, batch)?)?;
                 Ok(false)
             }
         }
@@ -165,45 +162,19 @@ impl Accumulator {
 
     /// A partition's batch, if it is the only one and sealing it takes no time.
     #[cfg(unix)]
-    fn take_small(&self, topic: &str, partition: usize) -> Option<ClosedBatch> {
-        let mut queues = self.lock();
+    fn take_small(&self, topic: &str, partition: usize) -> Option<ProducerBatch> {
+        let mut queues = self.queues.lock();
         let queue = queues.partition(topic, partition)?;
         match queue.batches.front() {
             Some(Waiting::Open(batch))
                 if queue.batches.len() == 1 && batch.builder.size() <= SEALED_AT_ONCE_BYTES => {}
             _ => return None,
         }
-        match queue.batches.pop_front() {
-            Some(Waiting::Open(batch)) => Some(ClosedBatch::from(batch)),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    pub fn lock(&self) -> MutexGuard<'_, Queues> {
-        match self.queues.try_lock() {
-            Ok(queues) => queues,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                self.waiting.fetch_add(1, Ordering::Relaxed);
-                let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-                self.waiting.fetch_sub(1, Ordering::Relaxed);
-                queues
-            }
-        }
-    }
-
-    /// Lets those go first that wait for the queues: who locks them again and again otherwise takes them before
-    /// another thread has even been woken.
-    pub fn give_way(&self) {
-        /// Who waits may not get a processor any sooner.
-        const MOST_TURNS: usize = 100;
-        for _ in 0..MOST_TURNS {
-            if self.waiting.load(Ordering::Relaxed) == 0 {
-                return;
-            }
-            thread::yield_now();
-        }
+        let Some(Waiting::Open(batch)) = queue.batches.pop_front() else { return None };
+        drop(queues);
+        let batch = ClosedBatch::from(batch);
+        batch.body.seal();
+        Some(ProducerBatch::new(batch, self.settings.codec))
     }
 }
 
@@ -267,13 +238,13 @@ impl Accumulator {
             events: OnceLock::new(),
             sealer,
         };
+        let queues = Arc::new(SharedQueues::default());
         Ok(Self {
             settings,
-            queues: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-            wake,
             #[cfg(unix)]
-            direct: DirectSend::default(),
+            direct: DirectSend::new(&queues, wake.signal()),
+            queues,
+            wake,
         })
     }
 
@@ -307,20 +278,20 @@ impl Accumulator {
     }
 
     fn parked_topics(&self) -> Vec<String> {
-        self.lock().parked.keys().cloned().collect()
+        self.queues.lock().parked.keys().cloned().collect()
     }
 
     #[getter]
     fn is_shut(&self) -> bool {
-        self.lock().is_shut
+        self.queues.lock().is_shut
     }
 
     fn set_unavailable(&self, topic: &str, partitions: Vec<usize>) {
-        self.lock().set_unavailable(topic, &partitions);
+        self.queues.lock().set_unavailable(topic, &partitions);
     }
 
     fn set_shut(&self, is_shut: bool) {
-        self.lock().is_shut = is_shut;
+        self.queues.lock().is_shut = is_shut;
     }
 
     #[pyo3(signature = (topic, partition, key, value, headers, timestamp, on_delivery=None))]
@@ -383,12 +354,12 @@ impl Accumulator {
     }
 
     fn needs_metadata(&self, topic: &str) -> bool {
-        let queues = self.lock();
+        let queues = self.queues.lock();
         queues.index_of(topic).is_none_or(|index| queues.topics[index].partition_count == 0)
     }
 
     fn partitions(&self, py: Python<'_>) -> Vec<(Py<PyString>, usize)> {
-        let queues = self.lock();
+        let queues = self.queues.lock();
         let mut found = Vec::new();
         for topic in &queues.topics {
             for (partition, queue) in topic.partitions.iter().enumerate() {
@@ -401,7 +372,7 @@ impl Accumulator {
     }
 
     fn ready_in_ms(&self, topic: &str, partition: usize, now_ms: f64, linger_ms: f64) -> f64 {
-        let mut queues = self.lock();
+        let mut queues = self.queues.lock();
         let Some(queue) = queues.partition(topic, partition) else { return f64::INFINITY };
         match queue.batches.front() {
             None => f64::INFINITY,
@@ -412,7 +383,8 @@ impl Accumulator {
     }
 
     fn drain(&self, py: Python<'_>, topic: &str, partition: usize) -> PyResult<Option<Py<ProducerBatch>>> {
-        let taken = self.lock().partition(topic, partition).and_then(|queue| queue.batches.pop_front());
+        let taken =
+            self.queues.lock().partition(topic, partition).and_then(|queue| queue.batches.pop_front());
         let batch = match taken {
             None => return Ok(None),
             Some(Waiting::Returned(batch)) => return Ok(Some(batch)),
@@ -433,7 +405,7 @@ impl Accumulator {
 
     fn put_back(&self, batch: Py<ProducerBatch>) -> PyResult<()> {
         let partition = batch.get().partition_number() as usize;
-        let mut queues = self.lock();
+        let mut queues = self.queues.lock();
         let queue = queues
             .partition(batch.get().topic_name(), partition)
             .ok_or_else(|| PyValueError::new_err("the batch is of another accumulator"))?;
@@ -442,51 +414,53 @@ impl Accumulator {
     }
 
     fn release(&self, batch: &Bound<'_, ProducerBatch>) {
-        let (bytes, records) = batch.get().take_buffered();
-        let mut queues = self.lock();
-        queues.buffered_bytes = queues.buffered_bytes.saturating_sub(bytes);
-        queues.buffered_records = queues.buffered_records.saturating_sub(records);
+        self.queues.release(batch.get());
     }
 
     #[cfg(unix)]
+    #[pyo3(signature = (target, producer_id, producer_epoch, base_sequence, correlation_id, *, reads_answers=false))]
     fn permit(
         &self,
-        target: Py<DirectTarget>,
+        target: &Bound<'_, DirectTarget>,
         producer_id: i64,
         producer_epoch: i16,
         base_sequence: i32,
         correlation_id: i32,
-    ) {
-        let producer = crate::records::ProducerState {
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            is_transactional: false,
-        };
-        *self.direct.lock() = Direct::Permitted(Permit { target, producer, correlation_id });
+        reads_answers: bool,
+    ) -> PyResult<()> {
+        let producer = ProducerState { producer_id, producer_epoch, base_sequence, is_transactional: false };
+        let target = Arc::clone(&target.get().0);
+        Ok(self.direct.permit(Permit { target, producer, correlation_id, reads_answers })?)
     }
 
     #[cfg(unix)]
-    fn forbid(&self) -> Option<SentBatch> {
-        match std::mem::take(&mut *self.direct.lock()) {
-            Direct::Sent(sent) => Some(sent.into_batch()),
-            Direct::Forbidden | Direct::Permitted(_) => None,
-        }
+    fn forbid(&self, py: Python<'_>) -> PyResult<DirectReturn> {
+        self.direct.forbid().into_return(py)
+    }
+
+    #[cfg(unix)]
+    fn end_direct(&self) {
+        self.direct.end();
+    }
+
+    #[cfg(unix)]
+    fn direct_figures(&self) -> (f64, Exchanges) {
+        self.direct.figures()
     }
 
     #[cfg(unix)]
     #[getter]
     fn has_sent_directly(&self) -> bool {
-        matches!(*self.direct.lock(), Direct::Sent(_))
+        self.direct.has_sent()
     }
 
     #[getter]
     fn buffered_bytes(&self) -> usize {
-        self.lock().buffered_bytes
+        self.queues.lock().buffered_bytes
     }
 
     #[getter]
     fn buffered_records(&self) -> usize {
-        self.lock().buffered_records
+        self.queues.lock().buffered_records
     }
 }

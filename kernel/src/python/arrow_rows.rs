@@ -47,7 +47,7 @@ impl RowsToAppend<'_> {
         let mut row = first_row;
         while row < batch.len() {
             let now = self.timestamp.unwrap_or_else(now_ms);
-            let mut queues = accumulator.lock();
+            let mut queues = accumulator.queues.lock();
             let topic_index = queues.index_of(self.topic);
             for _ in 0..ROWS_AT_A_TIME.min(batch.len() - row) {
                 self.append_row(
@@ -62,7 +62,7 @@ impl RowsToAppend<'_> {
                 row += 1;
             }
             drop(queues);
-            accumulator.give_way();
+            accumulator.queues.give_way();
             if self.wake {
                 self.wake = !accumulator.signal_sender();
             }

@@ -15,12 +15,11 @@ use std::time::Instant;
 use std::{io, thread};
 
 use pyo3::prelude::*;
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
 use super::receive_buffer::ReceiveBuffer;
-use super::sockets::send_all;
+use super::sockets::{send_all, wait_for_either};
 use super::waker::Signal;
 use crate::fetch_room::FetchRoom;
 use crate::fetching::{Arrival, LENGTH_BYTES, Session, moved};
@@ -303,19 +302,12 @@ impl FetchThread {
                 break room;
             }
             // Nothing is due on the socket: it is readable when the broker has hung up.
-            self.wait_for_socket()?;
-            if self.is_readable() {
+            if self.wait_for_socket()? {
                 break None;
             }
         };
         account.awaits_room.store(false, Ordering::Release);
         room
-    }
-
-    fn is_readable(&self) -> bool {
-        let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let mut polled = [PollFd::new(&self.shared.socket, PollFlags::IN)];
-        matches!(poll(&mut polled, Some(&none)), Ok(1..))
     }
 
     fn send_request(&mut self, room: usize, told: &[usize]) {
@@ -370,20 +362,8 @@ impl FetchThread {
         received
     }
 
-    /// Until there is something to read, or the thread is woken.
-    fn wait_for_socket(&self) -> Option<()> {
-        let signal = &self.shared.account.signal;
-        let mut polled = [
-            PollFd::from_borrowed_fd(signal.descriptor(), PollFlags::IN),
-            PollFd::new(&self.shared.socket, PollFlags::IN),
-        ];
-        match poll(&mut polled, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return None,
-        }
-        if !polled[0].revents().is_empty() {
-            signal.clear();
-        }
-        Some(())
+    /// Until there is something to read, or the thread is woken. Whether there is something to read.
+    fn wait_for_socket(&self) -> Option<bool> {
+        wait_for_either(&self.shared.account.signal, Some(&self.shared.socket)).ok()
     }
 }

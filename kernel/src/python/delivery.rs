@@ -52,6 +52,12 @@ struct State {
     messages: KeptMessages,
 }
 
+impl State {
+    fn is_awaited(&self) -> bool {
+        !self.waiting.is_empty() || !self.messages.is_empty()
+    }
+}
+
 /// Who is to be told when records are delivered or have failed.
 enum Waiter {
     /// Is called with the delivery.
@@ -248,6 +254,22 @@ impl BatchOutcome {
 
     pub fn deliver(self: &Arc<Self>, py: Python<'_>, base_offset: i64, log_append_time: i64) {
         self.settle(py, Outcome::Delivered { base_offset, log_append_time });
+    }
+
+    /// Whether somebody has to be told in Python of what becomes of the batch.
+    pub fn is_awaited(&self) -> bool {
+        self.lock().is_awaited()
+    }
+
+    /// As `deliver` for a batch that is not awaited; false, and nothing has changed, for any other.
+    pub fn deliver_untold(&self, base_offset: i64, log_append_time: i64) -> bool {
+        let mut state = self.lock();
+        let is_untold = matches!(state.outcome, Outcome::Pending) && !state.is_awaited();
+        if is_untold {
+            state.outcome = Outcome::Delivered { base_offset, log_append_time };
+            self.changed.notify_all();
+        }
+        is_untold
     }
 
     pub fn fail(self: &Arc<Self>, py: Python<'_>, error: Py<PyAny>) {

@@ -1,9 +1,8 @@
-//! Sending a record in the thread that hands it over, without the event loop: one batch, on a connection that has
-//! nothing else to do, when the loop has permitted it. The loop hears of it with the answer, or when it needs the
-//! connection, and goes on as if it had sent the batch.
+//! Sending a batch in the thread that hands a record over, without the event loop: on a connection that has nothing
+//! else to do, when the loop has permitted it.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Instant;
 
 use pyo3::exceptions::PyValueError;
@@ -12,6 +11,8 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use super::producer_batch::ProducerBatch;
+use super::sockets::duplicate;
+use crate::producing::TopicKey;
 use crate::records::ProducerState;
 
 const LENGTH_BYTES: usize = 4;
@@ -21,33 +22,41 @@ const TAIL: &[u8] = &[0, 0, 0];
 const NO_RECORDS: u8 = 1;
 
 /// A partition, and how a batch gets to its leader.
-#[pyclass(frozen, module = "barnabas._kernel")]
-pub struct DirectTarget {
-    socket: OwnedFd,
+pub struct Target {
+    pub socket: OwnedFd,
     pub topic: String,
+    pub topic_key: TopicKey,
     pub partition: u32,
     /// A request up to the records of its only partition.
     head: Vec<u8>,
 }
 
+#[pyclass(frozen, module = "barnabas._kernel")]
+pub struct DirectTarget(pub Arc<Target>);
+
 #[pymethods]
 impl DirectTarget {
     #[new]
-    fn new(socket: i32, request: &[u8], topic: String, partition: u32) -> PyResult<Self> {
+    #[pyo3(signature = (socket, request, topic, partition, topic_id=None))]
+    fn new(
+        socket: i32,
+        request: &[u8],
+        topic: String,
+        partition: u32,
+        topic_id: Option<[u8; 16]>,
+    ) -> PyResult<Self> {
         let head = request
             .strip_suffix(TAIL)
             .and_then(|request| request.strip_suffix(&[NO_RECORDS]))
             .filter(|head| head.len() >= CORRELATION_ID.end)
             .ok_or_else(|| PyValueError::new_err("the request is not for one partition without records"))?;
-        // SAFETY: the caller holds the descriptor open meanwhile.
-        #[allow(unsafe_code)]
-        let borrowed = unsafe { BorrowedFd::borrow_raw(socket) };
-        let socket = borrowed.try_clone_to_owned()?;
-        Ok(Self { socket, topic, partition, head: head.to_vec() })
+        let topic_key = topic_id.map_or_else(|| TopicKey::Name(topic.clone()), TopicKey::Id);
+        let socket = duplicate(socket)?;
+        Ok(Self(Arc::new(Target { socket, topic, topic_key, partition, head: head.to_vec() })))
     }
 }
 
-impl DirectTarget {
+impl Target {
     fn frame(&self, correlation_id: i32, records: &[u8]) -> Vec<u8> {
         let mut frame = Vec::with_capacity(self.head.len() + records.len() + 8);
         frame.extend_from_slice(&self.head);
@@ -68,58 +77,35 @@ impl DirectTarget {
 
 /// For one batch of the target's partition.
 pub struct Permit {
-    pub target: Py<DirectTarget>,
+    pub target: Arc<Target>,
     pub producer: ProducerState,
     pub correlation_id: i32,
+    /// Whether the answer is read without the loop, too, and the next batch is permitted with it.
+    pub reads_answers: bool,
 }
 
 pub struct DirectlySent {
-    pub batch: Py<ProducerBatch>,
+    pub permit: Permit,
+    pub batch: ProducerBatch,
     pub sent_at: Instant,
     pub batch_bytes: usize,
     pub frame_bytes: usize,
     /// What the socket did not take.
     pub unsent: Vec<u8>,
-}
-
-/// A batch that was sent, the seconds since then, its bytes, those of the request, and what of that is unsent.
-pub type SentBatch = (Py<ProducerBatch>, f64, usize, usize, Vec<u8>);
-
-impl DirectlySent {
-    pub fn into_batch(self) -> SentBatch {
-        let seconds = self.sent_at.elapsed().as_secs_f64();
-        (self.batch, seconds, self.batch_bytes, self.frame_bytes, self.unsent)
-    }
-}
-
-#[derive(Default)]
-pub enum Direct {
-    #[default]
-    Forbidden,
-    Permitted(Permit),
-    Sent(DirectlySent),
-}
-
-#[derive(Default)]
-pub struct DirectSend(Mutex<Direct>);
-
-impl DirectSend {
-    pub fn lock(&self) -> MutexGuard<'_, Direct> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// The beginning of the answer, with its length.
+    pub received: Vec<u8>,
 }
 
 impl Permit {
-    /// None where the batch cannot be sent as it is.
-    pub fn send(&self, batch: Py<ProducerBatch>) -> Result<DirectlySent, Py<ProducerBatch>> {
-        let Some(sealed) = batch.get().encoded(&self.producer) else { return Err(batch) };
-        let target = self.target.get();
-        let mut frame = target.frame(self.correlation_id, sealed.bytes());
+    /// Gives both back where the batch cannot be sent as it is.
+    pub fn send(self, batch: ProducerBatch) -> Result<DirectlySent, (Self, ProducerBatch)> {
+        let Some(sealed) = batch.encoded(&self.producer) else { return Err((self, batch)) };
+        let mut frame = self.target.frame(self.correlation_id, sealed.bytes());
         let sent_at = Instant::now();
         let frame_bytes = frame.len();
         let mut sent = 0;
         while sent < frame_bytes {
-            match send(&target.socket, &frame[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            match send(&self.target.socket, &frame[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(count) => sent += count,
                 Err(Errno::INTR) => {}
                 // The loop writes the rest, or sees what is wrong.
@@ -127,6 +113,18 @@ impl Permit {
             }
         }
         let unsent = frame.split_off(sent);
-        Ok(DirectlySent { batch, sent_at, batch_bytes: sealed.bytes().len(), frame_bytes, unsent })
+        let batch_bytes = sealed.bytes().len();
+        let received = Vec::new();
+        Ok(DirectlySent { permit: self, batch, sent_at, batch_bytes, frame_bytes, unsent, received })
+    }
+
+    /// For the batch after one of so many records.
+    pub fn next(mut self, records: usize) -> Self {
+        // -1: the producer counts none.
+        if self.producer.base_sequence >= 0 {
+            self.producer.base_sequence = self.producer.base_sequence.wrapping_add(records as i32) & i32::MAX;
+        }
+        self.correlation_id = self.correlation_id.wrapping_add(1) & i32::MAX;
+        self
     }
 }

@@ -197,10 +197,10 @@ fn enqueue(
         outlet.events.produced(1, size);
         Ok(())
     };
-    let mut refused = append(&mut accumulator.lock());
+    let mut refused = append(&mut accumulator.queues.lock());
     if matches!(refused, Err(Refused::NotNow)) {
         slf.call_method1(intern!(py, "_before_parking"), (message.topic,))?;
-        let mut queues = accumulator.lock();
+        let mut queues = accumulator.queues.lock();
         refused = append(&mut queues);
         if matches!(refused, Err(Refused::NotNow)) {
             let parked = ParkedMessage::new(partition, &record, report.flatten(), now_ms());

@@ -13,6 +13,8 @@ mod bulk_fetch;
 mod codecs;
 mod delivery;
 #[cfg(unix)]
+mod direct_answers;
+#[cfg(unix)]
 mod direct_fetches;
 #[cfg(unix)]
 mod direct_send;
@@ -37,6 +39,7 @@ mod receive_buffer;
 mod record;
 mod record_metadata;
 mod record_sender;
+mod shared_queues;
 #[cfg(unix)]
 mod sockets;
 #[cfg(unix)]
@@ -71,6 +74,9 @@ mod _kernel {
     #[cfg(unix)]
     #[pymodule_export]
     use super::direct_fetches::{DirectFetches, TakenBack};
+    #[cfg(unix)]
+    #[pymodule_export]
+    use super::direct_answers::DirectReturn;
     #[cfg(unix)]
     #[pymodule_export]
     use super::direct_send::DirectTarget;

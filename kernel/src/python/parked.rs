@@ -74,7 +74,7 @@ impl Accumulator {
         let mut appended: Vec<(Appended, ParkedMessage)> = Vec::new();
         let mut refused: Vec<ParkedMessage> = Vec::new();
         {
-            let mut queues = self.lock();
+            let mut queues = self.queues.lock();
             queues.set_partition_count(name, partition_count);
             if partition_count == 0 {
                 return;
@@ -122,7 +122,7 @@ impl Accumulator {
     ) -> usize {
         let mut failed: Vec<(String, Vec<ParkedMessage>)> = Vec::new();
         {
-            let mut queues = self.lock();
+            let mut queues = self.queues.lock();
             for (name, parked) in &mut queues.parked {
                 if topic.is_none_or(|topic| topic == name) {
                     let count = parked.partition_point(|message| message.produced_at_ms <= until_ms);

@@ -92,6 +92,11 @@ impl ProducerBatch {
         self.body.encode(producer).ok()
     }
 
+    /// As `complete`, if nobody has to be told in Python; whether it did anything.
+    pub fn deliver_untold(&self, base_offset: i64, log_append_time: i64) -> bool {
+        self.outcome.deliver_untold(base_offset, log_append_time)
+    }
+
     pub fn topic_name(&self) -> &str {
         &self.outcome.topic.name
     }
@@ -171,7 +176,12 @@ impl ProducerBatch {
     }
 
     #[getter]
-    fn record_count(&self) -> usize {
+    fn is_awaited(&self) -> bool {
+        self.outcome.is_awaited()
+    }
+
+    #[getter]
+    pub fn record_count(&self) -> usize {
         self.record_count
     }
 

@@ -309,17 +309,16 @@ class DirectFetching:
 
     def _count(self, lent: LentFetch, figures: tuple[int, int, int, int, float]) -> None:
         answers, requests, bytes_received, bytes_sent, milliseconds = figures
-        monitor = lent.connection.monitor
-        monitor.requests += requests
-        monitor.requests_by_api[FetchRequest.NAME] += requests
-        monitor.responses += answers
-        monitor.bytes_received += bytes_received
-        monitor.bytes_sent += bytes_sent
-        if not answers:
-            return
-        now = time.monotonic()
-        monitor.latency_ms.add(now, milliseconds / answers)
-        self._latency_ms.add(now, milliseconds / answers)
+        latency_ms = lent.connection.monitor.exchanged(
+            FetchRequest.NAME,
+            requests=requests,
+            answers=answers,
+            bytes_sent=bytes_sent,
+            bytes_received=bytes_received,
+            milliseconds=milliseconds,
+        )
+        if latency_ms is not None:
+            self._latency_ms.add(time.monotonic(), latency_ms)
 
     def _take_back_ended(self) -> None:
         for lent_id in self._fetches.over():

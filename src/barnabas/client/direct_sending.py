@@ -2,9 +2,12 @@
 
 With linger 0 and nothing on its way to a partition, all that the loop would do for a record is to write it.
 That the loop has to be woken for it, and to get the interpreter lock, takes many times longer. So when all
-that was sent is answered, the kernel is permitted to send the next batch by itself: one, to the partition
-that was sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the
-connection, and then goes on as if it had sent the batch.
+that was sent is answered, the kernel is permitted to send the next batch by itself: to the partition that was
+sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the connection, and
+then goes on as if it had sent the batch.
+
+Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the answers
+as well, and goes on with the next batch. Then the loop only counts, now and then.
 
 Owns the permit. Knows nothing of what an answer means.
 """
@@ -12,7 +15,9 @@ Owns the permit. Knows nothing of what an answer means.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
+import threading
 import time
 from collections.abc import Callable
 from uuid import UUID
@@ -22,6 +27,8 @@ from barnabas.client.client import KafkaClient
 from barnabas.client.metadata import NO_TOPIC_ID
 from barnabas.client.partition_queue import PartitionQueue
 from barnabas.client.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
+from barnabas.client.producer_stats import SenderStats
+from barnabas.client.topics_in_use import TopicsInUse
 from barnabas.config import ProducerConfig
 from barnabas.net.connection import AnswerTo, Connection
 from barnabas.protocol.frame import encode_request
@@ -32,9 +39,11 @@ from barnabas.values import frozen
 if sys.platform != "win32":
     from barnabas._kernel import DirectTarget
 
-# Of Produce, as the kernel writes it.
+logger = logging.getLogger("barnabas.producer")
+
+# Of Produce, as the kernel writes it and reads its answers.
 VERSIONS = range(9, 14)
-# Within this the loop hears of a batch that is not answered, whose time-outs it then watches.
+# Within two of these the loop hears of a batch that is not answered, whose time-outs it then watches.
 WATCH_SECONDS = 0.5
 # A permit that nobody uses for so long is taken back, and nothing wakes the loop any more.
 UNUSED_SECONDS = 10.0
@@ -46,8 +55,6 @@ class _Permit:
     queue: PartitionQueue
     connection: Connection
     version: int
-    correlation_id: int
-    given_at: float
 
 
 _Way = tuple[Connection, TopicPartition, int, UUID]
@@ -57,14 +64,17 @@ OnSent = Callable[[int, PartitionQueue, ProducerBatch, int], AnswerTo[ProduceRes
 
 
 class DirectSending:
-    """`on_sent(leader_id, queue, batch, size)` is called with a batch that has left, and gives who wants the
-    answer; `wake` is called when time-outs are to be watched. Belongs to the event loop."""
+    """`on_sent(leader_id, queue, batch, size)` is called with a batch that has left and is not answered, and
+    gives who wants the answer; `wake` is called when time-outs are to be watched. `stats` is what delivered
+    batches are counted in. Belongs to the event loop, but for `count`."""
 
     def __init__(
         self,
         config: ProducerConfig,
         client: KafkaClient,
         accumulator: Accumulator,
+        stats: SenderStats,
+        topics_in_use: TopicsInUse,
         *,
         on_sent: OnSent,
         wake: Callable[[], None],
@@ -72,6 +82,8 @@ class DirectSending:
         self._config = config
         self._client = client
         self._accumulator = accumulator
+        self._stats = stats
+        self._topics_in_use = topics_in_use
         self._on_sent = on_sent
         self._wake = wake
         self._loop = asyncio.get_running_loop()
@@ -80,6 +92,13 @@ class DirectSending:
         self._target: DirectTarget | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
+        self._is_taking_back = False
+        self._may_read_answers = True
+        self._reads_answers_next = False
+        self._counting = threading.Lock()
+        self._records_delivered = 0
+        """With the present permit, as far as they are counted."""
+        self._used_at = 0.0
 
     @staticmethod
     def is_possible(config: ProducerConfig) -> bool:
@@ -96,7 +115,8 @@ class DirectSending:
         """All that was sent to this leader, the queue's last, is answered."""
         place, connection = queue.next_place(), self._client.ready_connection(leader_id)
         metadata = self._client.metadata
-        if self._is_closed or place is None or connection is None:
+        # Whoever has the connection taken back is about to use it.
+        if self._is_closed or self._is_taking_back or place is None or connection is None:
             return
         if metadata.leader(queue.partition) != leader_id:
             return
@@ -105,41 +125,87 @@ class DirectSending:
         version = connection.version_of(ProduceRequest, highest)
         if version not in VERSIONS:
             return
-        loan = connection.lend_writing(self.take_back)
+        reads_answers = self._may_read_answers and self._reads_answers_next
+        loan = connection.lend_writing(self.take_back, reads_answers=reads_answers)
         if loan is None:
             return
         way = (connection, queue.partition, version, topic_id)
         if way != self._way or self._target is None:
             self._way, self._target = way, self._make_target(loan.descriptor, *way)
-        self._permit = _Permit(leader_id, queue, connection, version, loan.correlation_id, time.monotonic())
-        self._accumulator.permit(self._target, *place, loan.correlation_id)
+        self._permit = _Permit(leader_id, queue, connection, version)
+        self._records_delivered, self._used_at = 0, time.monotonic()
+        try:
+            self._accumulator.permit(self._target, *place, loan.correlation_id, reads_answers=reads_answers)
+        except OSError as error:
+            logger.warning("answers are read in the event loop: %s", error)
+            self._may_read_answers = False
+            self.take_back()
+            return
         if self._timer is None:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
 
     def take_back(self) -> None:
         """The loop is about to send something itself, or to look at what is under way."""
-        permit, self._permit = self._permit, None
+        permit = self._permit
         if permit is None:
             return
-        sent = self._accumulator.forbid()
-        if sent is None:
-            permit.connection.take_back_writing()
+        with self._counting:
+            self._permit = None
+            back = self._accumulator.forbid()
+            self._count(permit, back.exchanges)
+        permit.queue.delivered_directly(self._records_delivered)
+        if back.sent is None:
+            self._reads_answers_next = False
+            permit.connection.take_back_writing(back.correlation_id)
             return
-        batch, seconds_under_way, batch_bytes, frame_bytes, unsent = sent
-        permit.connection.take_back_sent(
-            self._on_sent(permit.leader_id, permit.queue, batch, batch_bytes),
+        batch, seconds_under_way, batch_bytes, frame_bytes, unsent, received = back.sent
+        self._reads_answers_next = not batch.is_awaited
+        self._is_taking_back = bool(received)
+        try:
+            permit.connection.take_back_sent(
+                self._on_sent(permit.leader_id, permit.queue, batch, batch_bytes),
+                ProduceRequest,
+                permit.version,
+                correlation_id=back.correlation_id,
+                timeout_ms=self._config.request_timeout_ms,
+                seconds_under_way=seconds_under_way,
+                size=frame_bytes,
+                unsent=unsent,
+                received=received,
+            )
+        finally:
+            self._is_taking_back = False
+
+    def count(self) -> None:
+        """Counts what was delivered without the loop. Any thread."""
+        with self._counting:
+            permit = self._permit
+            if permit is not None:
+                self._count(permit, self._accumulator.direct_figures()[1])
+
+    def _count(self, permit: _Permit, exchanges: tuple[int, int, int, int, int, float]) -> None:
+        batches, records, batch_bytes, bytes_sent, bytes_received, milliseconds = exchanges
+        if not batches:
+            return
+        now, topic = time.monotonic(), permit.queue.partition.topic
+        self._used_at = now
+        self._records_delivered += records
+        permit.connection.exchanged(
             ProduceRequest,
-            permit.version,
-            correlation_id=permit.correlation_id,
-            timeout_ms=self._config.request_timeout_ms,
-            seconds_under_way=seconds_under_way,
-            size=frame_bytes,
-            unsent=unsent,
+            batches,
+            bytes_sent=bytes_sent,
+            bytes_received=bytes_received,
+            milliseconds=milliseconds,
         )
+        self._stats.batch_sent_at_once(now, batches)
+        self._stats.batch_delivered(topic, records, batch_bytes, now, batches)
+        permit.queue.counters.batch_delivered(records, batch_bytes, now, milliseconds / batches, batches)
+        self._topics_in_use.use(topic, now)
 
     def close(self) -> None:
         self._is_closed = True
         self.take_back()
+        self._accumulator.end_direct()
         self._way = self._target = None
         if self._timer is not None:
             self._timer.cancel()
@@ -153,17 +219,21 @@ class DirectSending:
         )
         request = produce_request(self._config, [topic])
         frame = encode_request(request, version, 0, self._config.client_id)
-        return DirectTarget(descriptor, frame, *partition)
+        names_by_id = version > HIGHEST_VERSION_WITH_NAMES
+        return DirectTarget(descriptor, frame, *partition, topic_id.bytes if names_by_id else None)
 
     def _watch(self) -> None:
         self._timer = None
         permit = self._permit
         if permit is None:
             return
-        if self._accumulator.has_sent_directly:
+        with self._counting:
+            seconds_under_way, exchanges = self._accumulator.direct_figures()
+            self._count(permit, exchanges)
+        if seconds_under_way > WATCH_SECONDS:
             self.take_back()
             self._wake()
-        elif time.monotonic() - permit.given_at > UNUSED_SECONDS:
+        elif not seconds_under_way and time.monotonic() - self._used_at > UNUSED_SECONDS:
             self.take_back()
         else:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

@@ -29,13 +29,13 @@ class TopicBatches:
     latest_records: RollingWindow = field(default_factory=RollingWindow)
     latest_bytes: RollingWindow = field(default_factory=RollingWindow)
 
-    def add(self, records: int, size_bytes: int, now: float) -> None:
-        """`now`: on the clock of `time.monotonic()`."""
-        self.batches += 1
+    def add(self, records: int, size_bytes: int, now: float, batches: int = 1) -> None:
+        """`now`: on the clock of `time.monotonic()`. Several batches count as alike."""
+        self.batches += batches
         self.records += records
         self.size_bytes += size_bytes
-        self.latest_records.add(now, records)
-        self.latest_bytes.add(now, size_bytes)
+        self.latest_records.add(now, records / batches)
+        self.latest_bytes.add(now, size_bytes / batches)
 
 
 @dataclass(slots=True)
@@ -55,6 +55,20 @@ class SenderStats:
     delivered: defaultdict[str, TopicBatches] = field(default_factory=lambda: defaultdict(TopicBatches))
     """By topic."""
 
+    def batch_delivered(
+        self, topic: str, records: int, size_bytes: int, now: float, batches: int = 1
+    ) -> None:
+        """`now`: on the clock of `time.monotonic()`. Several batches count as alike."""
+        self.records_delivered += records
+        self.bytes_delivered += size_bytes
+        self.delivered[topic].add(records, size_bytes, now, batches)
+
+    def batch_sent_at_once(self, now: float, batches: int = 1) -> None:
+        """In a request of its own, as soon as its first record was there."""
+        self.requests += batches
+        self.batches += batches
+        self.queue_time_ms.add(now, 0)
+
 
 @dataclass(slots=True)
 class PartitionCounters:
@@ -67,11 +81,13 @@ class PartitionCounters:
     batch_retries: int = 0
     delivery_latency_ms: RollingWindow = field(default_factory=lambda: RollingWindow(PARTITION_SAMPLES))
 
-    def batch_delivered(self, records: int, size_bytes: int, now: float, latency_ms: float) -> None:
-        """`now`: on the clock of `time.monotonic()`."""
+    def batch_delivered(
+        self, records: int, size_bytes: int, now: float, latency_ms: float, batches: int = 1
+    ) -> None:
+        """`now`: on the clock of `time.monotonic()`. Several batches count as alike."""
         self.records_delivered += records
         self.bytes_delivered += size_bytes
-        self.batches_delivered += 1
+        self.batches_delivered += batches
         self.delivery_latency_ms.add(now, latency_ms)
 
 

@@ -134,7 +134,13 @@ class Sender:
         self._direct: DirectSending | None = None
         if self._waking is not None and DirectSending.is_possible(config):
             self._direct = DirectSending(
-                config, client, self.accumulator, on_sent=self._sent_directly, wake=self.wake
+                config,
+                client,
+                self.accumulator,
+                self.stats,
+                self.topics_in_use,
+                on_sent=self._sent_directly,
+                wake=self.wake,
             )
         client.add_metadata_listener(lambda _: self.wake())
         client.add_refusal_listener(partial(self._refused_by, None))
@@ -156,7 +162,9 @@ class Sender:
         return self._wake_is_due or (self._waking is not None and self._waking.is_due)
 
     def queues(self) -> list[PartitionQueue]:
-        """Of all partitions that were sent to. May be called on any thread."""
+        """Of all partitions that were sent to, with their figures as of now. May be called on any thread."""
+        if self._direct is not None:
+            self._direct.count()
         return list(self._queues.values())
 
     async def progress(self) -> None:
@@ -508,9 +516,7 @@ class Sender:
         self._outstanding.add(pending)
         self._busy[queue.partition] = queue
         self.topics_in_use.use(name, now)
-        self.stats.queue_time_ms.add(now, 0)
-        self.stats.requests += 1
-        self.stats.batches += 1
+        self.stats.batch_sent_at_once(now)
         leader = self._leaders[leader_id]
         leader.in_flight += 1
         sent = {queue.partition: _Sent(queue, pending, size)}
@@ -687,11 +693,9 @@ class Sender:
     def _deliver(self, entry: _Sent, base_offset: int, log_append_time: int) -> None:
         entry.queue.succeeded(entry.pending)
         records, now = entry.pending.record_count, time.monotonic()
-        self.stats.records_delivered += records
-        self.stats.bytes_delivered += entry.bytes
+        self.stats.batch_delivered(entry.queue.partition.topic, records, entry.bytes, now)
         latency_ms = now * 1000 - entry.pending.batch.created_ms
         entry.queue.counters.batch_delivered(records, entry.bytes, now, latency_ms)
-        self.stats.delivered[entry.queue.partition.topic].add(records, entry.bytes, now)
         self._done(entry.pending)
         entry.pending.batch.complete(base_offset, log_append_time)
 

@@ -154,6 +154,7 @@ class Connection:
         self._is_retired = False
         self._hint = ""
         self._want_back: Callable[[], None] | None = None
+        self._lends_reading = False
 
     @classmethod
     async def open(
@@ -363,25 +364,40 @@ class Connection:
         is_free = self._error is None and not self._delayed and self._want_back is None
         return self.is_plain and is_free
 
-    def lend_writing(self, want_back: Callable[[], None]) -> Loan | None:
+    def lend_writing(self, want_back: Callable[[], None], *, reads_answers: bool = False) -> Loan | None:
         """Lends the socket to someone who writes at most one request, with the correlation id that the loan
-        names, and to nobody else. `want_back` is called on the loop when the connection is needed, when an
-        answer comes, or when the connection has ended: it has to call `take_back_sent` or, if nothing was
-        written, `take_back_writing` at once.
+        names, and to nobody else. With `reads_answers` he reads its answer too, and then writes the next one,
+        and so on. `want_back` is called on the loop when the connection is needed, when an answer comes that
+        is not read by him, or when the connection has ended: it has to call `take_back_sent` or, if nothing is
+        under way, `take_back_writing` at once.
 
         None while anything is under way or has to wait, and where bytes are not sent as they are.
         """
         if not self._can_be_lent or self._under_way or self._throttled_until > time.monotonic():
             return None
-        descriptor = self._protocol.lend_writing()
+        descriptor = self._protocol.lend() if reads_answers else self._protocol.lend_writing()
         if descriptor is None:
             return None
-        self._want_back = want_back
+        self._want_back, self._lends_reading = want_back, reads_answers
         return Loan(descriptor, (self._next_correlation_id + 1) & 0x7FFFFFFF)
 
-    def take_back_writing(self) -> None:
-        """Ends what `lend_writing` began; nothing was written."""
-        self._want_back = None
+    def take_back_writing(self, correlation_id: int) -> None:
+        """Ends what `lend_writing` began; nothing is under way, and the last request had this id."""
+        self._want_back, self._next_correlation_id = None, correlation_id
+        self._read_on(b"")
+
+    def exchanged(self, request_type: type[Request[Any]], count: int, **figures: Any) -> float | None:
+        """So many requests were sent and answered by someone that the connection is lent to. `figures` as for
+        `ConnectionMonitor.exchanged`, which this gives on; no answer asked for silence."""
+        self.last_used = time.monotonic()
+        if self.monitor.throttled_apis:
+            self.monitor.not_throttled(request_type.NAME)
+        return self.monitor.exchanged(request_type.NAME, requests=count, answers=count, **figures)
+
+    def _read_on(self, received: bytes) -> None:
+        lent_reading, self._lends_reading = self._lends_reading, False
+        if lent_reading:
+            self._protocol.take_back(received)
 
     def take_back_sent(
         self,
@@ -394,8 +410,10 @@ class Connection:
         seconds_under_way: float,
         size: int,
         unsent: bytes,
+        received: bytes,
     ) -> None:
-        """Ends what `lend_writing` began: a request of this size was sent so long ago, but for `unsent`."""
+        """Ends what `lend_writing` began: a request of this size was sent so long ago, but for `unsent`, and
+        `received` is what came of its answer, which may be all of it: then it is dealt with at once."""
         self._want_back = None
         self._next_correlation_id = correlation_id
         under_way = _RequestUnderWay(correlation_id, request_type, version, timeout_ms, [], answer)
@@ -411,6 +429,7 @@ class Connection:
         monitor.bytes_sent += size
         if unsent and self._protocol.transport is not None:
             self._protocol.transport.write(unsent)
+        self._read_on(received)
 
     def _reclaim(self) -> None:
         if self._want_back is not None:

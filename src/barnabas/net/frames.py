@@ -150,7 +150,12 @@ class FrameProtocol(asyncio.BufferedProtocol):
                 return
             begin = start + LENGTH_BYTES
             present = self._staged - begin
-            if present >= size:
+            if present == size:
+                # Nothing is left: whoever takes the frame may lend the socket.
+                self._staged = 0
+                self._deliver(bytes(view[begin : begin + size]))
+                return
+            if present > size:
                 start = begin + size
                 self._deliver(bytes(view[begin:start]))
             elif LENGTH_BYTES + size > STAGING_BYTES:

@@ -112,6 +112,29 @@ class ConnectionMonitor:
         self.throttled_apis: set[str] = set()
         """Requests whose last answer had the broker ask for silence."""
 
+    def exchanged(
+        self,
+        api: str,
+        *,
+        requests: int,
+        answers: int,
+        bytes_sent: int,
+        bytes_received: int,
+        milliseconds: float,
+    ) -> float | None:
+        """Requests of this name that were sent, and answers that came, without the event loop; `milliseconds`
+        is what all answers took together. Gives what one took on average, if there are any."""
+        self.requests += requests
+        self.requests_by_api[api] += requests
+        self.responses += answers
+        self.bytes_sent += bytes_sent
+        self.bytes_received += bytes_received
+        if not answers:
+            return None
+        latency_ms = milliseconds / answers
+        self.latency_ms.add(time.monotonic(), latency_ms)
+        return latency_ms
+
     def opened(self) -> None:
         """A connection is ready for requests."""
 
