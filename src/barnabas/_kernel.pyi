@@ -761,9 +761,15 @@ class DirectReturn:
     def exchanges(self) -> tuple[int, int, int, int, int, float]:
         """As `Accumulator.direct_figures` gives them."""
     @property
-    def sent(self) -> tuple[ProducerBatch, float, int, int, bytes, bytes] | None:
-        """A batch that was sent and not answered, the seconds since then, its bytes, those of the request, what
-        of that is yet to be written, and what of the answer was received, with its length."""
+    def sent(self) -> list[tuple[ProducerBatch, int, float, int, int]]:
+        """The batches that were sent and not answered, the oldest first: each with the correlation id of its
+        request, the seconds since that was sent, the batch's bytes and the request's."""
+    @property
+    def unsent(self) -> bytes:
+        """What is yet to be written of the last request."""
+    @property
+    def received(self) -> bytes:
+        """What has come of answers that the loop is to read, with their lengths."""
 
 @final
 class Accumulator:
@@ -856,28 +862,31 @@ class Accumulator:
     def permit(
         self,
         target: DirectTarget,
-        producer_id: int,
-        producer_epoch: int,
-        base_sequence: int,
+        place: tuple[int, int, int],
         correlation_id: int,
         *,
+        max_in_flight: int = 1,
         reads_answers: bool = False,
     ) -> None:
-        """Has `append` send the next batch itself in place of waking anyone, if it is of this partition, its
-        only one, and small. Once; with `reads_answers` again and again, with the sequences and correlation ids
-        that follow: then a thread of the accumulator's reads each answer, decides the batch and releases it. It
-        wakes with the Waker when there is anything else on the socket, or somebody has to be told in Python
-        of the batch. Raises: OSError where the system has no more threads or descriptors. Not there on
-        Windows."""
-    def forbid(self) -> DirectReturn:
-        """Ends what `permit` began. Not there on Windows."""
+        """Has `append` send the next batches itself in place of waking anyone: those of this partition that
+        are its only one, and small, while fewer than `max_in_flight` are not answered. `place`: producer id,
+        epoch and base sequence of the first, which has this correlation id.
+
+        With `reads_answers` a thread of the accumulator's reads the answers, decides the batches and
+        releases them. It wakes with the Waker when there is anything else on the socket, or somebody has to
+        be told of a batch in Python.
+
+        Raises: OSError where the system has no more threads or descriptors. Not there on Windows."""
+    def forbid(self) -> DirectReturn | None:
+        """Ends what `permit` began; None where nothing is permitted. Not there on Windows."""
     def end_direct(self) -> None:
         """Ends the thread that reads answers, if there is one. Nothing is permitted afterwards. Not there on
         Windows."""
     def direct_figures(self) -> tuple[float, tuple[int, int, int, int, int, float]]:
-        """The seconds that a batch has been under way without an answer, 0 if none is; and of the batches that
-        were delivered since this or `forbid` was called last: their number, their records and bytes, the bytes
-        of requests and answers, and the milliseconds from each request to its answer. Not there on Windows."""
+        """The seconds that a batch has been under way without an answer, 0 if none is; and of those that
+        were delivered since this or `forbid` was called last: their number, their records and bytes, the
+        bytes of requests and answers, and the milliseconds from each request to its answer. Not there on
+        Windows."""
     @property
     def has_sent_directly(self) -> bool:
         """Whether a batch was sent and not answered. Not there on Windows."""

@@ -418,24 +418,24 @@ impl Accumulator {
     }
 
     #[cfg(unix)]
-    #[pyo3(signature = (target, producer_id, producer_epoch, base_sequence, correlation_id, *, reads_answers=false))]
+    #[pyo3(signature = (target, place, correlation_id, *, max_in_flight=1, reads_answers=false))]
     fn permit(
         &self,
         target: &Bound<'_, DirectTarget>,
-        producer_id: i64,
-        producer_epoch: i16,
-        base_sequence: i32,
+        place: (i64, i16, i32),
         correlation_id: i32,
+        max_in_flight: usize,
         reads_answers: bool,
     ) -> PyResult<()> {
+        let (producer_id, producer_epoch, base_sequence) = place;
         let producer = ProducerState { producer_id, producer_epoch, base_sequence, is_transactional: false };
         let target = Arc::clone(&target.get().0);
-        Ok(self.direct.permit(Permit { target, producer, correlation_id, reads_answers })?)
+        Ok(self.direct.permit(Permit { target, producer, correlation_id, max_in_flight, reads_answers })?)
     }
 
     #[cfg(unix)]
-    fn forbid(&self, py: Python<'_>) -> PyResult<DirectReturn> {
-        self.direct.forbid().into_return(py)
+    fn forbid(&self, py: Python<'_>) -> PyResult<Option<DirectReturn>> {
+        self.direct.forbid().map(|forbidden| forbidden.into_return(py)).transpose()
     }
 
     #[cfg(unix)]

@@ -1,12 +1,13 @@
-//! What becomes of a permit to send directly: the batch that was sent, and its answer.
+//! What becomes of a permit to send directly: the batches that were sent, and their answers.
 //!
-//! Where nobody has to be told in Python of what becomes of a batch, a thread reads the answer, with neither the event
-//! loop nor the interpreter lock, decides the batch, and permits the next one. It looks at the socket only while it
+//! Where nobody has to be told in Python of what becomes of a batch, a thread reads its answer, with neither the event
+//! loop nor the interpreter lock, and decides it. It looks at the socket only while it
 //! holds the lock of the permit, so that the loop has the connection back as soon as it has taken the permit. Anything
-//! but an ordinary answer is left to the loop, which is woken and goes on as if it had sent the batch itself.
+//! but an ordinary answer is left to the loop, which is woken and goes on as if it had sent the batches itself.
 //!
 //! After a fork there is no thread in the child, where all this may only be dropped: that takes no lock.
 
+use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,27 +33,19 @@ const MOST_ANSWER_BYTES: usize = 4096;
 /// answers, and the milliseconds from each request to its answer.
 pub type Exchanges = (u64, u64, u64, u64, u64, f64);
 
+/// Batches that were sent and not answered.
 #[derive(Default)]
-enum Direct {
-    #[default]
-    Forbidden,
-    Permitted(Permit),
-    Sent(DirectlySent),
-}
-
-impl Direct {
-    fn permit(&self) -> Option<&Permit> {
-        match self {
-            Self::Forbidden => None,
-            Self::Permitted(permit) => Some(permit),
-            Self::Sent(sent) => Some(&sent.permit),
-        }
-    }
+struct UnderWay {
+    /// The oldest first.
+    sent: VecDeque<DirectlySent>,
+    /// Of their answers, with the lengths.
+    received: Vec<u8>,
 }
 
 #[derive(Default)]
 struct State {
-    direct: Direct,
+    permit: Option<Permit>,
+    under_way: UnderWay,
     /// What is on the socket is for the loop, which has been woken.
     is_for_loop: bool,
     /// Since the loop has heard of them last.
@@ -60,10 +53,20 @@ struct State {
 }
 
 impl State {
-    /// Where an answer is to be read from.
+    /// Where answers are to be read from.
     fn target_to_read(&self) -> Option<&Arc<Target>> {
-        let permit = self.direct.permit().filter(|permit| permit.reads_answers && !self.is_for_loop)?;
-        Some(&permit.target)
+        let permit = self.permit.as_ref()?;
+        (permit.reads_answers && !self.is_for_loop).then_some(&permit.target)
+    }
+
+    /// Whether another batch may be sent to this partition.
+    fn permits(&self, topic: &str, partition: u32) -> bool {
+        self.permit.as_ref().is_some_and(|permit| {
+            permit.target.partition == partition
+                && permit.target.topic == topic
+                && self.under_way.sent.len() < permit.max_in_flight
+                && self.under_way.sent.back().is_none_or(|last| last.unsent.is_empty())
+        })
     }
 }
 
@@ -95,35 +98,38 @@ pub struct DirectSend {
 
 /// What `DirectSend::forbid` ends.
 pub struct Forbidden {
-    direct: Direct,
+    /// Of the next request.
+    correlation_id: i32,
+    under_way: UnderWay,
     exchanges: Exchanges,
 }
 
-/// A batch that was sent, the seconds since then, its bytes, those of the request, what of that is unsent, and what of
-/// the answer has come.
-type SentBatch = (Py<ProducerBatch>, f64, usize, usize, Vec<u8>, Vec<u8>);
+/// A batch, its request's correlation id, the seconds since that was sent, the batch's bytes and the request's.
+type SentBatch = (Py<ProducerBatch>, i32, f64, usize, usize);
 
 #[pyclass(frozen, get_all, module = "barnabas._kernel")]
 pub struct DirectReturn {
     correlation_id: i32,
     exchanges: Exchanges,
-    sent: Option<SentBatch>,
+    sent: Vec<SentBatch>,
+    unsent: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Forbidden {
     pub fn into_return(self, py: Python<'_>) -> PyResult<DirectReturn> {
-        let (correlation_id, sent) = match self.direct {
-            Direct::Forbidden => (-1, None),
-            Direct::Permitted(permit) => (permit.correlation_id.wrapping_sub(1) & i32::MAX, None),
-            Direct::Sent(sent) => {
-                let seconds = sent.sent_at.elapsed().as_secs_f64();
-                let batch = Py::new(py, sent.batch)?;
-                let sizes = (sent.batch_bytes, sent.frame_bytes);
-                let sent_batch = (batch, seconds, sizes.0, sizes.1, sent.unsent, sent.received);
-                (sent.permit.correlation_id, Some(sent_batch))
-            }
-        };
-        Ok(DirectReturn { correlation_id, exchanges: self.exchanges, sent })
+        let mut batches = Vec::with_capacity(self.under_way.sent.len());
+        let mut unsent = Vec::new();
+        for sent in self.under_way.sent {
+            let seconds = sent.sent_at.elapsed().as_secs_f64();
+            let batch = Py::new(py, sent.batch)?;
+            batches.push((batch, sent.correlation_id, seconds, sent.batch_bytes, sent.frame_bytes));
+            // Nothing is sent behind what is not sent whole.
+            unsent = sent.unsent;
+        }
+        let correlation_id = self.correlation_id.wrapping_sub(1) & i32::MAX;
+        let received = self.under_way.received;
+        Ok(DirectReturn { correlation_id, exchanges: self.exchanges, sent: batches, unsent, received })
     }
 }
 
@@ -136,7 +142,7 @@ impl DirectSend {
         let orders = if permit.reads_answers { Some(self.thread_orders()?) } else { None };
         {
             let mut state = lock(&self.state);
-            state.direct = Direct::Permitted(permit);
+            state.permit = Some(permit);
             state.is_for_loop = false;
         }
         if let Some(orders) = orders {
@@ -152,47 +158,49 @@ impl DirectSend {
         partition: u32,
         take: impl FnOnce() -> Option<ProducerBatch>,
     ) -> Option<Result<(), ProducerBatch>> {
-        let mut state = lock(&self.state);
-        let Direct::Permitted(permit) = &state.direct else { return None };
-        if permit.target.partition != partition || permit.target.topic != topic {
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
+        if !state.permits(topic, partition) {
             return None;
         }
         let batch = take()?;
-        let Direct::Permitted(permit) = mem::take(&mut state.direct) else { return Some(Err(batch)) };
-        let (direct, result) = match permit.send(batch) {
-            Ok(sent) => (Direct::Sent(sent), Ok(())),
-            Err((permit, batch)) => (Direct::Permitted(permit), Err(batch)),
-        };
-        state.direct = direct;
-        Some(result)
+        match state.permit.as_mut()?.send(batch) {
+            Ok(sent) => {
+                state.under_way.sent.push_back(sent);
+                Some(Ok(()))
+            }
+            Err(batch) => Some(Err(batch)),
+        }
     }
 
-    pub fn forbid(&self) -> Forbidden {
+    /// None where nothing was permitted.
+    pub fn forbid(&self) -> Option<Forbidden> {
         let (forbidden, was_read) = {
             let mut state = lock(&self.state);
             let was_read = state.target_to_read().is_some();
             state.is_for_loop = false;
-            let exchanges = mem::take(&mut state.exchanges);
-            (Forbidden { direct: mem::take(&mut state.direct), exchanges }, was_read)
+            let forbidden = Forbidden {
+                correlation_id: state.permit.take()?.correlation_id,
+                under_way: mem::take(&mut state.under_way),
+                exchanges: mem::take(&mut state.exchanges),
+            };
+            (forbidden, was_read)
         };
         if let (true, Some(orders)) = (was_read, self.orders.get()) {
             // The thread is to let go of the socket.
             orders.signal.wake();
         }
-        forbidden
+        Some(forbidden)
     }
 
     pub fn has_sent(&self) -> bool {
-        matches!(lock(&self.state).direct, Direct::Sent(_))
+        !lock(&self.state).under_way.sent.is_empty()
     }
 
     /// The seconds that a batch has been under way, 0 where none is, and what was answered since the last time.
     pub fn figures(&self) -> (f64, Exchanges) {
         let mut state = lock(&self.state);
-        let seconds = match &state.direct {
-            Direct::Sent(sent) => sent.sent_at.elapsed().as_secs_f64(),
-            _ => 0.0,
-        };
+        let seconds = state.under_way.sent.front().map_or(0.0, |sent| sent.sent_at.elapsed().as_secs_f64());
         (seconds, mem::take(&mut state.exchanges))
     }
 
@@ -265,78 +273,60 @@ impl AnswerThread {
         if !state.target_to_read().is_some_and(|present| Arc::ptr_eq(present, target)) {
             return;
         }
-        state.direct = match mem::take(&mut state.direct) {
-            Direct::Sent(mut sent) => match receive(&target.socket, &mut sent.received) {
-                Received::Part => Direct::Sent(sent),
-                Received::Frame => match self.take_in(sent, &mut state.exchanges) {
-                    Ok(permit) => Direct::Permitted(permit),
-                    Err(sent) => {
-                        self.leave_to_loop(state);
-                        Direct::Sent(*sent)
-                    }
-                },
-                Received::Other => {
-                    self.leave_to_loop(state);
-                    Direct::Sent(sent)
-                }
-            },
-            // Nothing is due.
-            other => {
-                self.leave_to_loop(state);
-                other
+        let is_ordinary = receive(&target.socket, &mut state.under_way.received).is_some()
+            && self.take_in(target, &mut state.under_way, &mut state.exchanges).is_some();
+        if !is_ordinary {
+            self.leave_to_loop(state);
+        }
+    }
+
+    /// Decides the batches whose answers have come. None where something is there that is the loop's.
+    fn take_in(&self, target: &Target, under_way: &mut UnderWay, exchanges: &mut Exchanges) -> Option<()> {
+        while let Some(length) = under_way.received.first_chunk() {
+            let whole = LENGTH_BYTES + u32::from_be_bytes(*length) as usize;
+            if whole > MOST_ANSWER_BYTES {
+                return None;
             }
-        };
-    }
-
-    /// Decides a batch whose answer has come, and gives the permit for the next one; or the batch, if that is the loop's.
-    fn take_in(&self, sent: DirectlySent, exchanges: &mut Exchanges) -> Result<Permit, Box<DirectlySent>> {
-        let target = &sent.permit.target;
-        let answer = &sent.received[LENGTH_BYTES..];
-        let taken = taken(answer, sent.permit.correlation_id, &target.topic_key, target.partition as i32);
-        let is_decided = sent.unsent.is_empty()
-            && taken.is_some_and(|at| sent.batch.deliver_untold(at.base_offset, at.log_append_time));
-        if !is_decided {
-            return Err(Box::new(sent));
+            let Some(answer) = under_way.received.get(LENGTH_BYTES..whole) else { break };
+            let sent = under_way.sent.front()?;
+            let taken = taken(answer, sent.correlation_id, &target.topic_key, target.partition as i32)?;
+            let is_decided =
+                sent.unsent.is_empty() && sent.batch.deliver_untold(taken.base_offset, taken.log_append_time);
+            if !is_decided {
+                return None;
+            }
+            if let Some(queues) = self.queues.upgrade() {
+                queues.release(&sent.batch);
+            }
+            exchanges.0 += 1;
+            exchanges.1 += sent.batch.record_count() as u64;
+            exchanges.2 += sent.batch_bytes as u64;
+            exchanges.3 += sent.frame_bytes as u64;
+            exchanges.4 += whole as u64;
+            exchanges.5 += sent.sent_at.elapsed().as_secs_f64() * 1000.0;
+            under_way.sent.pop_front();
+            under_way.received.drain(..whole);
         }
-        if let Some(queues) = self.queues.upgrade() {
-            queues.release(&sent.batch);
-        }
-        let records = sent.batch.record_count();
-        exchanges.0 += 1;
-        exchanges.1 += records as u64;
-        exchanges.2 += sent.batch_bytes as u64;
-        exchanges.3 += sent.frame_bytes as u64;
-        exchanges.4 += sent.received.len() as u64;
-        exchanges.5 += sent.sent_at.elapsed().as_secs_f64() * 1000.0;
-        Ok(sent.permit.next(records))
+        Some(())
     }
 }
 
-enum Received {
-    /// The rest is yet to come.
-    Part,
-    Frame,
-    /// More than one answer, or the end of the connection.
-    Other,
-}
-
-fn receive(socket: &OwnedFd, received: &mut Vec<u8>) -> Received {
+/// Takes in what is there. None where the connection has ended.
+fn receive(socket: &OwnedFd, received: &mut Vec<u8>) -> Option<()> {
     let mut bytes = [0; MOST_ANSWER_BYTES];
     loop {
         match recv(socket, &mut bytes[..], RecvFlags::DONTWAIT) {
-            Ok((0, _)) => return Received::Other,
-            Ok((count, _)) => received.extend_from_slice(&bytes[..count]),
-            Err(Errno::INTR) => continue,
-            Err(Errno::AGAIN) => return Received::Part,
-            Err(_) => return Received::Other,
-        }
-        let Some(length) = received.first_chunk() else { continue };
-        let whole = LENGTH_BYTES + u32::from_be_bytes(*length) as usize;
-        if received.len() == whole {
-            return Received::Frame;
-        }
-        if whole > MOST_ANSWER_BYTES || received.len() > whole {
-            return Received::Other;
+            Ok((0, _)) => return None,
+            Ok((count, _)) => {
+                received.extend_from_slice(&bytes[..count]);
+                // What does not fill the room is all there is.
+                if count < bytes.len() || received.len() > MOST_ANSWER_BYTES {
+                    return Some(());
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Some(()),
+            Err(_) => return None,
         }
     }
 }

@@ -75,32 +75,33 @@ impl Target {
     }
 }
 
-/// For one batch of the target's partition.
+/// For the next batch of the target's partition.
 pub struct Permit {
     pub target: Arc<Target>,
     pub producer: ProducerState,
     pub correlation_id: i32,
-    /// Whether the answer is read without the loop, too, and the next batch is permitted with it.
+    /// So many batches may be under way at once.
+    pub max_in_flight: usize,
+    /// Whether answers are read without the loop, too.
     pub reads_answers: bool,
 }
 
 pub struct DirectlySent {
-    pub permit: Permit,
     pub batch: ProducerBatch,
+    pub correlation_id: i32,
     pub sent_at: Instant,
     pub batch_bytes: usize,
     pub frame_bytes: usize,
     /// What the socket did not take.
     pub unsent: Vec<u8>,
-    /// The beginning of the answer, with its length.
-    pub received: Vec<u8>,
 }
 
 impl Permit {
-    /// Gives both back where the batch cannot be sent as it is.
-    pub fn send(self, batch: ProducerBatch) -> Result<DirectlySent, (Self, ProducerBatch)> {
-        let Some(sealed) = batch.encoded(&self.producer) else { return Err((self, batch)) };
-        let mut frame = self.target.frame(self.correlation_id, sealed.bytes());
+    /// After this the permit is for the batch that follows. Gives the batch back where it cannot be sent as it is.
+    pub fn send(&mut self, batch: ProducerBatch) -> Result<DirectlySent, ProducerBatch> {
+        let Some(sealed) = batch.encoded(&self.producer) else { return Err(batch) };
+        let correlation_id = self.correlation_id;
+        let mut frame = self.target.frame(correlation_id, sealed.bytes());
         let sent_at = Instant::now();
         let frame_bytes = frame.len();
         let mut sent = 0;
@@ -114,17 +115,12 @@ impl Permit {
         }
         let unsent = frame.split_off(sent);
         let batch_bytes = sealed.bytes().len();
-        let received = Vec::new();
-        Ok(DirectlySent { permit: self, batch, sent_at, batch_bytes, frame_bytes, unsent, received })
-    }
-
-    /// For the batch after one of so many records.
-    pub fn next(mut self, records: usize) -> Self {
         // -1: the producer counts none.
         if self.producer.base_sequence >= 0 {
-            self.producer.base_sequence = self.producer.base_sequence.wrapping_add(records as i32) & i32::MAX;
+            let sequence = self.producer.base_sequence.wrapping_add(batch.record_count() as i32);
+            self.producer.base_sequence = sequence & i32::MAX;
         }
-        self.correlation_id = self.correlation_id.wrapping_add(1) & i32::MAX;
-        self
+        self.correlation_id = correlation_id.wrapping_add(1) & i32::MAX;
+        Ok(DirectlySent { batch, correlation_id, sent_at, batch_bytes, frame_bytes, unsent })
     }
 }

@@ -73,10 +73,10 @@ mod _kernel {
     use super::delivery::Delivery;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_fetches::{DirectFetches, TakenBack};
+    use super::direct_answers::DirectReturn;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_answers::DirectReturn;
+    use super::direct_fetches::{DirectFetches, TakenBack};
     #[cfg(unix)]
     #[pymodule_export]
     use super::direct_send::DirectTarget;

@@ -6,8 +6,8 @@ that was sent is answered, the kernel is permitted to send the next batch by its
 sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the connection, and
 then goes on as if it had sent the batch.
 
-Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the answers
-as well, and goes on with the next batch. Then the loop only counts, now and then.
+Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the
+answers as well, and goes on with the next batches. Then the loop only counts, now and then.
 
 Owns the permit. Knows nothing of what an answer means.
 """
@@ -30,7 +30,7 @@ from barnabas.client.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce
 from barnabas.client.producer_stats import SenderStats
 from barnabas.client.topics_in_use import TopicsInUse
 from barnabas.config import ProducerConfig
-from barnabas.net.connection import AnswerTo, Connection
+from barnabas.net.connection import AnswerTo, Connection, SentElsewhere
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.types import TopicPartition
@@ -135,11 +135,18 @@ class DirectSending:
         self._permit = _Permit(leader_id, queue, connection, version)
         self._records_delivered, self._used_at = 0, time.monotonic()
         try:
-            self._accumulator.permit(self._target, *place, loan.correlation_id, reads_answers=reads_answers)
+            self._accumulator.permit(
+                self._target,
+                place,
+                loan.correlation_id,
+                max_in_flight=self._config.max_in_flight_requests_per_connection if reads_answers else 1,
+                reads_answers=reads_answers,
+            )
         except OSError as error:
             logger.warning("answers are read in the event loop: %s", error)
             self._may_read_answers = False
-            self.take_back()
+            self._permit = None
+            connection.take_back_writing(loan.correlation_id - 1, timeout_ms=0)
             return
         if self._timer is None:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
@@ -152,26 +159,29 @@ class DirectSending:
         with self._counting:
             self._permit = None
             back = self._accumulator.forbid()
+            assert back is not None
             self._count(permit, back.exchanges)
         permit.queue.delivered_directly(self._records_delivered)
-        if back.sent is None:
-            self._reads_answers_next = False
-            permit.connection.take_back_writing(back.correlation_id)
-            return
-        batch, seconds_under_way, batch_bytes, frame_bytes, unsent, received = back.sent
-        self._reads_answers_next = not batch.is_awaited
-        self._is_taking_back = bool(received)
-        try:
-            permit.connection.take_back_sent(
+        self._reads_answers_next = bool(back.sent) and not any(batch.is_awaited for batch, *_ in back.sent)
+        sent = [
+            SentElsewhere(
                 self._on_sent(permit.leader_id, permit.queue, batch, batch_bytes),
                 ProduceRequest,
                 permit.version,
-                correlation_id=back.correlation_id,
+                correlation_id,
+                seconds_under_way,
+                size,
+            )
+            for batch, correlation_id, seconds_under_way, batch_bytes, size in back.sent
+        ]
+        self._is_taking_back = True
+        try:
+            permit.connection.take_back_writing(
+                back.correlation_id,
+                sent,
                 timeout_ms=self._config.request_timeout_ms,
-                seconds_under_way=seconds_under_way,
-                size=frame_bytes,
-                unsent=unsent,
-                received=received,
+                unsent=back.unsent,
+                received=back.received,
             )
         finally:
             self._is_taking_back = False

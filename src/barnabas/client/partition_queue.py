@@ -141,7 +141,7 @@ class PartitionQueue:
         return pending
 
     def delivered_directly(self, records: int) -> None:
-        """Batches of so many records left with what `next_place` said, and what follows, and were delivered."""
+        """Batches of so many records left, the first with what `next_place` said, and were delivered."""
         if self._is_idempotent:
             self._next_sequence += records
 

@@ -14,7 +14,7 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -107,6 +107,18 @@ class _RequestUnderWay:
     """None where there will be no answer."""
     sent_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
+
+
+@frozen
+class SentElsewhere:
+    """A request that someone sent that the connection was lent to, and that waits for its answer."""
+
+    answer: AnswerTo[Any]
+    request_type: type[Request[Any]]
+    version: int
+    correlation_id: int
+    seconds_under_way: float
+    size: int
 
 
 @frozen
@@ -365,11 +377,11 @@ class Connection:
         return self.is_plain and is_free
 
     def lend_writing(self, want_back: Callable[[], None], *, reads_answers: bool = False) -> Loan | None:
-        """Lends the socket to someone who writes at most one request, with the correlation id that the loan
-        names, and to nobody else. With `reads_answers` he reads its answer too, and then writes the next one,
-        and so on. `want_back` is called on the loop when the connection is needed, when an answer comes that
-        is not read by him, or when the connection has ended: it has to call `take_back_sent` or, if nothing is
-        under way, `take_back_writing` at once.
+        """Lends the socket to someone who writes requests, and nobody else does: the first with the
+        correlation id that the loan names, the others with those that follow. With `reads_answers` he reads
+        their answers, too. `want_back` is called on the loop when the connection is needed, when an answer
+        comes that he does not read, or when the connection has ended: it has to call `take_back_writing` at
+        once.
 
         None while anything is under way or has to wait, and where bytes are not sent as they are.
         """
@@ -381,55 +393,47 @@ class Connection:
         self._want_back, self._lends_reading = want_back, reads_answers
         return Loan(descriptor, (self._next_correlation_id + 1) & 0x7FFFFFFF)
 
-    def take_back_writing(self, correlation_id: int) -> None:
-        """Ends what `lend_writing` began; nothing is under way, and the last request had this id."""
+    def take_back_writing(
+        self,
+        correlation_id: int,
+        sent: Iterable[SentElsewhere] = (),
+        *,
+        timeout_ms: float,
+        unsent: bytes = b"",
+        received: bytes = b"",
+    ) -> None:
+        """Ends what `lend_writing` began. The last request has this id; those `sent` are under way, the last
+        of them but for `unsent`, and `received` is what came of their answers: those that are whole are dealt
+        with at once."""
         self._want_back, self._next_correlation_id = None, correlation_id
-        self._read_on(b"")
-
-    def exchanged(self, request_type: type[Request[Any]], count: int, **figures: Any) -> float | None:
-        """So many requests were sent and answered by someone that the connection is lent to. `figures` as for
-        `ConnectionMonitor.exchanged`, which this gives on; no answer asked for silence."""
         self.last_used = time.monotonic()
-        if self.monitor.throttled_apis:
-            self.monitor.not_throttled(request_type.NAME)
-        return self.monitor.exchanged(request_type.NAME, requests=count, answers=count, **figures)
-
-    def _read_on(self, received: bytes) -> None:
+        monitor = self.monitor
+        for request in sent:
+            name = request.request_type.NAME
+            under_way = _RequestUnderWay(
+                request.correlation_id, request.request_type, request.version, timeout_ms, [], request.answer
+            )
+            under_way.sent_at = self.last_used - request.seconds_under_way
+            remaining = max(0.0, timeout_ms / 1000 - request.seconds_under_way)
+            under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
+            self._under_way.append(under_way)
+            monitor.in_flight += 1
+            monitor.requests += 1
+            monitor.requests_by_api[name] += 1
+            monitor.bytes_sent += request.size
+        if unsent and self._protocol.transport is not None:
+            self._protocol.transport.write(unsent)
         lent_reading, self._lends_reading = self._lends_reading, False
         if lent_reading:
             self._protocol.take_back(received)
 
-    def take_back_sent(
-        self,
-        answer: AnswerTo[ResponseT],
-        request_type: type[Request[ResponseT]],
-        version: int,
-        *,
-        correlation_id: int,
-        timeout_ms: float,
-        seconds_under_way: float,
-        size: int,
-        unsent: bytes,
-        received: bytes,
-    ) -> None:
-        """Ends what `lend_writing` began: a request of this size was sent so long ago, but for `unsent`, and
-        `received` is what came of its answer, which may be all of it: then it is dealt with at once."""
-        self._want_back = None
-        self._next_correlation_id = correlation_id
-        under_way = _RequestUnderWay(correlation_id, request_type, version, timeout_ms, [], answer)
+    def exchanged(self, request_type: type[Request[Any]], count: int, **figures: Any) -> None:
+        """So many requests were sent and answered by someone that the connection is lent to, and no answer
+        asked for silence. `figures` as for `ConnectionMonitor.exchanged`."""
         self.last_used = time.monotonic()
-        under_way.sent_at = self.last_used - seconds_under_way
-        remaining = max(0.0, timeout_ms / 1000 - seconds_under_way)
-        under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
-        self._under_way.append(under_way)
-        monitor = self.monitor
-        monitor.in_flight += 1
-        monitor.requests += 1
-        monitor.requests_by_api[request_type.NAME] += 1
-        monitor.bytes_sent += size
-        if unsent and self._protocol.transport is not None:
-            self._protocol.transport.write(unsent)
-        self._read_on(received)
+        if self.monitor.throttled_apis:
+            self.monitor.not_throttled(request_type.NAME)
+        self.monitor.exchanged(request_type.NAME, requests=count, answers=count, **figures)
 
     def _reclaim(self) -> None:
         if self._want_back is not None:
