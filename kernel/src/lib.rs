@@ -13,6 +13,7 @@ pub mod fetching;
 pub mod formats;
 pub mod frame_bytes;
 pub mod frame_memory;
+pub mod locks;
 pub mod memory;
 pub mod partitioner;
 pub mod producing;

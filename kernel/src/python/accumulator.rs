@@ -65,6 +65,8 @@ pub struct Accumulator {
 
 impl Drop for Accumulator {
     fn drop(&mut self) {
+        #[cfg(unix)]
+        self.direct.end();
         if let Some(sealer) = &self.settings.sealer {
             sealer.close();
         }

@@ -10,7 +10,7 @@
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 use std::{io, thread};
 
@@ -23,15 +23,12 @@ use super::sockets::{send_all, wait_for_either};
 use super::waker::Signal;
 use crate::fetch_room::FetchRoom;
 use crate::fetching::{Arrival, LENGTH_BYTES, Session, moved};
+use crate::locks::lock;
 use crate::shared_bytes::SharedBytes;
 
 /// A smaller answer comes at the end of what there is to fetch.
 const LEAST_FRAME_BYTES: usize = 64 << 10;
 const MOST_FRAME_BYTES: usize = 256 << 20;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// What is added up while a connection is lent.
 #[derive(Clone, Copy, Default)]

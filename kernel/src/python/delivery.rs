@@ -264,7 +264,9 @@ impl BatchOutcome {
     /// As `deliver` for a batch that is not awaited; false, and nothing has changed, for any other.
     pub fn deliver_untold(&self, base_offset: i64, log_append_time: i64) -> bool {
         let mut state = self.lock();
-        let is_untold = matches!(state.outcome, Outcome::Pending) && !state.is_awaited();
+        let is_untold = matches!(state.outcome, Outcome::Pending)
+            && state.failed_records.is_empty()
+            && !state.is_awaited();
         if is_untold {
             state.outcome = Outcome::Delivered { base_offset, log_append_time };
             self.changed.notify_all();

@@ -5,13 +5,14 @@
 //! holds the lock of the permit, so that the loop has the connection back as soon as it has taken the permit. Anything
 //! but an ordinary answer is left to the loop, which is woken and goes on as if it had sent the batches itself.
 //!
-//! After a fork there is no thread in the child, where all this may only be dropped: that takes no lock.
+//! The thread drops nothing that is Python's. After a fork there is none in the child, where all this may only be
+//! dropped.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::{io, mem, thread};
 
 use pyo3::prelude::*;
@@ -23,6 +24,7 @@ use super::producer_batch::ProducerBatch;
 use super::shared_queues::SharedQueues;
 use super::sockets::wait_for_either;
 use super::waker::Signal;
+use crate::locks::{lock, lock_unless_forked};
 use crate::producing::taken;
 
 const LENGTH_BYTES: usize = 4;
@@ -70,21 +72,10 @@ impl State {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// What the thread is told.
 struct Orders {
     signal: Signal,
     shall_end: AtomicBool,
-}
-
-impl Orders {
-    fn end(&self) {
-        self.shall_end.store(true, Ordering::Release);
-        self.signal.wake();
-    }
 }
 
 pub struct DirectSend {
@@ -204,10 +195,18 @@ impl DirectSend {
         (seconds, mem::take(&mut state.exchanges))
     }
 
-    /// Ends the thread, if there is one.
+    /// Ends the thread, if there is one, and gives up what is under way. To be called with the interpreter lock before
+    /// the queues are dropped: what batches refer to in Python is dropped here, and never by the thread.
     pub fn end(&self) {
+        if let Some(mut state) = lock_unless_forked(&self.state) {
+            state.permit = None;
+            let under_way = mem::take(&mut state.under_way);
+            drop(state);
+            drop(under_way);
+        }
         if let Some(orders) = self.orders.get() {
-            orders.end();
+            orders.shall_end.store(true, Ordering::Release);
+            orders.signal.wake();
         }
     }
 
@@ -231,12 +230,6 @@ impl DirectSend {
             }
         })?;
         Ok(self.orders.get_or_init(|| orders))
-    }
-}
-
-impl Drop for DirectSend {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
@@ -282,6 +275,8 @@ impl AnswerThread {
 
     /// Decides the batches whose answers have come. None where something is there that is the loop's.
     fn take_in(&self, target: &Target, under_way: &mut UnderWay, exchanges: &mut Exchanges) -> Option<()> {
+        // As long as they are there, a batch is not the last to refer to its topic's name.
+        let queues = self.queues.upgrade()?;
         while let Some(length) = under_way.received.first_chunk() {
             let whole = LENGTH_BYTES + u32::from_be_bytes(*length) as usize;
             if whole > MOST_ANSWER_BYTES {
@@ -295,9 +290,7 @@ impl AnswerThread {
             if !is_decided {
                 return None;
             }
-            if let Some(queues) = self.queues.upgrade() {
-                queues.release(&sent.batch);
-            }
+            queues.release(&sent.batch);
             exchanges.0 += 1;
             exchanges.1 += sent.batch.record_count() as u64;
             exchanges.2 += sent.batch_bytes as u64;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use super::Limits;
@@ -16,30 +16,13 @@ use super::batch::open_payload;
 use super::header::BatchHeader;
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
+use crate::locks::{lock, lock_unless_forked};
 use crate::shared_bytes::SharedBytes;
 use crate::spare_memory::SpareBytes;
 
 /// A smaller batch is opened in less time than it takes to hand it over.
 const LEAST_BATCH_BYTES: usize = 4096;
 const MAX_THREADS: usize = 4;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// For what happens when objects are dropped, also in the child of a fork: there are no threads there, and their
-/// lock may be held for ever. It is held for moments only.
-fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    const TRIES: usize = 10_000;
-    for _ in 0..TRIES {
-        match mutex.try_lock() {
-            Ok(guard) => return Some(guard),
-            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
-            Err(TryLockError::WouldBlock) => thread::yield_now(),
-        }
-    }
-    None
-}
 
 /// A batch's records, decompressed; None where they lie open in the batch itself.
 pub type Opened = Result<Option<SpareBytes>, CorruptBatch>;

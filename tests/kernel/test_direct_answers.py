@@ -1,0 +1,292 @@
+"""Answers to batches that left directly, read by the accumulator's own thread. The broker's end is here."""
+
+from __future__ import annotations
+
+import select
+import socket
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas._kernel import Accumulator, Waker
+from barnabas.protocol.frame import decode_request, encode_request, encode_response
+from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
+
+if sys.platform == "win32":
+    pytest.skip("there is no direct sending on Windows", allow_module_level=True)
+
+from barnabas._kernel import DirectTarget
+
+TOPIC = "t"
+TOPIC_ID = bytes(range(16))
+LAST_SEQUENCE = 2**31 - 1
+SECONDS = 30.0
+
+
+class Broker:
+    """The other end of a connection that one partition's batches leave on."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        ours, self.socket = socket.socketpair()
+        self.socket.settimeout(SECONDS)
+        data = ProduceRequest.PartitionProduceData(index=0, records=b"")
+        topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
+        request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic])
+        frame = encode_request(request, version, 0, "client")
+        self.target = DirectTarget(ours.fileno(), frame, TOPIC, 0, TOPIC_ID if version == 13 else None)
+        ours.close()
+
+    def receive(self) -> tuple[int, ProduceRequest]:
+        """A request and its correlation id."""
+        length = int.from_bytes(self._receive(4))
+        header, request = decode_request(self._receive(length))
+        assert isinstance(request, ProduceRequest)
+        return header.correlation_id, request
+
+    def answer(self, correlation_id: int, base_offset: int, **fields: Any) -> None:
+        self.socket.sendall(self.answer_frame(correlation_id, base_offset, **fields))
+
+    def answer_frame(
+        self, correlation_id: int, base_offset: int, throttle_time_ms: int = 0, **fields: Any
+    ) -> bytes:
+        partition = ProduceResponse.PartitionProduceResponse(
+            **{"index": 0, "error_code": 0, "base_offset": base_offset, "log_append_time_ms": -1} | fields
+        )
+        topic = ProduceResponse.TopicProduceResponse(partition_responses=[partition])
+        if self.version == 13:
+            topic.topic_id = uuid.UUID(bytes=TOPIC_ID)
+        else:
+            topic.name = TOPIC
+        response = ProduceResponse(responses=[topic], throttle_time_ms=throttle_time_ms)
+        return encode_response(response, ProduceRequest.API_KEY, self.version, correlation_id)
+
+    def _receive(self, count: int) -> bytes:
+        received = b""
+        while len(received) < count:
+            part = self.socket.recv(count - len(received))
+            assert part, "the connection has ended"
+            received += part
+        return received
+
+
+@pytest.fixture(params=[9, 12, 13])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    broker = Broker(request.param)
+    yield broker
+    broker.socket.close()
+
+
+@pytest.fixture
+def waker() -> Waker:
+    return Waker()
+
+
+@pytest.fixture
+def accumulator(waker: Waker) -> Iterator[Accumulator]:
+    made = accumulator_with(waker)
+    yield made
+    made.end_direct()
+
+
+def accumulator_with(waker: Waker) -> Accumulator:
+    made = Accumulator(
+        batch_size=1000,
+        buffer_memory=1 << 20,
+        max_record_bytes=1 << 20,
+        compression="none",
+        compression_level=None,
+        partitioner="murmur2",
+        wake=waker,
+    )
+    made.set_partition_count(TOPIC, 2)
+    return made
+
+
+def append(accumulator: Accumulator, value: bytes, partition: int = 0, **rest: Any) -> Any:
+    return accumulator.append(TOPIC, partition, None, value, None, None, rest.get("on_delivery"))
+
+
+def permit(accumulator: Accumulator, broker: Broker, *, sequence: int = 0, max_in_flight: int = 5) -> None:
+    accumulator.permit(broker.target, (7, 1, sequence), 10, max_in_flight=max_in_flight, reads_answers=True)
+
+
+def wait_until_woken(waker: Waker) -> None:
+    assert select.select([waker.fileno()], [], [], SECONDS)[0]
+
+
+def test_batches_are_delivered_one_after_the_other_without_a_loop(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker)
+    for number in range(5):
+        delivery = append(accumulator, b"%d" % number)
+        correlation_id, request = broker.receive()
+        assert correlation_id == 10 + number
+        assert request.acks == -1
+        broker.answer(correlation_id, 100 + number)
+        assert delivery.result(SECONDS).offset == 100 + number
+    assert accumulator.buffered_records == 0
+    assert accumulator.buffered_bytes == 0
+    assert not waker.is_due
+    seconds, (batches, records, *_) = accumulator.direct_figures()
+    assert (seconds, batches, records) == (0, 5, 5)
+    back = accumulator.forbid()
+    assert back is not None
+    assert (back.correlation_id, back.sent, back.unsent, back.received) == (14, [], b"", b"")
+    assert back.exchanges[0] == 0
+
+
+def test_sequences_go_on_and_begin_again_at_their_end(accumulator: Accumulator, broker: Broker) -> None:
+    permit(accumulator, broker, sequence=LAST_SEQUENCE - 1)
+    sequences: list[int] = []
+    for number in range(4):
+        delivery = append(accumulator, b"v")
+        correlation_id, request = broker.receive()
+        records = bytes(request.topic_data[0].partition_data[0].records or b"")
+        assert int.from_bytes(records[43:51]) == 7
+        assert int.from_bytes(records[51:53]) == 1
+        sequences.append(int.from_bytes(records[53:57]))
+        broker.answer(correlation_id, number)
+        delivery.result(SECONDS)
+    assert sequences == [LAST_SEQUENCE - 1, LAST_SEQUENCE, 0, 1]
+
+
+def test_as_many_are_under_way_as_may_be_and_come_back_in_their_order(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker, max_in_flight=3)
+    deliveries = [append(accumulator, b"%d" % number) for number in range(3)]
+    assert not waker.is_due
+    append(accumulator, b"one too many")
+    assert waker.is_due
+    assert [broker.receive()[0] for _ in range(3)] == [10, 11, 12]
+    broker.answer(10, 50)
+    assert deliveries[0].result(SECONDS).offset == 50
+    back = accumulator.forbid()
+    assert back is not None
+    assert back.correlation_id == 12
+    assert [correlation_id for _, correlation_id, *_ in back.sent] == [11, 12]
+    assert [batch.record_count for batch, *_ in back.sent] == [1, 1]
+    assert back.exchanges[:2] == (1, 1)
+    assert accumulator.forbid() is None
+
+
+def test_answers_that_come_at_once_and_in_pieces_are_read(accumulator: Accumulator, broker: Broker) -> None:
+    permit(accumulator, broker)
+    deliveries = [append(accumulator, b"v") for _ in range(3)]
+    frames = b"".join(broker.answer_frame(broker.receive()[0], number) for number in range(3))
+    broker.socket.sendall(frames[:5])
+    deliveries += [append(accumulator, b"v")]
+    broker.socket.sendall(frames[5:-1])
+    assert deliveries[1].result(SECONDS).offset == 1
+    broker.socket.sendall(frames[-1:])
+    broker.answer(broker.receive()[0], 3)
+    assert [delivery.result(SECONDS).offset for delivery in deliveries] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"error_code": 6},
+        {"base_offset": -1},
+        {"index": 1},
+        {"error_message": "no"},
+        {"throttle_time_ms": 5},
+        {"record_errors": [ProduceResponse.BatchIndexAndErrorMessage(batch_index=0)]},
+    ],
+)
+def test_an_answer_out_of_the_ordinary_is_left_to_the_loop(
+    accumulator: Accumulator, broker: Broker, waker: Waker, fields: dict[str, Any]
+) -> None:
+    permit(accumulator, broker)
+    delivery = append(accumulator, b"v")
+    broker.receive()
+    frame = broker.answer_frame(10, **{"base_offset": 5} | fields)
+    broker.socket.sendall(frame)
+    wait_until_woken(waker)
+    assert not delivery.done()
+    back = accumulator.forbid()
+    assert back is not None
+    assert back.received == frame
+    [(batch, correlation_id, *_)] = back.sent
+    assert (batch.record_count, correlation_id) == (1, 10)
+
+
+def test_what_somebody_has_to_be_told_of_in_python_is_left_to_the_loop(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    reports: list[Any] = []
+    permit(accumulator, broker)
+    first, second = append(accumulator, b"1"), append(accumulator, b"2", on_delivery=reports.append)
+    frames = [broker.answer_frame(broker.receive()[0], number) for number in range(2)]
+    broker.socket.sendall(b"".join(frames))
+    wait_until_woken(waker)
+    assert first.result(SECONDS).offset == 0
+    assert not second.done()
+    assert not reports
+    back = accumulator.forbid()
+    assert back is not None
+    assert back.received == frames[1]
+    [(batch, *_)] = back.sent
+    assert batch.is_awaited
+
+
+def test_the_end_of_the_connection_is_told_also_while_nothing_is_under_way(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker)
+    broker.socket.close()
+    wait_until_woken(waker)
+    back = accumulator.forbid()
+    assert back is not None
+    assert (back.correlation_id, back.sent) == (9, [])
+
+
+def test_the_loop_has_the_connection_as_soon_as_it_takes_it_back(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker)
+    delivery = append(accumulator, b"v")
+    accumulator.forbid()
+    broker.answer(broker.receive()[0], 0)
+    append(accumulator, b"next")
+    wait_until_woken(waker)
+    assert not delivery.done() or delivery.exception(0) is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_the_thread_ends_with_its_accumulator(broker: Broker, waker: Waker, eventually: Any) -> None:
+    def is_answer_thread(task: Path) -> bool:
+        try:
+            return "barnabas-answer" in (task / "comm").read_text()
+        except OSError:
+            return False  # It has just ended.
+
+    def threads() -> int:
+        return sum(is_answer_thread(task) for task in Path("/proc/self/task").iterdir())
+
+    made, before = accumulator_with(waker), threads()
+    permit(made, broker)
+    eventually(lambda: threads() == before + 1)
+    del made
+    eventually(lambda: threads() == before)
+
+
+@given(noise=st.binary(min_size=1, max_size=200))
+def test_noise_decides_nothing(noise: bytes) -> None:
+    broker, waker = Broker(12), Waker()
+    accumulator = accumulator_with(waker)
+    permit(accumulator, broker)
+    delivery = append(accumulator, b"v")
+    broker.socket.sendall(noise)
+    broker.socket.close()
+    wait_until_woken(waker)
+    assert not delivery.done()
+    accumulator.end_direct()
