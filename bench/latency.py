@@ -18,7 +18,7 @@ from bench.works import OURS, PEER, VALUE_BYTES
 
 MESSAGES_A_SECOND = 1000
 # Connections and caches get warm in these.
-WARM_UP_SECONDS = 2
+WARM_UP_SECONDS = 1
 _STAMP = struct.Struct(">q")
 _PADDING = b"x" * (VALUE_BYTES - _STAMP.size)
 

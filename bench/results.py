@@ -215,7 +215,8 @@ def markdown(results: Results, command: str) -> str:
     if results.latency_ms:
         rows = [(c, f"{f['p50_ms']:.2f}", f"{f['p99_ms']:.2f}") for c, f in results.latency_ms.items()]
         headings = ("client", "median, ms", "p99, ms")
-        lines += ["## Latency", "", _markdown_table(headings, rows), ""]
+        rounds = f"The medians of {len(results.latency_runs[OURS])} rounds each, in turn."
+        lines += ["## Latency", "", rounds, "", _markdown_table(headings, rows), ""]
     return "\n".join(lines)
 
 

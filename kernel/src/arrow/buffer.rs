@@ -55,10 +55,13 @@ impl<T: Kept> Buffer<T> {
 
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        if self.length == self.memory.len() {
-            self.grow(1);
+        match self.memory.get_mut(self.length) {
+            Some(place) => *place = value,
+            None => {
+                self.grow(1);
+                self.memory[self.length] = value;
+            }
         }
-        self.memory[self.length] = value;
         self.length += 1;
     }
 
@@ -83,10 +86,13 @@ impl Buffer<u8> {
     pub fn extend(&mut self, bytes: &[u8]) {
         let start = self.length;
         let end = start + bytes.len();
-        if end > self.memory.len() {
-            self.grow(bytes.len());
+        match self.memory.get_mut(start..end) {
+            Some(room) => room.copy_from_slice(bytes),
+            None => {
+                self.grow(bytes.len());
+                self.memory[start..end].copy_from_slice(bytes);
+            }
         }
-        self.memory[start..end].copy_from_slice(bytes);
         self.length = end;
     }
 
