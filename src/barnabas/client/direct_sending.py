@@ -44,7 +44,7 @@ logger = logging.getLogger("barnabas.producer")
 # Of Produce, as the kernel writes it and reads its answers.
 VERSIONS = range(9, 14)
 # Within two of these the loop hears of a batch that is not answered, whose time-outs it then watches.
-WATCH_SECONDS = 0.5
+WATCH_SECONDS = 0.25
 # A permit that nobody uses for so long is taken back, and nothing wakes the loop any more.
 UNUSED_SECONDS = 10.0
 
