@@ -758,6 +758,9 @@ class DirectReturn:
     def correlation_id(self) -> int:
         """Of the last request, or the one before the first if there was none."""
     @property
+    def records_delivered(self) -> int:
+        """With this permit, without the loop."""
+    @property
     def exchanges(self) -> tuple[int, int, int, int, int, float]:
         """As `Accumulator.direct_figures` gives them."""
     @property

@@ -50,6 +50,8 @@ struct State {
     under_way: UnderWay,
     /// What is on the socket is for the loop, which has been woken.
     is_for_loop: bool,
+    /// With the present permit.
+    records_delivered: u64,
     /// Since the loop has heard of them last.
     exchanges: Exchanges,
 }
@@ -92,6 +94,7 @@ pub struct Forbidden {
     /// Of the next request.
     correlation_id: i32,
     under_way: UnderWay,
+    records_delivered: u64,
     exchanges: Exchanges,
 }
 
@@ -101,6 +104,7 @@ type SentBatch = (Py<ProducerBatch>, i32, f64, usize, usize);
 #[pyclass(frozen, get_all, module = "barnabas._kernel")]
 pub struct DirectReturn {
     correlation_id: i32,
+    records_delivered: u64,
     exchanges: Exchanges,
     sent: Vec<SentBatch>,
     unsent: Vec<u8>,
@@ -119,8 +123,14 @@ impl Forbidden {
             unsent = sent.unsent;
         }
         let correlation_id = self.correlation_id.wrapping_sub(1) & i32::MAX;
-        let received = self.under_way.received;
-        Ok(DirectReturn { correlation_id, exchanges: self.exchanges, sent: batches, unsent, received })
+        Ok(DirectReturn {
+            correlation_id,
+            records_delivered: self.records_delivered,
+            exchanges: self.exchanges,
+            sent: batches,
+            unsent,
+            received: self.under_way.received,
+        })
     }
 }
 
@@ -173,6 +183,7 @@ impl DirectSend {
             let forbidden = Forbidden {
                 correlation_id: state.permit.take()?.correlation_id,
                 under_way: mem::take(&mut state.under_way),
+                records_delivered: mem::take(&mut state.records_delivered),
                 exchanges: mem::take(&mut state.exchanges),
             };
             (forbidden, was_read)
@@ -267,14 +278,15 @@ impl AnswerThread {
             return;
         }
         let is_ordinary = receive(&target.socket, &mut state.under_way.received).is_some()
-            && self.take_in(target, &mut state.under_way, &mut state.exchanges).is_some();
+            && self.take_in(target, state).is_some();
         if !is_ordinary {
             self.leave_to_loop(state);
         }
     }
 
     /// Decides the batches whose answers have come. None where something is there that is the loop's.
-    fn take_in(&self, target: &Target, under_way: &mut UnderWay, exchanges: &mut Exchanges) -> Option<()> {
+    fn take_in(&self, target: &Target, state: &mut State) -> Option<()> {
+        let State { under_way, records_delivered, exchanges, .. } = state;
         // As long as they are there, a batch is not the last to refer to its topic's name.
         let queues = self.queues.upgrade()?;
         while let Some(length) = under_way.received.first_chunk() {
@@ -291,8 +303,10 @@ impl AnswerThread {
                 return None;
             }
             queues.release(&sent.batch);
+            let records = sent.batch.record_count() as u64;
+            *records_delivered += records;
             exchanges.0 += 1;
-            exchanges.1 += sent.batch.record_count() as u64;
+            exchanges.1 += records;
             exchanges.2 += sent.batch_bytes as u64;
             exchanges.3 += sent.frame_bytes as u64;
             exchanges.4 += whole as u64;

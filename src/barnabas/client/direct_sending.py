@@ -96,8 +96,6 @@ class DirectSending:
         self._may_read_answers = True
         self._reads_answers_next = False
         self._counting = threading.Lock()
-        self._records_delivered = 0
-        """With the present permit, as far as they are counted."""
         self._used_at = 0.0
 
     @staticmethod
@@ -133,7 +131,7 @@ class DirectSending:
         if way != self._way or self._target is None:
             self._way, self._target = way, self._make_target(loan.descriptor, *way)
         self._permit = _Permit(leader_id, queue, connection, version)
-        self._records_delivered, self._used_at = 0, time.monotonic()
+        self._used_at = time.monotonic()
         try:
             self._accumulator.permit(
                 self._target,
@@ -161,7 +159,7 @@ class DirectSending:
             back = self._accumulator.forbid()
             assert back is not None
             self._count(permit, back.exchanges)
-        permit.queue.delivered_directly(self._records_delivered)
+        permit.queue.delivered_directly(back.records_delivered)
         self._reads_answers_next = bool(back.sent) and not any(batch.is_awaited for batch, *_ in back.sent)
         sent = [
             SentElsewhere(
@@ -199,7 +197,6 @@ class DirectSending:
             return
         now, topic = time.monotonic(), permit.queue.partition.topic
         self._used_at = now
-        self._records_delivered += records
         permit.connection.exchanged(
             ProduceRequest,
             batches,
