@@ -349,7 +349,8 @@ def test_the_coordinator_aborts_what_is_open_for_too_long(
 
 def test_close_aborts_what_is_open(kafka: ApacheKafka, make_topic: MakeTopic, read_topic: ReadTopic) -> None:
     topic = make_topic(kafka)
-    producer = Producer(kafka.bootstrap, transactional_id=f"id-{uuid.uuid4().hex}")
+    # What is not flushed lingers until the end.
+    producer = Producer(kafka.bootstrap, transactional_id=f"id-{uuid.uuid4().hex}", linger_ms=60_000)
     producer.init_transactions()
     producer.begin_transaction()
     stored = producer.send(topic, b"stored")
