@@ -14,10 +14,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+FILE_BYTES = 1 << 40
+"""No end in practice: a page that is read again might be one that is still there, and takes no memory."""
 MOST_FILLED_BYTES = 32 << 30
-"""Of a machine with more memory some stays free."""
+"""At once: of a machine with more memory some stays free."""
 LEAST_FREE_BYTES = 400 << 20
+STEPS_IN_VAIN = 4
+"""After so many the system gives as much memory back as is taken."""
 _PIECE_BYTES = 4 << 20
+_STEP_BYTES = 128 << 20
 
 
 class PageCache:
@@ -25,19 +30,25 @@ class PageCache:
 
     def __init__(self, file: io.RawIOBase) -> None:
         self._file = file
-        # Twice as much as there is: a page that is read again may be one that is still there.
-        self._size = 2 * min(os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE, MOST_FILLED_BYTES)
-        self._file.truncate(self._size)
+        self._file.truncate(FILE_BYTES)
         self._buffer = bytearray(_PIECE_BYTES)
 
     def fill(self) -> None:
-        """Has it take the memory that is free: about a second for a gigabyte."""
-        read = 0
-        while read < self._size and _free_bytes() > LEAST_FREE_BYTES:
-            count = self._file.readinto(self._buffer) or 0
-            if not count:
+        """Has it take the memory that is free, until the system keeps what is left so: about a second for a
+        gigabyte."""
+        filled = steps_in_vain = 0
+        least = _free_bytes()
+        while filled < MOST_FILLED_BYTES and least > LEAST_FREE_BYTES and steps_in_vain < STEPS_IN_VAIN:
+            self._read(_STEP_BYTES)
+            filled += _STEP_BYTES
+            free = _free_bytes()
+            steps_in_vain = steps_in_vain + 1 if free > least - _STEP_BYTES // 2 else 0
+            least = min(least, free)
+
+    def _read(self, count: int) -> None:
+        for _ in range(count // _PIECE_BYTES):
+            if not self._file.readinto(self._buffer):
                 self._file.seek(0)
-            read += count
 
 
 @contextmanager
