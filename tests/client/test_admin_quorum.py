@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,17 +57,19 @@ def voters(admin: Admin) -> list[int]:
     return sorted(voter.replica_id for voter in admin.describe_metadata_quorum().voters)
 
 
+def caught_up(admin: Admin) -> list[tuple[int, uuid.UUID]]:
+    """The observers that have been at the end of the leader's log."""
+    observers = admin.describe_metadata_quorum().observers
+    return [(one.replica_id, one.replica_directory_id) for one in observers if one.last_caught_up_timestamp]
+
+
 def test_a_controller_becomes_a_voter_and_is_none_again(
     kafka: ApacheKafka, admin: Admin, second_controller: JoiningNode, eventually: Any
 ) -> None:
     directory_id = second_controller.directory_id
     endpoints = [RaftVoterEndpoint("CONTROLLER", "127.0.0.1", second_controller.port)]
-    eventually(
-        lambda: (
-            (2, directory_id)
-            in [(o.replica_id, o.replica_directory_id) for o in admin.describe_metadata_quorum().observers]
-        )
-    )
+    # A leader refuses a voter that has never been at the end of its log.
+    eventually(lambda: (2, directory_id) in caught_up(admin))
     with pytest.raises(InconsistentClusterIdError):
         admin.add_raft_voter(2, directory_id, endpoints, cluster_id="another")
     admin.add_raft_voter(2, directory_id, endpoints, cluster_id=kafka.cluster_id)

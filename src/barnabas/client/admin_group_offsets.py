@@ -53,7 +53,8 @@ class GroupOffsetAdmin(AdminCalls):
     ) -> Offsets:
         """The committed offsets of a group of consumers or of Kafka Streams, of all partitions or of those
         asked for; a partition without one is left out. `require_stable`: waits for the end of transactions
-        that commit some (KIP-447)."""
+        that commit some (KIP-447); a partition whose first offset a transaction still holds is waited for
+        only where `partitions` names it."""
         wanted = None if partitions is None else partitions_of(partitions)
         found = await self.list_offsets_of_groups(
             {group_id: wanted}, require_stable=require_stable, timeout=timeout
