@@ -2,12 +2,10 @@
 //! that follows it. Knows the bytes of Fetch in versions 13 to 18, and nothing of sockets. Whatever is out of the
 //! ordinary is for others to read.
 
-use crate::frame_bytes::Bytes;
+use crate::frame_bytes::{Bytes, LENGTH_BYTES};
 use crate::records::{Batch, BatchFrame, CursorOptions, Limits, RecordCursor, frames};
 use crate::shared_bytes::SharedBytes;
 
-/// The bytes of a frame's length.
-pub const LENGTH_BYTES: usize = 4;
 const CORRELATION_ID_AT: usize = 8;
 const CLIENT_ID_AT: usize = 12;
 const VERSIONS: std::ops::RangeInclusive<i16> = 13..=18;

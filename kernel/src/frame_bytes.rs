@@ -1,6 +1,9 @@
 //! Reading the numbers and lengths of Kafka's flexible message versions (KIP-482). Nothing where they are not what
 //! their reader is for.
 
+/// The bytes of a frame's length.
+pub const LENGTH_BYTES: usize = 4;
+
 /// What is left of a frame.
 pub struct Bytes<'a> {
     rest: &'a [u8],

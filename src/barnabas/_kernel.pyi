@@ -751,6 +751,24 @@ class DirectTarget:
     ) -> DirectTarget: ...
 
 @final
+class Exchanges:
+    """Requests that were answered without the event loop, each with one batch. Not there on Windows."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def batch_bytes(self) -> int: ...
+    @property
+    def bytes_sent(self) -> int: ...
+    @property
+    def bytes_received(self) -> int: ...
+    @property
+    def milliseconds(self) -> float:
+        """From each request to its answer, all together."""
+
+@final
 class DirectReturn:
     """What was done with a permit, see `Accumulator.forbid`. Not there on Windows."""
 
@@ -761,7 +779,7 @@ class DirectReturn:
     def records_delivered(self) -> int:
         """With this permit, without the loop."""
     @property
-    def exchanges(self) -> tuple[int, int, int, int, int, float]:
+    def exchanges(self) -> Exchanges:
         """As `Accumulator.direct_figures` gives them."""
     @property
     def sent(self) -> list[tuple[ProducerBatch, int, float, int, int]]:
@@ -885,11 +903,9 @@ class Accumulator:
     def end_direct(self) -> None:
         """Ends the thread that reads answers, if there is one. Nothing is permitted afterwards. Not there on
         Windows."""
-    def direct_figures(self) -> tuple[float, tuple[int, int, int, int, int, float]]:
-        """The seconds that a batch has been under way without an answer, 0 if none is; and of those that
-        were delivered since this or `forbid` was called last: their number, their records and bytes, the
-        bytes of requests and answers, and the milliseconds from each request to its answer. Not there on
-        Windows."""
+    def direct_figures(self) -> tuple[float, Exchanges]:
+        """The seconds that a batch has been under way without an answer, 0 if none is; and what was delivered
+        since this or `forbid` was called last. Not there on Windows."""
     @property
     def has_sent_directly(self) -> bool:
         """Whether a batch was sent and not answered. Not there on Windows."""

@@ -22,7 +22,8 @@ use super::receive_buffer::ReceiveBuffer;
 use super::sockets::{send_all, wait_for_either};
 use super::waker::Signal;
 use crate::fetch_room::FetchRoom;
-use crate::fetching::{Arrival, LENGTH_BYTES, Session, moved};
+use crate::fetching::{Arrival, Session, moved};
+use crate::frame_bytes::LENGTH_BYTES;
 use crate::locks::lock;
 use crate::shared_bytes::SharedBytes;
 

@@ -1,9 +1,9 @@
 //! What becomes of a permit to send directly: the batches that were sent, and their answers.
 //!
 //! Where nobody has to be told in Python of what becomes of a batch, a thread reads its answer, with neither the event
-//! loop nor the interpreter lock, and decides it. It looks at the socket only while it
-//! holds the lock of the permit, so that the loop has the connection back as soon as it has taken the permit. Anything
-//! but an ordinary answer is left to the loop, which is woken and goes on as if it had sent the batches itself.
+//! loop nor the interpreter lock, and decides it. It looks at the socket only while it holds the lock of the permit, so
+//! that the loop has the connection back as soon as it has taken the permit. Anything but an ordinary answer is left to
+//! the loop, which is woken and goes on as if it had sent the batches itself.
 //!
 //! The thread drops nothing that is Python's. After a fork there is none in the child, where all this may only be
 //! dropped.
@@ -24,16 +24,25 @@ use super::producer_batch::ProducerBatch;
 use super::shared_queues::SharedQueues;
 use super::sockets::wait_for_either;
 use super::waker::Signal;
+use crate::frame_bytes::LENGTH_BYTES;
 use crate::locks::{lock, lock_unless_forked};
 use crate::producing::taken;
 
-const LENGTH_BYTES: usize = 4;
 /// A longer answer is not one to a request for one partition in its ordinary course.
 const MOST_ANSWER_BYTES: usize = 4096;
 
-/// Requests that were answered: batches, of which each had its own, their records and bytes, the bytes of requests and
-/// answers, and the milliseconds from each request to its answer.
-pub type Exchanges = (u64, u64, u64, u64, u64, f64);
+/// Requests that were answered, each with one batch.
+#[pyclass(frozen, get_all, skip_from_py_object, module = "barnabas._kernel")]
+#[derive(Clone, Copy, Default)]
+pub struct Exchanges {
+    count: u64,
+    records: u64,
+    batch_bytes: u64,
+    bytes_sent: u64,
+    bytes_received: u64,
+    /// From each request to its answer.
+    milliseconds: f64,
+}
 
 /// Batches that were sent and not answered.
 #[derive(Default)]
@@ -305,12 +314,12 @@ impl AnswerThread {
             queues.release(&sent.batch);
             let records = sent.batch.record_count() as u64;
             *records_delivered += records;
-            exchanges.0 += 1;
-            exchanges.1 += records;
-            exchanges.2 += sent.batch_bytes as u64;
-            exchanges.3 += sent.frame_bytes as u64;
-            exchanges.4 += whole as u64;
-            exchanges.5 += sent.sent_at.elapsed().as_secs_f64() * 1000.0;
+            exchanges.count += 1;
+            exchanges.records += records;
+            exchanges.batch_bytes += sent.batch_bytes as u64;
+            exchanges.bytes_sent += sent.frame_bytes as u64;
+            exchanges.bytes_received += whole as u64;
+            exchanges.milliseconds += sent.sent_at.elapsed().as_secs_f64() * 1000.0;
             under_way.sent.pop_front();
             under_way.received.drain(..whole);
         }

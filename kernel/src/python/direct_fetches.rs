@@ -25,7 +25,8 @@ use super::reader::RecordReader;
 use super::receive_buffer::ReceiveBuffer;
 use super::sockets::{duplicate, send_all};
 use super::waker::{Signal, Waker};
-use crate::fetching::{Arrival, LENGTH_BYTES, Partition, Records, Session, moved};
+use crate::fetching::{Arrival, Partition, Records, Session, moved};
+use crate::frame_bytes::LENGTH_BYTES;
 use crate::records::Limits;
 use crate::shared_bytes::SharedBytes;
 

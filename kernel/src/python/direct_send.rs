@@ -12,10 +12,10 @@ use rustix::net::{SendFlags, send};
 
 use super::producer_batch::ProducerBatch;
 use super::sockets::duplicate;
+use crate::frame_bytes::LENGTH_BYTES;
 use crate::producing::TopicKey;
 use crate::records::ProducerState;
 
-const LENGTH_BYTES: usize = 4;
 const CORRELATION_ID: std::ops::Range<usize> = 8..12;
 /// What follows empty records in a Produce request of one partition: no tags thrice.
 const TAIL: &[u8] = &[0, 0, 0];

@@ -73,7 +73,7 @@ mod _kernel {
     use super::delivery::Delivery;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_answers::DirectReturn;
+    use super::direct_answers::{DirectReturn, Exchanges};
     #[cfg(unix)]
     #[pymodule_export]
     use super::direct_fetches::{DirectFetches, TakenBack};

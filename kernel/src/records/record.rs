@@ -187,8 +187,7 @@ impl Window {
     /// As `short`, for a number that is not negative.
     #[inline(always)]
     fn short_length(&mut self) -> Option<usize> {
-        let raw = self.short()?;
-        (raw & 1 == 0).then_some((raw >> 1) as usize)
+        length_of(self.short()?)
     }
 
     /// The bytes behind their length, which is -1 for none.
@@ -198,11 +197,17 @@ impl Window {
         if raw == 1 {
             return Some(None);
         }
-        let length = (raw & 1 == 0).then_some((raw >> 1) as usize)?;
+        let length = length_of(raw)?;
         let start = self.position;
         self.position += length;
         Some(Some(Span::new(start, self.position)))
     }
+}
+
+/// A number that is not negative, zigzag decoded.
+#[inline(always)]
+fn length_of(raw: u32) -> Option<usize> {
+    (raw & 1 == 0).then_some((raw >> 1) as usize)
 }
 
 /// As `decode`, for a record whose numbers are small and that has no headers, which most have. None says nothing of it.

@@ -37,7 +37,7 @@ from barnabas.types import TopicPartition
 from barnabas.values import frozen
 
 if sys.platform != "win32":
-    from barnabas._kernel import DirectTarget
+    from barnabas._kernel import DirectTarget, Exchanges
 
 logger = logging.getLogger("barnabas.producer")
 
@@ -144,7 +144,7 @@ class DirectSending:
             logger.warning("answers are read in the event loop: %s", error)
             self._may_read_answers = False
             self._permit = None
-            connection.take_back_writing(loan.correlation_id - 1, timeout_ms=0)
+            connection.take_back_writing(loan.correlation_id - 1)
             return
         if self._timer is None:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
@@ -167,6 +167,7 @@ class DirectSending:
                 ProduceRequest,
                 permit.version,
                 correlation_id,
+                self._config.request_timeout_ms,
                 seconds_under_way,
                 size,
             )
@@ -177,7 +178,6 @@ class DirectSending:
             permit.connection.take_back_writing(
                 back.correlation_id,
                 sent,
-                timeout_ms=self._config.request_timeout_ms,
                 unsent=back.unsent,
                 received=back.received,
             )
@@ -191,22 +191,23 @@ class DirectSending:
             if permit is not None:
                 self._count(permit, self._accumulator.direct_figures()[1])
 
-    def _count(self, permit: _Permit, exchanges: tuple[int, int, int, int, int, float]) -> None:
-        batches, records, batch_bytes, bytes_sent, bytes_received, milliseconds = exchanges
-        if not batches:
+    def _count(self, permit: _Permit, exchanges: Exchanges) -> None:
+        count, records, batch_bytes = exchanges.count, exchanges.records, exchanges.batch_bytes
+        if not count:
             return
         now, topic = time.monotonic(), permit.queue.partition.topic
         self._used_at = now
         permit.connection.exchanged(
             ProduceRequest,
-            batches,
-            bytes_sent=bytes_sent,
-            bytes_received=bytes_received,
-            milliseconds=milliseconds,
+            count,
+            bytes_sent=exchanges.bytes_sent,
+            bytes_received=exchanges.bytes_received,
+            milliseconds=exchanges.milliseconds,
         )
-        self._stats.batch_sent_at_once(now, batches)
-        self._stats.batch_delivered(topic, records, batch_bytes, now, batches)
-        permit.queue.counters.batch_delivered(records, batch_bytes, now, milliseconds / batches, batches)
+        self._stats.batch_sent_at_once(now, count)
+        self._stats.batch_delivered(topic, records, batch_bytes, now, count)
+        latency_ms = exchanges.milliseconds / count
+        permit.queue.counters.batch_delivered(records, batch_bytes, now, latency_ms, count)
         self._topics_in_use.use(topic, now)
 
     def close(self) -> None:

@@ -117,6 +117,7 @@ class SentElsewhere:
     request_type: type[Request[Any]]
     version: int
     correlation_id: int
+    timeout_ms: float
     seconds_under_way: float
     size: int
 
@@ -398,7 +399,6 @@ class Connection:
         correlation_id: int,
         sent: Iterable[SentElsewhere] = (),
         *,
-        timeout_ms: float,
         unsent: bytes = b"",
         received: bytes = b"",
     ) -> None:
@@ -411,10 +411,15 @@ class Connection:
         for request in sent:
             name = request.request_type.NAME
             under_way = _RequestUnderWay(
-                request.correlation_id, request.request_type, request.version, timeout_ms, [], request.answer
+                request.correlation_id,
+                request.request_type,
+                request.version,
+                request.timeout_ms,
+                [],
+                request.answer,
             )
             under_way.sent_at = self.last_used - request.seconds_under_way
-            remaining = max(0.0, timeout_ms / 1000 - request.seconds_under_way)
+            remaining = max(0.0, request.timeout_ms / 1000 - request.seconds_under_way)
             under_way.timer = self._loop.call_later(remaining, self._on_timeout, under_way)
             self._under_way.append(under_way)
             monitor.in_flight += 1
