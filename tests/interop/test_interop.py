@@ -21,9 +21,6 @@ from barnabas.testing import ApacheKafka
 from barnabas.testing.distribution import KafkaDistribution, java_command
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-OUTCOMES = ("none", "abort", "commit")
-"""What becomes of the transaction. Readers stop when they have what is visible: something visible comes after
-all that is not."""
 
 
 class Written(NamedTuple):
@@ -40,8 +37,11 @@ class Seen(NamedTuple):
 
 
 class Part(NamedTuple):
+    """Readers stop when they have what is visible: something visible comes after all that is not."""
+
     codec: str
     outcome: str
+    """What becomes of the transaction: none, abort, commit."""
     records: list[Written]
 
 
@@ -70,9 +70,15 @@ def some_records(rng: random.Random, *, headers: bool = True) -> list[Written]:
 
 
 def parts(seed: int) -> list[Part]:
-    """A part for each codec and outcome, of which read_committed must not see those that are aborted."""
+    """A part for each codec and outcome, of which read_committed must not see those that are aborted.
+
+    Those without a transaction come first: a transaction's marker may be written after its end was confirmed, and only
+    what begins another transaction waits for it.
+    """
     rng = random.Random(seed)
-    return [Part(codec, outcome, some_records(rng)) for codec in CODECS for outcome in OUTCOMES]
+    plain = [Part(codec, "none", some_records(rng)) for codec in CODECS]
+    transactional = [Part(codec, end, some_records(rng)) for codec in CODECS for end in ("abort", "commit")]
+    return plain + transactional
 
 
 def visible(written: Sequence[Part], isolation: str) -> list[Seen]:
