@@ -17,6 +17,9 @@ from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
 
+# Of brokers that no test stops: a machine that stands still for a few seconds makes them elect nobody.
+PATIENCE = {"broker.session.timeout.ms": "30000", "controller.quorum.fetch.timeout.ms": "15000"}
+
 T = TypeVar("T")
 
 
@@ -60,7 +63,7 @@ def eventually_async() -> Callable[..., Awaitable[T]]:
 @pytest.fixture(scope="session")
 def apache_kafka() -> Iterator[ApacheKafka]:
     """One Apache Kafka for the whole run. A test that stops or kills a broker starts its own."""
-    with ApacheKafka() as kafka:
+    with ApacheKafka(config=PATIENCE) as kafka:
         yield kafka
 
 
@@ -89,9 +92,8 @@ def cluster() -> Iterator[ApacheKafkaCluster]:
     """Three brokers for the whole run, of which a test may stop none. Each has a rack of its own, and tells
     a consumer which replica is closest."""
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    with ApacheKafkaCluster(
-        racks=["rack-1", "rack-2", "rack-3"], config={"replica.selector.class": selector}
-    ) as cluster:
+    config = {"replica.selector.class": selector, **PATIENCE}
+    with ApacheKafkaCluster(racks=["rack-1", "rack-2", "rack-3"], config=config) as cluster:
         yield cluster
 
 

@@ -178,10 +178,13 @@ def test_a_full_disk_refuses_new_records_and_keeps_the_old_ones(tmp_path: Path) 
     with EmbeddedBroker(tmp_path) as broker:
         make_topic(broker)
         value = bytes(1_000)
-        producer = Producer(client(broker, message_timeout_ms=2_000, linger_ms=0, enable_idempotence=True))
+        patient, impatient = (
+            Producer(client(broker, message_timeout_ms=timeout_ms, linger_ms=0, enable_idempotence=True))
+            for timeout_ms in (60_000, 5_000)
+        )
         outcomes: list[str | None] = []
 
-        def send() -> str | None:
+        def send(producer: Producer) -> str | None:
             producer.produce(
                 TOPIC, value, on_delivery=lambda error, _: outcomes.append(error and error.name())
             )
@@ -189,11 +192,11 @@ def test_a_full_disk_refuses_new_records_and_keeps_the_old_ones(tmp_path: Path) 
             return outcomes.pop()
 
         for _ in range(50):
-            assert send() is None
+            assert send(patient) is None
         (log_file,) = tmp_path.rglob(f"{TOPIC}-0/00000000000000000000.log")
         size = log_file.stat().st_size
         limit_file_size(broker, size + 500)
-        assert send() is not None
+        assert send(impatient) is not None
         assert log_file.stat().st_size == size
         assert len(read_all(broker, 0)) == 50
         complaints = [line for line in broker.log.splitlines() if "cannot append" in line]

@@ -207,7 +207,7 @@ def test_a_member_that_leaves_makes_the_others_rebalance(tmp_path: Path) -> None
 
 def test_a_member_that_is_not_heard_of_is_removed(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
-        leader, follower = await stable_pair(client, session_timeout_ms=3_000)
+        leader, follower = await stable_pair(client, session_timeout_ms=10_000)
         deadline = time.monotonic() + 60
         while await follower.heartbeat() == ErrorCode.NONE:
             assert time.monotonic() < deadline
@@ -342,7 +342,7 @@ def test_a_new_group_may_wait_for_more_members(tmp_path: Path) -> None:
         await asyncio.gather(*(member.join() for member in members))
         assert {member.generation for member in members} == {1}
 
-    run(tmp_path, scenario, config={"group.initial.rebalance.delay.ms": "500"})
+    run(tmp_path, scenario, config={"group.initial.rebalance.delay.ms": "2000"})
 
 
 def test_offsets_of_a_group_without_members_can_be_committed_and_deleted(tmp_path: Path) -> None:

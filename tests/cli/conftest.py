@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from barnabas import Admin
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,12 +39,19 @@ def cli(broker: ApacheKafka | EmbeddedBroker) -> Cli:
 
 
 @pytest.fixture
-def created(cli: Cli, topic: Callable[[], str]) -> Callable[..., str]:
+def created(
+    cli: Cli,
+    broker: ApacheKafka | EmbeddedBroker,
+    topic: Callable[[], str],
+    eventually: Callable[..., object],
+) -> Callable[..., str]:
     """`created(partitions=1)` is the name of a new topic."""
 
     def create(partitions: int = 1) -> str:
         name = topic()
         cli("topics", "create", name, "--partitions", str(partitions))
+        with Admin(broker.bootstrap) as admin:
+            eventually(lambda: name in admin.list_topics())
         return name
 
     return create

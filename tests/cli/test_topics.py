@@ -45,14 +45,19 @@ def test_a_topic_that_exists_is_an_error_unless_that_is_fine(cli: Cli, created: 
     cli("topics", "create", name, "--if-not-exists")
 
 
-def test_alter_adds_partitions_and_changes_settings(cli: Cli, created: Created) -> None:
+def test_alter_adds_partitions_and_changes_settings(
+    cli: Cli, created: Created, eventually: Callable[..., bool]
+) -> None:
     name = created(partitions=1)
     cli("topics", "alter", name, "--partitions", "3", "--config", "retention.ms=1000")
-    found = described(cli, name)
-    assert len(found["partitions"]) == 3
-    assert found["configs"]["retention.ms"] == "1000"
+
+    def state() -> tuple[int, str | None]:
+        found = described(cli, name)
+        return len(found["partitions"]), found["configs"].get("retention.ms")
+
+    eventually(lambda: state() == (3, "1000"))
     cli("topics", "alter", name, "--delete-config", "retention.ms")
-    assert "retention.ms" not in described(cli, name)["configs"]
+    eventually(lambda: state() == (3, None))
 
 
 def test_alter_without_a_change_is_refused(cli: Cli, created: Created) -> None:

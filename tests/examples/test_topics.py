@@ -16,10 +16,11 @@ def topics(topic: Callable[[], str]) -> Topics:
     return Topics(f"{topic()}-")
 
 
-def test_missing_topics_are_created(broker: Any, topics: Topics) -> None:
+def test_missing_topics_are_created(broker: Any, topics: Topics, eventually: Callable[..., object]) -> None:
     assert prepare(broker.bootstrap, topics) == []
     with Admin(broker.bootstrap) as admin:
         names = [topics.flights, topics.weather, topics.airlines, topics.delays]
+        eventually(lambda: set(names) <= set(admin.list_topics()))
         described = admin.describe_topics(names)
     assert [len(described[name].partitions) for name in names] == [4, 1, 1, 1]
 
@@ -43,9 +44,8 @@ def test_topics_of_an_earlier_run_are_emptied(
     assert prepare(broker.bootstrap, topics) == [topics.flights]
     partition = TopicPartition(topics.flights, 0)
     with Admin(broker.bootstrap) as admin, Consumer(broker.bootstrap) as consumer:
-        eventually(lambda: topics.flights in admin.list_topics())
+        eventually(lambda: consumer.end_offsets([partition]) == {partition: 0})
         assert len(admin.describe_topics([topics.flights])[topics.flights].partitions) == 4
-        assert consumer.end_offsets([partition]) == {partition: 0}
 
 
 def test_a_topic_with_other_peoples_records_is_left_alone(broker: Any, topics: Topics) -> None:

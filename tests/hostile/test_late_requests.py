@@ -65,8 +65,8 @@ def test_a_batch_that_comes_after_its_transaction_was_aborted_is_in_no_later_one
                 await admin.create_topics([NewTopic(topic, 1, 1)])
             async with DelayingProxy(kafka.bootstrap) as delaying:
                 settings: dict[str, Any] = {
-                    "request_timeout_ms": 500,
-                    "delivery_timeout_ms": 1000,
+                    "request_timeout_ms": 2_000,
+                    "delivery_timeout_ms": 6_000,
                     "linger_ms": 0,
                 }
                 async with aio.Producer(delaying.bootstrap, transactional_id="late", **settings) as producer:

@@ -72,8 +72,8 @@ def some_records(rng: random.Random, *, headers: bool = True) -> list[Written]:
 def parts(seed: int) -> list[Part]:
     """A part for each codec and outcome, of which read_committed must not see those that are aborted.
 
-    Those without a transaction come first: a transaction's marker may be written after its end was confirmed, and only
-    what begins another transaction waits for it.
+    Those without a transaction come first: a transaction's marker may be written after its end was confirmed,
+    and only what begins another transaction waits for it.
     """
     rng = random.Random(seed)
     plain = [Part(codec, "none", some_records(rng)) for codec in CODECS]

@@ -149,8 +149,8 @@ def test_waiting_follows_a_record_into_the_parts_of_a_split(append: Append) -> N
 def test_ctrl_c_interrupts_waiting(append: Append) -> None:
     _batch, (delivery,) = append()
     timer = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        timer.start()
         delivery.result(30)
     timer.join()
 

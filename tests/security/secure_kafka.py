@@ -8,20 +8,16 @@ import json
 import time
 from typing import Any
 
+from tests.conftest import wait_for
+
+from barnabas import AclBinding, AclOperation, AclResourceType, Admin
 from barnabas.client.client import KafkaClient
 from barnabas.config import AdminConfig, load
-from barnabas.protocol.messages.create_acls import CreateAclsRequest
 from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from barnabas.testing import ApacheKafka, Certificates
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-
-# Kafka's numbers of resource types and operations.
-TOPIC, GROUP = 2, 3
-ALL_OPERATIONS, READ, WRITE, DESCRIBE = 2, 3, 4, 8
-LITERAL = 3
-ALLOW = 3
 
 
 def password_of(user: str) -> str:
@@ -73,23 +69,12 @@ class SecureKafka:
 
         return asyncio.run(main())
 
-    def allow(
-        self, user: str, resource_type: int, name: str, *operations: int, prefixed: bool = False
-    ) -> None:
-        creations = [
-            CreateAclsRequest.AclCreation(
-                resource_type=resource_type,
-                resource_name=name,
-                resource_pattern_type=LITERAL,
-                principal=f"User:{user}",
-                host="*",
-                operation=operation,
-                permission_type=ALLOW,
-            )
-            for operation in operations
-        ]
-        response = self.ask(CreateAclsRequest(creations=creations))
-        _check(response.results)
+    def allow(self, user: str, resource_type: AclResourceType, name: str, *operations: AclOperation) -> None:
+        """Returns when the broker goes by it: the controller answers before brokers have heard."""
+        bindings = {AclBinding(resource_type, name, f"User:{user}", operation) for operation in operations}
+        with Admin(self.server("SASL_SSL"), **self.as_user()) as admin:
+            admin.create_acls(bindings)
+            wait_for(lambda: bindings <= set(admin.describe_acls()))
 
     def delegation_token(self, user: str) -> tuple[str, str]:
         """The id and the HMAC of a new token for a user (KIP-48)."""
@@ -101,8 +86,3 @@ class SecureKafka:
         """The ids of the delegation tokens that the broker knows."""
         response = self.ask(DescribeDelegationTokenRequest(owners=None))
         return [token.token_id for token in response.tokens]
-
-
-def _check(results: list[Any]) -> None:
-    refused = [result for result in results if result.error_code]
-    assert not refused, refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +27,7 @@ from barnabas.broker_errors import (
     DelegationTokenOwnerMismatchError,
     InvalidRequestError,
 )
-from barnabas.errors import MisuseError
+from barnabas.errors import MisuseError, SaslAuthenticationError
 
 from .secure_kafka import SecureKafka
 
@@ -120,7 +121,14 @@ def test_a_password_that_was_set_lets_its_user_in(admin: Admin, secure: SecureKa
     settings = secure.as_user(mechanism="SCRAM-SHA-512")
     settings |= {"sasl_username": user, "sasl_password": "pass, wörd"}
     with Admin(secure.server("SASL_SSL"), **settings) as client:
-        assert client.describe_cluster().cluster_id == admin.describe_cluster().cluster_id
+
+        def cluster_id() -> str | None:
+            # The broker lets users in a moment after it tells of them.
+            with contextlib.suppress(SaslAuthenticationError):
+                return client.describe_cluster().cluster_id
+            return None
+
+        assert eventually(cluster_id) == admin.describe_cluster().cluster_id
 
 
 def test_tokens_are_created_renewed_described_and_expired(admin: Admin, eventually: Any) -> None:

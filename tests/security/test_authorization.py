@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas import Admin, Consumer, NewTopic, Producer, aio
+from barnabas import AclOperation, AclResourceType, Admin, Consumer, NewTopic, Producer, aio
 from barnabas.broker_errors import (
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
     TopicAuthorizationFailedError,
 )
 
-from .secure_kafka import DESCRIBE, GROUP, READ, TOPIC, WRITE, SecureKafka
+from .secure_kafka import SecureKafka
 
-SECONDS = 10
+SECONDS = 60
 
 
 def test_writing_without_a_permission_names_the_topic(secure: SecureKafka, new_topic: str) -> None:
@@ -30,7 +30,7 @@ def test_writing_without_a_permission_names_the_topic(secure: SecureKafka, new_t
 def test_writing_to_a_topic_that_may_only_be_seen_names_the_topic(
     secure: SecureKafka, new_topic: str
 ) -> None:
-    secure.allow("bob", TOPIC, new_topic, DESCRIBE)
+    secure.allow("bob", AclResourceType.TOPIC, new_topic, AclOperation.DESCRIBE)
     settings = secure.as_user("bob", enable_idempotence=False)
     with Producer(secure.server("SASL_SSL"), **settings) as producer:
         delivery = producer.send(new_topic, b"1")
@@ -41,7 +41,7 @@ def test_writing_to_a_topic_that_may_only_be_seen_names_the_topic(
 def test_an_idempotent_producer_that_may_write_nowhere_is_told_what_it_lacks(
     secure: SecureKafka, new_topic: str
 ) -> None:
-    secure.allow("bob", TOPIC, new_topic, DESCRIBE)
+    secure.allow("bob", AclResourceType.TOPIC, new_topic, AclOperation.DESCRIBE)
     with Producer(secure.server("SASL_SSL"), **secure.as_user("bob")) as producer:
         delivery = producer.send(new_topic, b"1")
         with pytest.raises(ClusterAuthorizationFailedError, match="enable_idempotence"):
@@ -60,7 +60,7 @@ def test_reading_without_a_permission_names_the_topic(secure: SecureKafka, new_t
 def test_fetching_from_a_topic_that_may_only_be_seen_names_the_topic(
     secure: SecureKafka, new_topic: str
 ) -> None:
-    secure.allow("bob", TOPIC, new_topic, DESCRIBE)
+    secure.allow("bob", AclResourceType.TOPIC, new_topic, AclOperation.DESCRIBE)
     with Consumer(secure.server("SASL_SSL"), **secure.as_user("bob")) as consumer:
         consumer.assign([(new_topic, 0)])
         consumer.seek((new_topic, 0), 0)
@@ -71,7 +71,7 @@ def test_fetching_from_a_topic_that_may_only_be_seen_names_the_topic(
 def test_joining_a_group_without_a_permission_names_the_group(
     secure: SecureKafka, new_topic: str, topic: Callable[[], str]
 ) -> None:
-    secure.allow("bob", TOPIC, new_topic, READ, DESCRIBE)
+    secure.allow("bob", AclResourceType.TOPIC, new_topic, AclOperation.READ, AclOperation.DESCRIBE)
     group = topic()
     settings = secure.as_user("bob", mechanism="OAUTHBEARER")
     with (
@@ -84,7 +84,7 @@ def test_joining_a_group_without_a_permission_names_the_group(
 def test_an_asyncio_consumer_is_told_alike(
     secure: SecureKafka, new_topic: str, topic: Callable[[], str]
 ) -> None:
-    secure.allow("alice", TOPIC, new_topic, READ, DESCRIBE)
+    secure.allow("alice", AclResourceType.TOPIC, new_topic, AclOperation.READ, AclOperation.DESCRIBE)
     group = topic()
 
     async def main() -> None:
@@ -111,8 +111,8 @@ def test_a_permission_opens_the_topic_and_the_group(
     secure: SecureKafka, new_topic: str, topic: Callable[[], str]
 ) -> None:
     group = topic()
-    secure.allow("alice", TOPIC, new_topic, READ, WRITE)
-    secure.allow("alice", GROUP, group, READ)
+    secure.allow("alice", AclResourceType.TOPIC, new_topic, AclOperation.READ, AclOperation.WRITE)
+    secure.allow("alice", AclResourceType.GROUP, group, AclOperation.READ)
     server, settings = secure.server("SASL_SSL"), secure.as_user("alice", mechanism="SCRAM-SHA-512")
     with Producer(server, **settings) as producer:
         producer.send(new_topic, b"1").result(SECONDS)

@@ -12,13 +12,12 @@ import pytest
 
 from barnabas import Admin, Consumer, Delivery, NewTopic, Producer, aio
 from barnabas.errors import CredentialsError, SaslAuthenticationError
-from barnabas.events import BrokerDisconnected, Event
+from barnabas.events import BrokerConnected, Event
 from barnabas.testing import ApacheKafka, SecureListeners
 
 from .secure_kafka import SecureKafka, unsecured_token
 
 SESSION_MS = 3_000
-LOAD_SECONDS = 7.5
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +40,12 @@ def authentications(client: Any) -> int:
     """How often any connection of a client has authenticated itself."""
     counts = [monitor.requests_by_api for monitor in client.kafka_client.brokers.all()]
     return sum(count.get("SaslHandshake", 0) for count in counts)
+
+
+def renewals(client: Any, events: list[Event]) -> int:
+    """How often connections have authenticated anew. Not all need to: a broker ends one that is late."""
+    connected = sum(isinstance(event, BrokerConnected) for event in events)
+    return authentications(client) - connected
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
@@ -67,15 +72,14 @@ def test_no_record_is_lost_or_doubled_while_connections_authenticate_anew(
         with Producer(server, linger_ms=1, **settings) as producer:
             deliveries: list[Delivery] = []
             producer.add_event_listener(events.append)
-            end = time.monotonic() + LOAD_SECONDS
-            while time.monotonic() < end:
+            deadline = time.monotonic() + 60
+            while renewals(producer, events) < 2:
+                assert time.monotonic() < deadline
                 deliveries.append(producer.send(new_topic, b"%d" % len(deliveries)))
                 time.sleep(0.001)
             sent += range(len(deliveries))
             for delivery in deliveries:
                 delivery.result(30)
-            assert authentications(producer) >= 3
-            assert not [event for event in events if isinstance(event, BrokerDisconnected)]
     finally:
         is_all_sent.set()
         reader.join(60)
@@ -115,7 +119,7 @@ def test_credentials_that_went_bad_show_at_once_when_they_are_needed_again(
 
 
 def test_a_consumer_hears_of_a_token_that_is_not_renewed(strict: SecureKafka, new_topic: str) -> None:
-    tokens = iter([unsecured_token("admin", lifetime_seconds=2)])
+    tokens = iter([unsecured_token("admin", lifetime_seconds=8)])
     settings = strict.as_user(mechanism="OAUTHBEARER", sasl_oauthbearer_token_callback=lambda: next(tokens))
     with Consumer(strict.server("SASL_SSL"), topics=[new_topic], **settings) as consumer:
         consumer.poll(0.5)

@@ -20,6 +20,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
+from tests.conftest import wait_for
 
 from barnabas import Consumer, TopicPartition
 from barnabas.testing import ApacheKafka, free_ports
@@ -103,6 +104,7 @@ class Kafka:
         name = name or f"spark-{uuid.uuid4().hex[:12]}"
         new = confluent_kafka.admin.NewTopic(name, partitions, replicas, config=dict(config or {}))
         self._admin.create_topics([new])[name].result(TIMEOUT_SECONDS)
+        self._await_partitions(name, partitions)
         return name
 
     def delete(self, topic: str) -> None:
@@ -121,6 +123,16 @@ class Kafka:
     def grow(self, topic: str, partitions: int) -> None:
         new = confluent_kafka.admin.NewPartitions(topic, partitions)
         self._admin.create_partitions([new])[topic].result(TIMEOUT_SECONDS)
+        self._await_partitions(topic, partitions)
+
+    def _await_partitions(self, topic: str, count: int) -> None:
+        """The controller answers before brokers have heard of them."""
+
+        def are_known() -> bool:
+            known = self._admin.list_topics(timeout=TIMEOUT_SECONDS).topics.get(topic)
+            return known is not None and known.error is None and len(known.partitions) == count
+
+        wait_for(are_known)
 
     def delete_records_before(self, topic: str, partition: int, offset: int) -> None:
         where = confluent_kafka.TopicPartition(topic, partition, offset)
@@ -206,9 +218,9 @@ class Kafka:
             consumer.close()
 
     def write_in_transaction(self, topic: str, values: Sequence[bytes], *, commit: bool) -> None:
-        producer = confluent_kafka.Producer(
-            {"bootstrap.servers": self.bootstrap, "transactional.id": uuid.uuid4().hex}
-        )
+        """Returns when the transaction's marker is written, which may be after its end was confirmed."""
+        settings = {"bootstrap.servers": self.bootstrap, "transactional.id": uuid.uuid4().hex}
+        producer = confluent_kafka.Producer(settings)
         producer.init_transactions(TIMEOUT_SECONDS)
         producer.begin_transaction()
         for value in values:
@@ -218,6 +230,7 @@ class Kafka:
             producer.commit_transaction(TIMEOUT_SECONDS)
         else:
             producer.abort_transaction(TIMEOUT_SECONDS)
+        confluent_kafka.Producer(settings).init_transactions(TIMEOUT_SECONDS)
 
 
 def committed(kafka: Kafka, topic: str) -> list[bytes]:

@@ -47,10 +47,10 @@ def test_a_task_that_gets_nothing_gives_up_and_names_the_offset(kafka: Kafka) ->
     topic = kafka.create()
     kafka.write(topic, [b"a"] * 5)
     task = InputPartition(OffsetRange(TopicPartition(topic, 0), 0, 10))
-    options = options_for(kafka, topic, **{"kafkaconsumer.polltimeoutms": "200"})
+    options = options_for(kafka, topic, **{"kafkaconsumer.polltimeoutms": "3000"})
     rows = read_partition(task, options)
     assert next(rows).num_rows == 5
-    with pytest.raises(ReadTimeoutError, match=rf"{topic}-0: nothing came at offset 5 within 200 ms"):
+    with pytest.raises(ReadTimeoutError, match=rf"{topic}-0: nothing came at offset 5 within 3000 ms"):
         next(rows)
 
 

@@ -82,7 +82,7 @@ def test_errors_reach_the_caller(broker: Any, topic_of_two: str) -> None:
 
 
 def test_an_unreachable_cluster_is_an_error_within_max_block_ms() -> None:
-    with Producer("127.0.0.1:9", max_block_ms=200) as producer:
+    with Producer("127.0.0.1:9", max_block_ms=2_000) as producer:
         started = time.monotonic()
         with pytest.raises(BootstrapError, match="Connection refused"):
             producer.send("topic", b"v")
@@ -115,8 +115,11 @@ def test_arrow_rows_are_sent_and_counted(broker: Any, topic_of_two: str) -> None
     assert sum(end_offsets(broker, topic_of_two)) == 5_000
 
 
-def test_a_full_buffer_is_an_error_after_max_block_ms(own_broker: Any) -> None:
-    with Producer(own_broker.bootstrap, buffer_memory=20_000, max_block_ms=2_000) as producer:
+def test_a_full_buffer_is_an_error_after_max_block_ms(own_broker: Any, eventually: Any) -> None:
+    with Admin(own_broker.bootstrap) as admin:
+        admin.create_topics([NewTopic("topic")])
+        eventually(lambda: "topic" in admin.list_topics())
+    with Producer(own_broker.bootstrap, buffer_memory=20_000, max_block_ms=5_000) as producer:
         producer.send("topic", b"first").result(20)
         own_broker.pause()
         try:

@@ -49,13 +49,12 @@ def test_a_temporary_broker_leaves_no_data_behind() -> None:
     assert not folder.exists()
 
 
-def test_settings_reach_the_broker_over_the_defaults() -> None:
+def test_settings_reach_the_broker_over_the_defaults(eventually: Callable[..., str]) -> None:
     with ApacheKafka(config={"num.partitions": "7"}) as kafka:
-        kafka.tool(TOPICS, "--bootstrap-server", kafka.bootstrap, "--create", "--topic", "seven")
-        described = kafka.tool(
-            TOPICS, "--bootstrap-server", kafka.bootstrap, "--describe", "--topic", "seven"
-        )
-        assert "PartitionCount: 7" in described.stdout
+        server = ["--bootstrap-server", kafka.bootstrap, "--topic", "seven"]
+        kafka.tool(TOPICS, *server, "--create")
+        described = eventually(lambda: kafka.tool(TOPICS, *server, "--describe").stdout)
+        assert "PartitionCount: 7" in described
 
 
 def test_a_broker_that_cannot_start_has_its_log_quoted() -> None:
@@ -72,7 +71,9 @@ def test_an_older_release_runs_as_well() -> None:
         assert topics_of(kafka) == ["old"]
 
 
-def test_a_release_of_the_zookeeper_years_runs_and_starts_again_after_a_kill() -> None:
+def test_a_release_of_the_zookeeper_years_runs_and_starts_again_after_a_kill(
+    eventually: Callable[..., bool],
+) -> None:
     topics = "kafka.admin.TopicCommand"
     with ApacheKafka("2.8.2") as kafka:
         server = ["--bootstrap-server", kafka.bootstrap]
@@ -80,7 +81,7 @@ def test_a_release_of_the_zookeeper_years_runs_and_starts_again_after_a_kill() -
         assert created.returncode == 0, created.stderr
         kafka.kill()
         kafka.start()
-        assert kafka.tool(topics, *server, "--list").stdout.split() == ["old"]
+        eventually(lambda: kafka.tool(topics, *server, "--list").stdout.split() == ["old"])
 
 
 def test_a_broker_dies_with_the_process_that_started_it(eventually: Callable[..., bool]) -> None:
@@ -93,7 +94,7 @@ def test_a_broker_dies_with_the_process_that_started_it(eventually: Callable[...
     ) as starter:
         assert starter.stdout is not None
         port = int(starter.stdout.readline())
-        assert is_broker_ready(port)
+        eventually(lambda: is_broker_ready(port))
         starter.send_signal(signal.SIGKILL)
     eventually(lambda: is_port_free(port))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -9,11 +10,13 @@ from barnabas.testing import ApacheKafkaCluster
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 
 
-def test_a_topic_has_a_replica_on_each_broker_and_needs_two_in_sync(cluster: ApacheKafkaCluster) -> None:
+def test_a_topic_has_a_replica_on_each_broker_and_needs_two_in_sync(
+    cluster: ApacheKafkaCluster, eventually: Callable[..., str]
+) -> None:
     server = ["--bootstrap-server", cluster.bootstrap, "--topic", "replicated"]
     created = cluster.tool(TOPICS, *server, "--create")
     assert created.returncode == 0, created.stderr
-    described = cluster.tool(TOPICS, *server, "--describe").stdout
+    described = eventually(lambda: cluster.tool(TOPICS, *server, "--describe").stdout)
     assert "ReplicationFactor: 3" in described
     assert "min.insync.replicas=2" in described
     replicas = re.search(r"Replicas: (\S+)", described)

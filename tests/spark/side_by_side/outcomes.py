@@ -30,7 +30,7 @@ QUICK = {
     "fetchOffset.numRetries": "1",
     "fetchOffset.retryIntervalMs": "10",
 }
-AT_ONCE = {"kafkaConsumer.pollTimeoutMs": "1000"}
+AT_ONCE = {"kafkaConsumer.pollTimeoutMs": "5000"}
 
 Moment = Literal["load", "plan", "run"]
 Options = Mapping[str, Any]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import confluent_kafka
 import confluent_kafka.admin
+from tests.conftest import wait_for
 from tests.spark.conftest import TIMEOUT_SECONDS, Kafka, Message
 
 STARTED_MS = 1_700_000_000_000
@@ -116,7 +117,7 @@ def _with_gaps(topics: Prepared) -> None:
     topics.kafka.write(compacted, [Message(b"%d" % number, b"%d" % (number % 4)) for number in range(400)])
     deadline = time.monotonic() + 60
     # A segment is closed by the next write only.
-    while topics.kafka.read(compacted, 1)[0].value == b"0":
+    while topics.kafka.read(compacted, 1)[0].value != b"396":
         assert time.monotonic() < deadline, "the broker does not compact"
         topics.kafka.write(compacted, [Message(b"x", b"another key")])
     # It must not change while it is read.
@@ -131,3 +132,10 @@ def _with_gaps(topics: Prepared) -> None:
         confluent_kafka.admin.ConfigResource.Type.TOPIC, compacted, incremental_configs=entries
     )
     admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_SECONDS)
+    wait_for(lambda: described(admin, resource)["cleanup.policy"].value == "delete")
+
+
+def described(
+    admin: confluent_kafka.admin.AdminClient, resource: confluent_kafka.admin.ConfigResource
+) -> dict[str, confluent_kafka.admin.ConfigEntry]:
+    return admin.describe_configs([resource])[resource].result(TIMEOUT_SECONDS)
