@@ -84,10 +84,11 @@ def test_partitions_that_do_not_exist_leave_the_others_described(admin: Admin, f
 
 
 def test_topics_are_described_in_pieces_and_with_what_is_allowed(
-    admin: Admin, flights: str, topic: Any
+    admin: Admin, flights: str, topic: Any, eventually: Any
 ) -> None:
     other = topic()
     admin.create_topics([NewTopic(other, 5, 1)])
+    eventually(lambda: other in admin.list_topics())
     pieces = admin.describe_topics([other, flights], partition_limit=2, include_authorized_operations=True)
     assert [p.partition for p in pieces[other].partitions] == [0, 1, 2, 3, 4]
     assert [p.partition for p in pieces[flights].partitions] == [0, 1, 2]

@@ -32,7 +32,10 @@ from barnabas.testing import ApacheKafka, JoiningNode
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[ApacheKafka]:
-    with ApacheKafka(has_dynamic_quorum=True) as kafka:
+    # A machine that stands still for a second shall not have the two controllers elect another.
+    with ApacheKafka(
+        has_dynamic_quorum=True, config={"controller.quorum.fetch.timeout.ms": "15000"}
+    ) as kafka:
         yield kafka
 
 

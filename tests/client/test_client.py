@@ -69,14 +69,14 @@ def test_when_no_server_answers_each_is_named_with_its_reason_at_the_deadline(
             async with connected(f"127.0.0.1:9,{silent_server},no-such-host.invalid:9092") as client:
                 started = time.monotonic()
                 with pytest.raises(BootstrapError) as caught:
-                    await client.refresh_metadata(timeout_ms=2_500)
-                assert 2.4 < time.monotonic() - started < 25
+                    await client.refresh_metadata(timeout_ms=8_000)
+                assert 7.9 < time.monotonic() - started < 25
                 return str(caught.value)
 
         text = asyncio.run(main())
     assert "127.0.0.1:9: Connection refused" in text
     assert f"{silent_server}: no answer yet" in text
-    assert "within 2500 ms" in text
+    assert "within 8000 ms" in text
 
 
 def test_the_first_failure_to_connect_is_a_warning_and_the_next_ones_are_not(

@@ -188,7 +188,7 @@ def test_a_member_that_does_not_poll_leaves_and_its_commit_is_fenced(
 ) -> None:
     topic = make_topic(broker)
     fill_topic(broker, topic, numbers(0, 10))
-    consumer = group.member([topic], max_poll_interval_ms=1000, enable_auto_commit=False)
+    consumer = group.member([topic], max_poll_interval_ms=5000, enable_auto_commit=False)
     with Admin(broker.bootstrap) as admin:
 
         def members() -> int:
@@ -214,13 +214,13 @@ def test_a_slow_caller_that_hands_out_records_one_by_one_stays_a_member(
 ) -> None:
     topic = make_topic(broker)
     fill_topic(broker, topic, numbers(0, 12))
-    consumer = group.member([topic], max_poll_interval_ms=2500)
+    consumer = group.member([topic], max_poll_interval_ms=5000)
     seen = 0
     pause = threading.Event()
     while seen < 12:
         if consumer.poll_one(30) is not None:
             seen += 1
-            pause.wait(0.25)
+            pause.wait(0.5)
     assert group.told("lost", consumer) == []
 
 

@@ -203,7 +203,7 @@ def test_a_member_that_does_not_poll_leaves_and_its_commit_is_refused(
 ) -> None:
     topic = make_topic(apache_kafka)
     fill_topic(apache_kafka, topic, numbers(0, 10))
-    consumer = group.member([topic], max_poll_interval_ms=1000, enable_auto_commit=False)
+    consumer = group.member([topic], max_poll_interval_ms=5000, enable_auto_commit=False)
     group.poll_until(lambda: len(group.records) == 10)
     group.members.remove(consumer)
     newcomer = group.member([topic], enable_auto_commit=False)

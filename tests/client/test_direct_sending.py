@@ -146,7 +146,7 @@ def test_a_record_that_a_broker_does_not_answer_is_given_up_in_time(
     own_broker: Any, make_topic: MakeTopic, eventually: Eventually
 ) -> None:
     topic = make_topic(own_broker)
-    settings: dict[str, Any] = {"request_timeout_ms": 500, "delivery_timeout_ms": 1500, "linger_ms": 0}
+    settings: dict[str, Any] = {"request_timeout_ms": 1_500, "delivery_timeout_ms": 6_000, "linger_ms": 0}
     with Producer(own_broker.bootstrap, **settings) as producer:
         warm_up(producer, topic, eventually)
         own_broker.pause()

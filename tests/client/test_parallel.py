@@ -183,8 +183,9 @@ def test_a_handler_that_fails_stops_the_run_and_its_record_is_not_committed(
         run_threads() if kind == "threads" else asyncio.run(asyncio.wait_for(run_tasks(), 60))
     assert f"{topic}-0 at offset 20" in raised.value.__notes__[0]
     assert tries == [20, 20, 20]
-    assert committed(apache_kafka, group, topic) in (None, *range(21))
-    handled = run_handler(kind, apache_kafka, 30, topics=[topic], group_id=group)
+    finished = committed(apache_kafka, group, topic) or 0
+    assert finished <= 20
+    handled = run_handler(kind, apache_kafka, 50 - finished, topics=[topic], group_id=group)
     assert {record.offset for record in handled.records} >= set(range(20, 50))
 
 

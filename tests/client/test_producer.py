@@ -129,13 +129,19 @@ def test_a_partition_that_does_not_exist_is_refused_by_name(broker: Any, make_to
     asyncio.run(main())
 
 
-def test_a_partition_that_was_added_since_is_found(broker: Any, make_topic: Any) -> None:
+def test_a_partition_that_was_added_since_is_found(
+    broker: Any, make_topic: Any, eventually_async: Any
+) -> None:
     topic = make_topic(broker, partitions=1)
+
+    async def has_three(admin: aio.Admin) -> bool:
+        return len((await admin.describe_topics([topic]))[topic].partitions) == 3
 
     async def main() -> None:
         async with aio.Producer(broker.bootstrap) as producer, aio.Admin(broker.bootstrap) as admin:
             await (await producer.send(topic, b"v"))
             await admin.create_partitions({topic: 3})
+            await eventually_async(lambda: has_three(admin))
             metadata = await (await producer.send(topic, b"v", partition=2))
             assert metadata.partition == 2
 
@@ -145,11 +151,11 @@ def test_a_partition_that_was_added_since_is_found(broker: Any, make_topic: Any)
 @pytest.mark.parametrize("kind", [ApacheKafka, EmbeddedBroker])
 def test_an_unknown_topic_is_named_at_the_deadline(kind: Any) -> None:
     async def main(bootstrap: str) -> None:
-        async with aio.Producer(bootstrap, max_block_ms=500) as producer:
+        async with aio.Producer(bootstrap, max_block_ms=5_000) as producer:
             started = time.monotonic()
             with pytest.raises(UnknownTopicOrPartitionError, match=r"'no-such-topic'.*create"):
                 await producer.send("no-such-topic", b"v")
-            assert 0.4 < time.monotonic() - started < 25
+            assert 4.9 < time.monotonic() - started < 25
 
     with kind(config={"auto.create.topics.enable": "false"}) as broker:
         asyncio.run(main(broker.bootstrap))
@@ -236,7 +242,7 @@ def test_a_full_buffer_makes_send_wait_and_then_fail(own_broker: Any, make_topic
     topic = make_topic(own_broker)
 
     async def main() -> None:
-        producer = aio.Producer(own_broker.bootstrap, buffer_memory=100_000, max_block_ms=300)
+        producer = aio.Producer(own_broker.bootstrap, buffer_memory=100_000, max_block_ms=3_000)
         await (await producer.send(topic, b"first"))
         pause(own_broker)
         try:
@@ -245,7 +251,7 @@ def test_a_full_buffer_makes_send_wait_and_then_fail(own_broker: Any, make_topic
             started = time.monotonic()
             with pytest.raises(BufferFullError, match="buffer_memory=100000"):
                 await producer.send(topic, b"x" * 5000)
-            assert 0.25 < time.monotonic() - started < 25
+            assert 2.9 < time.monotonic() - started < 25
         finally:
             own_broker.resume()
         await producer.close()
@@ -351,13 +357,13 @@ def test_records_expire_at_delivery_timeout_and_later_ones_arrive_once_and_in_or
 
     async def main() -> int:
         async with aio.Producer(
-            own_broker.bootstrap, delivery_timeout_ms=3_000, request_timeout_ms=1_000, linger_ms=0
+            own_broker.bootstrap, delivery_timeout_ms=10_000, request_timeout_ms=2_000, linger_ms=0
         ) as producer:
             await (await producer.send(topic, b"before"))
             pause(own_broker)
             lost = [await producer.send(topic, b"lost %d" % n) for n in range(10)]
             for delivery in lost:
-                with pytest.raises(KafkaTimeoutError, match=rf"{topic}-0.*delivery_timeout_ms=3000"):
+                with pytest.raises(KafkaTimeoutError, match=rf"{topic}-0.*delivery_timeout_ms=10000"):
                     await delivery
             own_broker.resume()
             late = [await producer.send(topic, b"%d" % n) for n in range(1_000)]

@@ -227,9 +227,18 @@ def test_the_gaps_of_a_compacted_log_are_passed_in_both_isolation_levels(
             write(b"%d" % number, commit=number % 3 != 2)
         write(b"last", commit=True)
 
+        def are_markers_written() -> bool:
+            """A commit is confirmed before that."""
+            with (
+                Consumer(kafka.bootstrap, isolation_level="read_committed") as committed,
+                Consumer(kafka.bootstrap) as everything,
+            ):
+                return committed.end_offsets([(topic, 0)]) == everything.end_offsets([(topic, 0)])
+
         def read(isolation_level: Any) -> dict[bytes | None, list[int]]:
             """The offsets of each key's records, once the end is reached."""
             found: dict[bytes | None, list[int]] = {}
+            eventually(are_markers_written)
             with Consumer(
                 kafka.bootstrap,
                 auto_offset_reset="earliest",

@@ -105,7 +105,7 @@ def test_an_iteration_accepts_each_record_when_the_next_one_is_asked_for(
 
 
 def test_a_record_is_released_rejected_or_accepted_one_by_one(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(12))
@@ -120,8 +120,8 @@ def test_a_record_is_released_rejected_or_accepted_one_by_one(
         assert [(r.offset, r.delivery_count) for r in again] == [(1, 2), (4, 2), (7, 2), (10, 2)]
         for record in again:
             consumer.acknowledge(record)
-        assert consumer.poll(1) == []
-        # That poll's fetch carried the acknowledgements.
+        # The next poll's fetch carries the acknowledgements.
+        eventually(lambda: consumer.poll(0.5) or len(results) > 1)
         assert results[1:] == [(TopicPartition(topic, 0), [1, 4, 7, 10], None)]
 
 
@@ -174,11 +174,11 @@ def test_closing_releases_what_was_not_acknowledged_at_once(
 def test_a_renewed_record_comes_again_at_the_next_poll_and_stays_ours(
     kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
-    topic, group = make_topic(kafka), make_group(share_record_lock_duration_ms="3000")
+    topic, group = make_topic(kafka), make_group(share_record_lock_duration_ms="8000")
     fill_topic(kafka, topic, numbers(1))
     with explicit(kafka, group, topic) as consumer, explicit(kafka, group, topic) as other:
         (record,) = read(consumer, 1)
-        held_until = time.monotonic() + 5
+        held_until = time.monotonic() + 10
         while time.monotonic() < held_until:
             consumer.acknowledge(record, "renew")
             assert consumer.commit() == {TopicPartition(topic, 0): None}
@@ -229,7 +229,6 @@ def test_several_members_share_one_partition_and_every_record_is_accepted_once(
     kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
-    total = 3000
     accepted: dict[int, list[bytes]] = {0: [], 1: [], 2: []}
     released: Counter[bytes] = Counter()
     is_done = threading.Event()
@@ -250,9 +249,12 @@ def test_several_members_share_one_partition_and_every_record_is_accepted_once(
     threads = [threading.Thread(target=work, args=[number]) for number in accepted]
     for thread in threads:
         thread.start()
-    for start in range(0, total, 100):
-        fill_topic(kafka, topic, [b"%d" % n for n in range(start, start + 100)])
     deadline = time.monotonic() + 60
+    total = 0
+    # Who joins late gets some of what is written then.
+    while total < 3000 or (not all(accepted.values()) and time.monotonic() < deadline):
+        fill_topic(kafka, topic, [b"%d" % n for n in range(total, total + 100)])
+        total += 100
     while sum(map(len, accepted.values())) < total and time.monotonic() < deadline:
         is_done.wait(0.05)
     is_done.set()
@@ -268,7 +270,8 @@ def test_max_poll_records_limits_what_is_lent_only_in_record_limit_mode(
     kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup, mode: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
-    with Producer(kafka.bootstrap, linger_ms=50) as producer:
+    # One batch, which closing sends.
+    with Producer(kafka.bootstrap, linger_ms=60_000) as producer:
         for value in numbers(100):
             producer.send(topic, value)
     settings: dict[str, Any] = {"share_acquire_mode": mode, "max_poll_records": 10}
@@ -277,7 +280,7 @@ def test_max_poll_records_limits_what_is_lent_only_in_record_limit_mode(
         explicit(kafka, group, topic, **settings) as other,
     ):
         assert [r.value for r in read(consumer, 10)] == numbers(10)
-        found = other.poll(3)
+        found = read(other, 10) if mode == "record_limit" else other.poll(3)
         assert [r.value for r in found] == (numbers(20)[10:] if mode == "record_limit" else [])
         for record in found:
             other.acknowledge(record)
@@ -351,9 +354,10 @@ def test_members_of_barnabas_and_of_librdkafka_share_a_group(
         with explicit(kafka, group, topic, max_poll_records=20) as consumer:
             deadline = time.monotonic() + 60
             batches = 0
-            while len(ours) + len(theirs) < 400 or not theirs or not ours:
+            # Who joins late gets some of what is written then.
+            while batches < 10 or len(ours) + len(theirs) < 40 * batches or not theirs or not ours:
                 assert time.monotonic() < deadline, (len(ours), len(theirs))
-                if batches < 10:
+                if batches < 10 or not theirs or not ours:
                     fill_topic(kafka, topic, [b"%d-%d" % (batches, n) for n in range(40)])
                     batches += 1
                 for record in consumer.poll(0.2):
@@ -370,7 +374,7 @@ def test_members_of_barnabas_and_of_librdkafka_share_a_group(
                 other.commit_sync(10)
     finally:
         other.close()
-    assert ours + theirs == Counter(b"%d-%d" % (batch, n) for batch in range(10) for n in range(40))
+    assert ours + theirs == Counter(b"%d-%d" % (batch, n) for batch in range(batches) for n in range(40))
 
 
 def test_records_come_by_poll_and_by_iteration_on_an_event_loop(

@@ -74,7 +74,7 @@ def test_records_that_failed_and_requests_without_an_answer_are_counted(
 
     async def main() -> None:
         async with aio.Producer(
-            own_broker.bootstrap, request_timeout_ms=1_000, delivery_timeout_ms=3_000, linger_ms=0
+            own_broker.bootstrap, request_timeout_ms=1_500, delivery_timeout_ms=6_000, linger_ms=0
         ) as producer:
             await (await producer.send(topic, b"value"))
             delivered = 1
@@ -111,7 +111,8 @@ def test_a_consumer_counts_what_it_read_and_how_far_behind_it_is(
 ) -> None:
     topic = make_topic(broker, partitions=2)
     fill_topic(broker, topic, [b"%d" % number for number in range(1_000)])
-    with Consumer(broker.bootstrap, topics=[topic], group_id=topic, auto_offset_reset="earliest") as consumer:
+    settings: dict[str, Any] = {"auto_offset_reset": "earliest", "auto_commit_interval_ms": 600_000}
+    with Consumer(broker.bootstrap, topics=[topic], group_id=topic, **settings) as consumer:
         taken = 0
         while taken < 600:
             taken += len(consumer.poll(timeout=1.0, max_records=600 - taken))

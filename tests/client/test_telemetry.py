@@ -15,6 +15,7 @@ import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
 
 from barnabas import Admin, Consumer, Producer, aio
+from barnabas.client import telemetry
 from barnabas.client.client import KafkaClient
 from barnabas.client.otlp import Metric, encode_metrics
 from barnabas.config import CommonConfig, load
@@ -103,6 +104,12 @@ def points(data: MetricsData, name: str) -> list[Any]:
     return list((metric.sum if metric.HasField("sum") else metric.gauge).data_points)
 
 
+def sent_records(pushes: list[tuple[uuid.UUID, bool, MetricsData]]) -> int:
+    """Together: each push tells what was added since the one before."""
+    name = "org.apache.kafka.producer.record.send.total"
+    return sum(points(data, name)[0].as_int for _, _, data in pushes)
+
+
 def test_our_encoding_is_what_opentelemetry_reads() -> None:
     encoded = encode_metrics(
         [
@@ -133,8 +140,9 @@ def test_our_encoding_is_what_opentelemetry_reads() -> None:
 
 
 def test_a_producer_pushes_the_required_metrics_and_its_last_ones_when_it_closes(
-    receiver: Receiver, make_topic: Callable[..., str], eventually: Any
+    receiver: Receiver, make_topic: Callable[..., str], eventually: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(telemetry, "CLOSE_TIMEOUT_MS", 60_000)
     topic = make_topic(receiver.broker)
     client_id = f"producer-{uuid.uuid4().hex}"
     with Producer(receiver.bootstrap, client_id=client_id) as producer:
@@ -181,7 +189,8 @@ def test_a_consumer_pushes_the_required_metrics_and_names_its_group(
         consumer.commit()
         member_id = consumer.stats().member_id
         known = len(receiver.pushes(client_id))
-        eventually(lambda: consumer.poll(timeout=0.1) or len(receiver.pushes(client_id)) > known)
+        # The figures of the next one may be older than the commit.
+        eventually(lambda: consumer.poll(timeout=0.1) or len(receiver.pushes(client_id)) >= known + 2)
         data = receiver.pushes(client_id)[-1][2]
     prefix = "org.apache.kafka.consumer."
     assert {
@@ -215,6 +224,8 @@ def test_only_what_is_subscribed_to_is_pushed(receiver: Receiver, make_topic: An
         eventually(lambda: receiver.pushes(client_id))
         subscribe(receiver.bootstrap, metrics=wanted)
         try:
+            for _ in range(10):
+                producer.send(topic, b"value")
             # The broker refuses pushes for the old subscription; the client then asks for the new one.
             pushed = eventually(
                 lambda: [
@@ -224,6 +235,8 @@ def test_only_what_is_subscribed_to_is_pushed(receiver: Receiver, make_topic: An
                 ],
                 30,
             )
+            # What the refused ones told is told again.
+            eventually(lambda: sent_records(receiver.pushes(client_id)) == 11)
         finally:
             subscribe(receiver.bootstrap, metrics="*")
     assert {f"{wanted}send.total", f"{wanted}queue.time.max"} <= pushed[0]

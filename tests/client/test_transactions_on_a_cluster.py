@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 
+from tests.conftest import wait_for
+
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.testing import ApacheKafkaCluster
 
 PARTITIONS = 3
@@ -16,8 +20,18 @@ def coordinator_of(cluster: ApacheKafkaCluster, transactional_id: str) -> int:
     for character in transactional_id:
         code = (31 * code + ord(character)) & 0xFFFFFFFF
     with Admin(cluster.bootstrap) as admin:
-        partitions = admin.describe_topics([TRANSACTION_LOG])[TRANSACTION_LOG].partitions
-    return partitions[(code & 0x7FFFFFFF) % len(partitions)].leader
+
+        def leaders() -> list[int]:
+            # Not all brokers may have heard of it yet.
+            with contextlib.suppress(UnknownTopicOrPartitionError):
+                found = [
+                    p.leader for p in admin.describe_topics([TRANSACTION_LOG])[TRANSACTION_LOG].partitions
+                ]
+                return found if min(found) >= 0 else []
+            return []
+
+        known = wait_for(leaders)
+    return known[(code & 0x7FFFFFFF) % len(known)]
 
 
 def read_committed(cluster: ApacheKafkaCluster, topic: str) -> dict[int, list[bytes | None]]:

@@ -53,6 +53,12 @@ FATAL_CODES = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSIO
 STALE_CODES = frozenset({ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
 
 Measure = Callable[[], list[Metric]]
+# Values by name and attributes.
+Counters = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def counter_key(metric: Metric) -> tuple[str, tuple[tuple[str, str], ...]]:
+    return metric.name, tuple(metric.attributes.items())
 
 
 @frozen
@@ -83,7 +89,7 @@ class Telemetry:
         self._refused_compression: set[int] = set()
         self._started_ns = time.time_ns()
         self._pushed_ns = self._started_ns
-        self._pushed: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        self._pushed: Counters = {}
 
     def measure_with(self, measure: Measure, resource: Callable[[], dict[str, str]]) -> None:
         """`measure` gives the figures of the moment, `resource` what they are of: group_id and the like."""
@@ -194,7 +200,8 @@ class Telemetry:
 
     async def _push(self, subscription: Subscription, *, terminating: bool) -> bool:
         """Whether the subscription still holds. Raises: BrokerError, KafkaConnectionError, ..."""
-        payload = await self._payload(subscription)
+        now_ns = time.time_ns()
+        counters, payload = await self._payload(subscription, now_ns)
         if len(payload) > subscription.max_bytes:
             logger.info(
                 "client %s: telemetry of %d bytes is not pushed, the brokers take %d",
@@ -210,7 +217,13 @@ class Telemetry:
             compression_type=subscription.compression_type,
             metrics=payload,
         )
-        answer = await self._client.send(await self._client.any_node(), request)
+        node = await self._client.any_node()
+        before = self._pushed_ns, self._pushed
+        self._pushed_ns, self._pushed = now_ns, counters
+        answer = await self._client.send(node, request)
+        if answer.error_code:
+            # What was refused is still to be told.
+            self._pushed_ns, self._pushed = before
         if answer.error_code in STALE_CODES:
             if answer.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
                 self._refused_compression.add(subscription.compression_type)
@@ -219,10 +232,11 @@ class Telemetry:
             raise error_for(answer.error_code, "push of telemetry")
         return True
 
-    async def _payload(self, subscription: Subscription) -> bytes:
+    async def _payload(self, subscription: Subscription, now_ns: int) -> tuple[Counters, bytes]:
+        """The counters as they are now, and what is to be pushed."""
         assert self._measure is not None
-        now_ns = time.time_ns()
         wanted = [metric for metric in self._measure() if subscription.wants(metric.name)]
+        counters = self._pushed | {counter_key(m): m.value for m in wanted if m.kind != "gauge"}
         encoded = encode_metrics(
             self._since_last_push(wanted, now_ns, is_delta=subscription.is_delta),
             resource=self._resource(),
@@ -230,11 +244,10 @@ class Telemetry:
             now_ns=now_ns,
             is_delta=subscription.is_delta,
         )
-        self._pushed_ns = now_ns
         if subscription.compression_type == UNCOMPRESSED:
-            return encoded
+            return counters, encoded
         codec = CODECS[subscription.compression_type]
-        return await in_thread(lambda: _kernel.compress(codec, encoded))
+        return counters, await in_thread(lambda: _kernel.compress(codec, encoded))
 
     def _since_last_push(self, metrics: Iterable[Metric], now_ns: int, *, is_delta: bool) -> list[Metric]:
         """Counters as growth where the brokers want that, and rates a second."""
@@ -244,9 +257,7 @@ class Telemetry:
             if metric.kind == "gauge":
                 reported.append(metric)
                 continue
-            key = (metric.name, tuple(metric.attributes.items()))
-            growth = metric.value - self._pushed.get(key, 0)
-            self._pushed[key] = metric.value
+            growth = metric.value - self._pushed.get(counter_key(metric), 0)
             if metric.name.endswith(RATE_SUFFIX):
                 reported.append(replace(metric, kind="gauge", value=growth / seconds))
             else:
