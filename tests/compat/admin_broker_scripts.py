@@ -196,7 +196,8 @@ def configurations_are_replaced(run: FacadeScript) -> None:
         "None as a value", lambda: client.alter_configs([resource("topic", name, {"retention.ms": None})])
     )
     run.show("all back", lambda: client.alter_configs([resource("topic", name)]))
-    run.show("in the end", lambda: _settings(client, admin, name, {"segment.ms": A_WEEK_MS}))
+    in_the_end = {"retention.ms": A_WEEK_MS, "segment.ms": A_WEEK_MS}
+    run.show("in the end", lambda: _settings(client, admin, name, in_the_end))
 
 
 def configurations_are_changed_one_by_one(run: FacadeScript) -> None:

@@ -354,8 +354,9 @@ class TransactionCoordinator:
         transactions = self._transactions
         loop = asyncio.get_running_loop()
         if transactions.state is State.FATAL_ERROR and transactions.error is not None:
-            self._client.events.emit(FatalError(self._client.config.client_id, transactions.error))
+            # First of all: who is told must not be able to add a record any more.
             self._sender.accumulator.set_shut(True)
+            self._client.events.emit(FatalError(self._client.config.client_id, transactions.error))
             loop.call_soon(self._sender.fail_all, transactions.error)
         elif transactions.state is State.ABORTABLE_ERROR and transactions.error is not None:
             self._sender.accumulator.set_shut(True)

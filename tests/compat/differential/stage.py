@@ -194,11 +194,15 @@ class Stage:
         then: Callable[..., Any] | None = None,
         raises: BaseException | None = None,
         leaving_out: Sequence[type] = (),
+        until: Callable[[], bool] = lambda: False,
     ) -> Callable[..., Any]:
         """A function that records its arguments, in which call it was called, and whether in the caller's
-        thread. `then` is called with the arguments, and its result returned."""
+        thread. `then` is called with the arguments, and its result returned. Nothing is done any more once
+        `until` gives True."""
 
         def called(*args: Any, **kwargs: Any) -> Any:
+            if until():
+                return None
             thread = "caller's thread" if threading.get_ident() == self._thread else "another thread"
             kept = [
                 f"<{type(argument).__name__}>" if isinstance(argument, tuple(leaving_out)) else argument

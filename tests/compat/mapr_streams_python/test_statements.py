@@ -204,11 +204,13 @@ def test_statistics_name_the_stream(apache_kafka: ApacheKafka) -> None:
 
 
 def assert_statistics_name(topic: str, texts: list[str], client: Any) -> None:
-    while not texts or not json.loads(texts[-1])["topics"]:
+    def toppars() -> dict[str, Any]:
+        """None as long as the partition's leader is not known."""
+        brokers = json.loads(texts[-1])["brokers"].values() if texts else []
+        return {name: each for broker in brokers for name, each in broker["toppars"].items()}
+
+    while not toppars():
         client.poll(0.1)
     statistics = json.loads(texts[-1])
     assert {name: each["topic"] for name, each in statistics["topics"].items()} == {topic: topic}
-    toppars = {
-        name: each for broker in statistics["brokers"].values() for name, each in broker["toppars"].items()
-    }
-    assert toppars == {f"{topic}-0": {"topic": topic, "partition": 0}}
+    assert toppars() == {f"{topic}-0": {"topic": topic, "partition": 0}}

@@ -317,8 +317,10 @@ def watermarks_are_asked_for_or_remembered(kafka: ModuleType, stage: Stage) -> N
     stage.attempt("nothing remembered", lambda: other.get_watermark_offsets(partition, cached=True))
     stage.attempt("asked by another", lambda: other.get_watermark_offsets(partition, 10))
     for wrong in (kafka.TopicPartition(topic, 9), kafka.TopicPartition(stage.name("unknown"), 0)):
-        stage.attempt("unknown", lambda wrong=wrong: other.get_watermark_offsets(wrong, timeout=2))
-    stage.attempt("no partition", lambda: other.get_watermark_offsets(kafka.TopicPartition(topic), timeout=2))
+        stage.attempt("unknown", lambda wrong=wrong: other.get_watermark_offsets(wrong, timeout=WAIT))
+    stage.attempt(
+        "no partition", lambda: other.get_watermark_offsets(kafka.TopicPartition(topic), timeout=WAIT)
+    )
     stage.attempt("positional", lambda: other.get_watermark_offsets(partition, 5, False))
 
 
@@ -338,7 +340,7 @@ def offsets_are_found_by_time(kafka: ModuleType, stage: Stage) -> None:
         stage.attempt(label, consumer.offsets_for_times, partitions, timeout=WAIT)
         stage.record("the argument", partitions)
     unknown = [kafka.TopicPartition(topic, 9, 1), kafka.TopicPartition(stage.name("unknown"), 0, 1)]
-    stage.attempt("unknown", consumer.offsets_for_times, unknown, timeout=2)
+    stage.attempt("unknown", consumer.offsets_for_times, unknown, timeout=WAIT)
 
 
 @on_both()

@@ -328,7 +328,7 @@ def only_errors_are_reported_if_told_so(kafka: ModuleType, stage: Stage) -> None
 @on_both()
 def a_partition_that_does_not_exist_is_reported_or_refused(kafka: ModuleType, stage: Stage) -> None:
     topic = stage.topic(partitions=2)
-    producer = stage.producer(on_delivery=stage.callback("report"), message_timeout_ms=3000)
+    producer = stage.producer(on_delivery=stage.callback("report"), message_timeout_ms=30_000)
     stage.attempt("before metadata is known", producer.produce, topic, "a", partition=7)
     stage.attempt("flush", producer.flush, WAIT)
     stage.attempt("after", producer.produce, topic, "b", partition=7)
@@ -338,7 +338,7 @@ def a_partition_that_does_not_exist_is_reported_or_refused(kafka: ModuleType, st
 
 @on_both()
 def topic_names_that_cannot_exist_are_reported(kafka: ModuleType, stage: Stage) -> None:
-    producer = stage.producer(on_delivery=stage.callback("report"), message_timeout_ms=2000)
+    producer = stage.producer(on_delivery=stage.callback("report"), message_timeout_ms=30_000)
     for name in ("bad name", "a" * 250):
         stage.attempt(f"{name[:10]}", producer.produce, name, "v")
         stage.attempt("flush", producer.flush, WAIT)

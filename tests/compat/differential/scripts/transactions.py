@@ -138,7 +138,8 @@ def states_of_a_transaction_are_kept(kafka: ModuleType, stage: Stage) -> None:
 @on_apache()
 def a_newer_producer_fences_the_older(kafka: ModuleType, stage: Stage) -> None:
     topic, identity = stage.topic(), stage.name("transactional-id")
-    older = _transactional(stage, identity)
+    # It sends when commit has begun: what is refused before makes that fail in another way.
+    older = _transactional(stage, identity, linger_ms=5000)
     older.init_transactions(WAIT)
     older.begin_transaction()
     older.produce(topic, "before")
@@ -161,7 +162,9 @@ def _fenced(stage: Stage, topic: str, *, sends: bool) -> Any:
     """A producer in a transaction, with a message in it or not, which a newer one has fenced."""
     identity = stage.name("transactional-id")
     errors, reports = stage.callback("error"), stage.callback("report")
-    producer = _transactional(stage, identity, error_cb=errors, on_delivery=reports)
+    # What is refused before a call has begun makes that fail in another way.
+    linger = {"linger_ms": 5000} if sends else {}
+    producer = _transactional(stage, identity, error_cb=errors, on_delivery=reports, **linger)
     producer.init_transactions(WAIT)
     producer.begin_transaction()
     if sends:
@@ -331,15 +334,15 @@ def offsets_of_a_topic_that_does_not_exist_make_the_transaction_fail(kafka: Modu
     producer.begin_transaction()
     there, nowhere = kafka.TopicPartition(topic, 0, 1), kafka.TopicPartition(missing, 0, 1)
     # Both libraries ask until the time is up, as the topic may be about to appear.
-    stage.attempt("nowhere", producer.send_offsets_to_transaction, [there, nowhere], metadata, 2)
-    stage.attempt("again", producer.send_offsets_to_transaction, [nowhere], metadata, 2)
+    stage.attempt("nowhere", producer.send_offsets_to_transaction, [there, nowhere], metadata, 5)
+    stage.attempt("again", producer.send_offsets_to_transaction, [nowhere], metadata, 5)
     stage.attempt("there", producer.send_offsets_to_transaction, [there], metadata, WAIT)
     stage.attempt("produce", producer.produce, topic, "v")
     stage.attempt("commit", producer.commit_transaction, WAIT)
     stage.attempt("abort", producer.abort_transaction, WAIT)
     producer.begin_transaction()
     offsets = [nowhere, kafka.TopicPartition(missing, 2, 1)]
-    stage.attempt("two partitions", producer.send_offsets_to_transaction, offsets, metadata, 1)
+    stage.attempt("two partitions", producer.send_offsets_to_transaction, offsets, metadata, 5)
     stage.attempt("abort", producer.abort_transaction, WAIT)
     producer.begin_transaction()
     stage.attempt("there", producer.send_offsets_to_transaction, [there], metadata, WAIT)
