@@ -50,20 +50,19 @@ def test_what_librdkafka_and_the_broker_wrote_is_read(
 ) -> None:
     name = topic()
     create(kafka, name)
-    # All in one batch: librdkafka leaves one as it is that does not get smaller.
-    settings = {"bootstrap.servers": kafka.bootstrap, "compression.type": codec, "linger.ms": 60_000}
-    producer = Producer(settings)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "compression.type": codec, "linger.ms": 50})
+    # librdkafka leaves a batch as it is that does not get smaller: with this a batch of one record does.
+    same = ("same", b"x" * 200)
     for i in range(500):
-        producer.produce(
-            name, b"value " * (i % 20), b"%d" % i, timestamp=1000 + i, headers=[("n", b"%d" % i)]
-        )
+        headers = [("n", b"%d" % i), same]
+        producer.produce(name, b"value " * (i % 20), b"%d" % i, timestamp=1000 + i, headers=headers)
     assert producer.flush(20) == 0
     data = log_of(data_dir, name)
     infos = scan_batches(data, check_crcs=True, check_records=True)
     assert {info.compression for info in infos} == {codec}
     records = RecordReader(name, 0, data).take(1000)
     assert [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in records] == [
-        (i, 1000 + i, b"%d" % i, b"value " * (i % 20), (("n", b"%d" % i),)) for i in range(500)
+        (i, 1000 + i, b"%d" % i, b"value " * (i % 20), (("n", b"%d" % i), same)) for i in range(500)
     ]
     assert find_max_timestamp(data) == (499, 1499, 0)
 
