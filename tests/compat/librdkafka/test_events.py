@@ -110,8 +110,8 @@ def test_an_addition_notifies_who_waits_elsewhere() -> None:
 def test_ctrl_c_ends_a_wait_for_events() -> None:
     queue = EventQueue()
     timer = threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        timer.start()
         queue.serve(-1)
     timer.join()
 

@@ -501,8 +501,8 @@ def test_ctrl_c_interrupts_a_wait(
     if call == "flush":
         producer.produce("t", b"x")
     timer = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        timer.start()
         getattr(producer, call)()
     timer.join()
     producer.purge()

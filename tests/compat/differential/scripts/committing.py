@@ -196,7 +196,11 @@ def offsets_are_committed_by_themselves_on_closing(kafka: ModuleType, stage: Sta
     topic = stage.filled_topic("a", "b", "c")
     group = stage.group()
     consumer = stage.reader(
-        topic, group_id=group, enable_auto_commit=True, on_commit=stage.callback("on_commit")
+        topic,
+        group_id=group,
+        enable_auto_commit=True,
+        auto_commit_interval_ms=600_000,
+        on_commit=stage.callback("on_commit"),
     )
     stage.values(consumer, 2)
     stage.attempt("close", consumer.close)

@@ -415,6 +415,6 @@ def warnings_about_settings_go_to_the_logger(kafka: ModuleType, stage: Stage) ->
     logger.addHandler(Handler())
     producer = kafka.Producer({"group.id": "g", "client.id": "c"}, logger=logger)
     stage.record("before poll", len(lines))
-    stage.until(lambda: len(lines) >= 2, lambda: producer.poll(0.05), timeout=3)
+    stage.until(lambda: len(lines) >= 2, lambda: producer.poll(0.05))
     stage.record("lines", lines)
     producer.close()

@@ -92,9 +92,12 @@ def control_c_interrupts_a_producers_flush(kafka: ModuleType, stage: Stage) -> N
 
 def _interrupt(stage: Stage, label: str, call: Any) -> None:
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
     try:
-        stage.record(label, call())
+        timer.start()
+        result = call()
+        # Where a call cannot be interrupted, the interrupt comes when it has ended.
+        timer.join()
+        stage.record(label, result)
     except KeyboardInterrupt as interrupt:
         stage.record(label, interrupt)
     timer.join()

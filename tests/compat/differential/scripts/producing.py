@@ -55,7 +55,7 @@ def produce_takes_arguments_in_this_order(kafka: ModuleType, stage: Stage) -> No
     stage.attempt("produce", producer.produce, "t", b"value", b"key", 3, report, None, 1234)
     stage.attempt("callback", producer.produce, "t", callback=report)
     stage.attempt("both", producer.produce, "t", callback=report, on_delivery=other)
-    stage.attempt("flush", producer.flush, 3)
+    stage.attempt("flush", producer.flush, WAIT)
 
 
 @script()
