@@ -202,8 +202,13 @@ def test_read_committed_shows_neither_aborted_nor_open_transactions(
         everything.assign([(topic, 0)])
         assert [record.value for record in read(committed, 3)] == [b"c1", b"c2", b"c3"]
         assert len(read(everything, 6)) == 6
+
+        def is_past_all() -> bool:
+            assert committed.poll(0.1) == []
+            return committed.position((topic, 0)) == 10
+
         # Records of aborted transactions and markers count for the position.
-        eventually(lambda: committed.poll(0.1) == [] and committed.position((topic, 0)) == 10)
+        eventually(is_past_all)
         end = committed.end_offsets([(topic, 0)])[TopicPartition(topic, 0)]
         assert end == 10
         open_producer.begin_transaction()

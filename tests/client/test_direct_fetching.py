@@ -69,13 +69,14 @@ def serve_directly(consumer: Consumer, trickle: Trickle) -> None:
         assert next_value(consumer) == value
 
 
-def test_a_thread_that_waits_gets_every_record_in_order(
-    consumer: Consumer, trickle: Trickle, eventually: Eventually
-) -> None:
+def test_a_thread_that_waits_gets_every_record_in_order(consumer: Consumer, trickle: Trickle) -> None:
+    rounds_lent = 0
     for _ in range(100):
         value = trickle.send()
         assert next_value(consumer) == value
-    eventually(lambda: consumer.poll(0.2) == [] and lends(consumer))
+        rounds_lent += lends(consumer)
+    # Not all where the machine stands still: then the loop takes the fetch back for a while.
+    assert rounds_lent > 50
     assert consumer.position((trickle.topic, 0)) == trickle.sent
 
 
@@ -146,11 +147,12 @@ def test_requests_are_counted(consumer: Consumer, trickle: Trickle, eventually: 
         brokers = consumer.stats().client.brokers
         return sum(broker.requests_by_api.get("Fetch", 0) for broker in brokers)
 
-    before = fetches()
+    before, rounds_lent = fetches(), 0
     for _ in range(20):
         trickle.send()
         next_value(consumer)
-    eventually(lambda: consumer.poll(0.2) == [] and lends(consumer))
+        rounds_lent += lends(consumer)
+    assert rounds_lent > 10
 
     def has_counted() -> bool:
         consumer.poll(0.1)

@@ -120,8 +120,13 @@ def test_a_record_is_released_rejected_or_accepted_one_by_one(
         assert [(r.offset, r.delivery_count) for r in again] == [(1, 2), (4, 2), (7, 2), (10, 2)]
         for record in again:
             consumer.acknowledge(record)
-        # The next poll's fetch carries the acknowledgements.
-        eventually(lambda: consumer.poll(0.5) or len(results) > 1)
+
+        def is_told() -> bool:
+            # The first of these polls sends the acknowledgements with its fetch.
+            assert consumer.poll(0.5) == []
+            return len(results) > 1
+
+        eventually(is_told)
         assert results[1:] == [(TopicPartition(topic, 0), [1, 4, 7, 10], None)]
 
 

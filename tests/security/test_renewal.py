@@ -1,4 +1,4 @@
-"""Connections that authenticate themselves anew under load, while the broker ends every session in 3 s."""
+"""Connections that authenticate themselves anew under load, while the broker ends every session in 6 s."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import pytest
 
 from barnabas import Admin, Consumer, Delivery, NewTopic, Producer, aio
 from barnabas.errors import CredentialsError, SaslAuthenticationError
-from barnabas.events import BrokerConnected, Event
+from barnabas.events import BrokerConnected, BrokerDisconnected, Event
 from barnabas.testing import ApacheKafka, SecureListeners
 
 from .secure_kafka import SecureKafka, unsecured_token
 
-SESSION_MS = 3_000
+SESSION_MS = 6_000
+"""A connection authenticates anew 0.3 s before that at the latest, and sooner as a rule."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def authentications(client: Any) -> int:
 
 
 def renewals(client: Any, events: list[Event]) -> int:
-    """How often connections have authenticated anew. Not all need to: a broker ends one that is late."""
+    """How often connections have authenticated anew."""
     connected = sum(isinstance(event, BrokerConnected) for event in events)
     return authentications(client) - connected
 
@@ -80,6 +81,7 @@ def test_no_record_is_lost_or_doubled_while_connections_authenticate_anew(
             sent += range(len(deliveries))
             for delivery in deliveries:
                 delivery.result(30)
+            assert not [event for event in events if isinstance(event, BrokerDisconnected)]
     finally:
         is_all_sent.set()
         reader.join(60)

@@ -53,11 +53,12 @@ FATAL_CODES = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSIO
 STALE_CODES = frozenset({ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
 
 Measure = Callable[[], list[Metric]]
-# Values by name and attributes.
-Counters = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+# A name and its attributes.
+CounterKey = tuple[str, tuple[tuple[str, str], ...]]
+Counters = dict[CounterKey, float]
 
 
-def counter_key(metric: Metric) -> tuple[str, tuple[tuple[str, str], ...]]:
+def counter_key(metric: Metric) -> CounterKey:
     return metric.name, tuple(metric.attributes.items())
 
 

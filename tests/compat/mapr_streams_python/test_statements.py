@@ -205,7 +205,7 @@ def test_statistics_name_the_stream(apache_kafka: ApacheKafka) -> None:
 
 def assert_statistics_name(topic: str, texts: list[str], client: Any) -> None:
     def toppars() -> dict[str, Any]:
-        """None as long as the partition's leader is not known."""
+        """Empty as long as the partition's leader is not known."""
         brokers = json.loads(texts[-1])["brokers"].values() if texts else []
         return {name: each for broker in brokers for name, each in broker["toppars"].items()}
 

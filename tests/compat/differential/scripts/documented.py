@@ -117,10 +117,10 @@ def lost_partitions_are_told_to_on_revoke_otherwise(kafka: ModuleType, stage: St
     topic = stage.topic()
     consumer = stage.consumer(max_poll_interval_ms=2500, session_timeout_ms=2500, heartbeat_interval_ms=200)
     is_lost = stage.recorded("on_revoke")
-
-    # The same poll may already bring partitions again.
+    # Within the callback, as the same poll may already bring partitions again.
+    look = {"on_revoke": lambda *_: stage.record("assignment", consumer.assignment())}
     told = {
-        name: stage.callback(name, leaving_out=[type(consumer)], until=is_lost)
+        name: stage.callback(name, leaving_out=[type(consumer)], until=is_lost, then=look.get(name))
         for name in ("on_assign", "on_revoke")
     }
     consumer.subscribe([topic], **told)

@@ -292,7 +292,6 @@ def a_member_that_polls_too_rarely_is_told_so(kafka: ModuleType, stage: Stage) -
     topic = stage.topic()
     consumer = stage.consumer(max_poll_interval_ms=2500, session_timeout_ms=2500, heartbeat_interval_ms=200)
     is_lost = stage.recorded("on_lost")
-
     # The same poll may already bring partitions again.
     consumer.subscribe([topic], **_callbacks(stage, consumer, until=is_lost))
     stage.poll_until(consumer, stage.recorded("on_assign"))
