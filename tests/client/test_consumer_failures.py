@@ -16,10 +16,12 @@ import pytest
 from barnabas import Consumer, TopicPartition
 from barnabas.broker_errors import FencedInstanceIdError
 from barnabas.errors import ClosedError, CorruptBatchError, KafkaTimeoutError
+from barnabas.events import Event, PollIntervalExceeded
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 MakeTopic = Callable[..., str]
 FillTopic = Callable[..., None]
+Eventually = Callable[..., Any]
 
 
 @pytest.mark.parametrize("group_protocol", ["classic", "consumer"])
@@ -43,6 +45,44 @@ def test_a_coordinator_that_is_silent_for_a_while_is_asked_again_by_a_member_tha
             assert consumer.poll(1.5) == []
             kafka.resume()
             assert [record.value for record in read(consumer, 3)] == numbers(0, 3)
+
+
+@pytest.mark.parametrize("group_protocol", ["classic", "consumer"])
+def test_a_caller_that_is_late_hears_of_it_though_the_coordinator_is_silent(
+    group_protocol: str, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    settings: dict[str, Any] = {} if group_protocol == "consumer" else {"heartbeat_interval_ms": 200}
+    with ApacheKafka() as kafka:
+        partition = TopicPartition(make_topic(kafka), 0)
+        events: list[Event] = []
+        lost: list[TopicPartition] = []
+        with Consumer(
+            kafka.bootstrap,
+            group_id="late",
+            group_protocol=group_protocol,
+            max_poll_interval_ms=4000,
+            **settings,
+        ) as consumer:
+            consumer.add_event_listener(events.append)
+            consumer.subscribe([partition.topic], on_lost=lost.extend)
+
+            def is_member() -> bool:
+                assert consumer.poll(0.1) == []
+                return consumer.assignment() == [partition]
+
+            eventually(is_member)
+            kafka.pause()
+            try:
+                # Well before a heartbeat to this coordinator times out.
+                eventually(lambda: any(isinstance(e, PollIntervalExceeded) for e in events), timeout=20)
+                assert consumer.poll(0.1) == []
+                assert lost == [partition]
+                assert consumer.assignment() == []
+            finally:
+                kafka.resume()
+            eventually(is_member)
+            assert lost == [partition]
+        assert [type(e) for e in events].count(PollIntervalExceeded) == 1
 
 
 def numbers(start: int, end: int) -> list[bytes]:

@@ -453,6 +453,29 @@ def test_a_member_that_does_not_poll_leaves_the_group_and_comes_back_with_the_ne
         assert [r.value for r in read(consumer, 1)] == [b"second"]
 
 
+def test_a_member_that_does_not_poll_gives_up_its_partitions_though_the_coordinator_is_silent(
+    make_topic: MakeTopic, eventually: Any
+) -> None:
+    with ApacheKafka() as own_kafka:
+        topic = make_topic(own_kafka)
+        with ShareConsumer(
+            own_kafka.bootstrap, group_id="late", topics=[topic], max_poll_interval_ms=4000
+        ) as consumer:
+
+            def is_member() -> bool:
+                assert consumer.poll(0.1) == []
+                return consumer._core.assignment == [TopicPartition(topic, 0)]
+
+            eventually(is_member)
+            own_kafka.pause()
+            try:
+                # Well before a heartbeat to this coordinator times out.
+                eventually(lambda: not consumer._core.assignment, timeout=20)
+            finally:
+                own_kafka.resume()
+            eventually(is_member)
+
+
 def test_a_share_consumer_needs_a_group_and_a_broker_that_has_share_groups(
     kafka: ApacheKafka, embedded_broker: EmbeddedBroker, make_topic: MakeTopic
 ) -> None:

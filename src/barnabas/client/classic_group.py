@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from barnabas.assignor import NO_GENERATION, NO_RACKS, Assignor, PartitionRacks
 from barnabas.broker_errors import ErrorCode, error_for
@@ -22,7 +23,6 @@ from barnabas.client.client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, Kaf
 from barnabas.client.group_coordinator import (
     Patience,
     note_coordinator_error,
-    say_goodbye,
     send_to_group_coordinator,
 )
 from barnabas.client.membership import GroupMembership, GroupMembershipOperation
@@ -73,7 +73,6 @@ class ClassicMembership(GroupMembership):
         """What the last assignment was and in which generation, for the sticky assignors."""
         self._led_counts: dict[str, int] | None = None
         """As leader: the partition counts that the present assignment was made from."""
-        self._heartbeat_task: asyncio.Task[None] | None = None
         client.add_metadata_listener(self._on_metadata)
 
     @property
@@ -198,8 +197,7 @@ class ClassicMembership(GroupMembership):
             timeout_ms=timeout_ms,
         )
         self._raise(sync.error_code, "synchronizing")
-        if self._heartbeat_task is None or self._heartbeat_task.done():
-            self._heartbeat_task = self._start(asyncio.create_task(self._send_heartbeats()))
+        self._stay()
         return decode_assignment(sync.assignment)
 
     async def _join_connection(self) -> Connection:
@@ -248,9 +246,7 @@ class ClassicMembership(GroupMembership):
         while True:
             interval_ms = self._config.heartbeat_interval_ms
             pause_ms = min(self._client.backoff.delay_ms(failures), interval_ms) if failures else interval_ms
-            await asyncio.sleep(min(pause_ms, max(1, self._overdue_in_ms())) / 1000)
-            if await self._leave_if_overdue():
-                return
+            await asyncio.sleep(pause_ms / 1000)
             if self.phase not in ("assigned", "member"):
                 continue
             try:
@@ -302,26 +298,29 @@ class ClassicMembership(GroupMembership):
         await super().close()
         await self._pool.close()
 
-    async def _send_leave(self, reason: str, timeout_ms: float, operation: GroupMembershipOperation) -> None:
+    def _leaving(
+        self, reason: str, timeout_ms: float, operation: GroupMembershipOperation
+    ) -> Coroutine[Any, Any, object] | None:
         instance_id = self._config.group_instance_id
         if not self._member_id or (instance_id is not None and operation != "leave_group"):
-            return
+            return None
+        return self._send_leave(
+            LeaveGroupRequest.MemberIdentity(
+                member_id=self._member_id, group_instance_id=instance_id, reason=reason
+            ),
+            timeout_ms,
+        )
 
-        async def leave() -> None:
-            node_id = await self._client.coordinator(GROUP_COORDINATOR, self.group_id)
-            connection = await self._client.connect(node_id)
-            version = connection.version_of(LeaveGroupRequest)
-            request = LeaveGroupRequest(group_id=self.group_id)
-            if version >= LEAVE_VERSION_WITH_MEMBERS:
-                member = LeaveGroupRequest.MemberIdentity(
-                    member_id=self._member_id, group_instance_id=instance_id, reason=reason
-                )
-                request.members = [member]
-            else:
-                request.member_id = self._member_id
-            await self._client.send(node_id, request, timeout_ms, max_version=version)
-
-        await say_goodbye(self.group_id, leave(), timeout_ms)
+    async def _send_leave(self, member: LeaveGroupRequest.MemberIdentity, timeout_ms: float) -> None:
+        node_id = await self._client.coordinator(GROUP_COORDINATOR, self.group_id)
+        connection = await self._client.connect(node_id)
+        version = connection.version_of(LeaveGroupRequest)
+        request = LeaveGroupRequest(group_id=self.group_id)
+        if version >= LEAVE_VERSION_WITH_MEMBERS:
+            request.members = [member]
+        else:
+            request.member_id = member.member_id
+        await self._client.send(node_id, request, timeout_ms, max_version=version)
 
 
 def _partition_counts(metadata: ClusterMetadata, topics: Iterable[str]) -> dict[str, int]:

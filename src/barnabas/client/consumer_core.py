@@ -392,7 +392,11 @@ class ConsumerCore:
         group = self._group
         if group is not None and group.is_overdue:
             self.buffer.is_held = True
-            self._join_without_caller(group)
+            if group.polls.overdue_in_ms() > 0:
+                # A poll began meanwhile, and may not have seen it.
+                self._release(group)
+            else:
+                self._join_without_caller(group)
         self._attend()
 
     def _join_without_caller(self, group: GroupMembership) -> None:
@@ -408,6 +412,11 @@ class ConsumerCore:
         ):
             self.group_observer.joins()
             group.start_join(self.subscription, self.buffer.assignment)
+
+    def _release(self, group: GroupMembership) -> None:
+        """The caller of a group that it kept waiting polls again. Any thread."""
+        group.is_overdue = False
+        self.buffer.release()
 
     def _wake_fetcher(self) -> None:
         # The caller's thread may outlive the loop.
@@ -498,8 +507,7 @@ class ConsumerCore:
             return
         self._group.polls.began()
         if self.buffer.is_held:
-            self._group.is_overdue = False
-            self.buffer.release()
+            self._release(self._group)
         if self.config.enable_auto_commit and time.monotonic() >= self._next_auto_commit:
             self._next_auto_commit = time.monotonic() + self.config.auto_commit_interval_ms / 1000
             positions = self.buffer.positions()

@@ -11,7 +11,8 @@ import contextlib
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from barnabas.broker_errors import ErrorCode, GroupIdNotFoundError, UnsupportedVersionError, error_for
 from barnabas.client.client import GROUP_COORDINATOR, KafkaClient
@@ -26,7 +27,6 @@ from barnabas.client.group_coordinator import (
     Patience,
     names_of_topics,
     note_coordinator_error,
-    say_goodbye,
     send_to_group_coordinator,
 )
 from barnabas.client.membership import GroupMembership, GroupMembershipOperation
@@ -80,7 +80,6 @@ class ConsumerProtocolMembership(GroupMembership):
         self._topic_ids: dict[str, uuid.UUID] = {}
         self._told_error = 0
         self._wake = asyncio.Event()
-        self._heartbeat_task: asyncio.Task[None] | None = None
 
     @property
     def is_cooperative(self) -> bool:
@@ -101,8 +100,7 @@ class ConsumerProtocolMembership(GroupMembership):
         self._state.own(self._by_id(owned))
         if not self._state.is_member:
             self.phase = "joining"
-        if self._heartbeat_task is None or self._heartbeat_task.done():
-            self._heartbeat_task = self._start(asyncio.create_task(self._send_heartbeats()))
+        self._stay()
         self._wake.set()
 
     def assignment_taken(self, owned: Sequence[TopicPartition], revoked: Sequence[TopicPartition]) -> None:
@@ -123,8 +121,6 @@ class ConsumerProtocolMembership(GroupMembership):
         is_member = True
         patience = Patience(self._config.default_api_timeout_ms)
         while is_member:
-            if await self._leave_if_overdue():
-                return
             self._wake.clear()
             try:
                 is_member = await self._send_heartbeat()
@@ -157,8 +153,6 @@ class ConsumerProtocolMembership(GroupMembership):
             wait_ms = min(wait_ms, self._config.retry_backoff_max_ms)
         elif self._state.has_news:
             return
-        if not self.is_overdue:
-            wait_ms = min(wait_ms, max(1, self._overdue_in_ms()))
         if failures:
             await asyncio.sleep(wait_ms / 1000)
             return
@@ -268,11 +262,12 @@ class ConsumerProtocolMembership(GroupMembership):
         self._state.forget()
         self._assignment = []
 
-    async def _send_leave(self, reason: str, timeout_ms: float, operation: GroupMembershipOperation) -> None:
+    def _leaving(
+        self, reason: str, timeout_ms: float, operation: GroupMembershipOperation
+    ) -> Coroutine[Any, Any, object] | None:
         if not self._state.is_member:
-            return
+            return None
         is_static = self._config.group_instance_id is not None
         epoch = LEAVE_FOR_A_WHILE_EPOCH if is_static and operation != "leave_group" else LEAVE_EPOCH
         request = self._state.leave_request(epoch)
-        leaving = send_to_group_coordinator(self._client, self.group_id, request, timeout_ms=timeout_ms)
-        await say_goodbye(self.group_id, leaving, timeout_ms)
+        return send_to_group_coordinator(self._client, self.group_id, request, timeout_ms=timeout_ms)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal
 
 from barnabas.client.client import KafkaClient
+from barnabas.client.group_coordinator import say_goodbye
 from barnabas.client.poll_watch import PollWatch
 from barnabas.client.subscription import Subscription
 from barnabas.config import ConsumerConfig
@@ -63,6 +64,8 @@ class GroupMembership(ABC):
         self.polls = PollWatch(config.max_poll_interval_ms, progress)
         self._assignment: list[TopicPartition] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._heartbeats: asyncio.Task[None] | None = None
+        self._poll_watch: asyncio.Task[None] | None = None
 
     @property
     @abstractmethod
@@ -89,8 +92,15 @@ class GroupMembership(ABC):
         """The consumer has given up `revoked` for the assignment that it took, and now owns `owned`."""
 
     @abstractmethod
-    async def _send_leave(self, reason: str, timeout_ms: float, operation: GroupMembershipOperation) -> None:
-        """Tells the group that this member goes, as far as `operation` has it. Never raises."""
+    async def _send_heartbeats(self) -> None:
+        """Keeps the membership until it ends."""
+
+    @abstractmethod
+    def _leaving(
+        self, reason: str, timeout_ms: float, operation: GroupMembershipOperation
+    ) -> Coroutine[Any, Any, object] | None:
+        """Tells the group, when awaited, that who is a member now goes. None if there is nothing to tell, as
+        `operation` has it."""
 
     @abstractmethod
     def _forget_membership(self) -> None:
@@ -104,30 +114,36 @@ class GroupMembership(ABC):
             self._join_reason = reason
             self._on_change()
 
-    def _overdue_in_ms(self) -> float:
-        """Until the caller is overdue; 0 or less when it is."""
-        overdue_in_ms = self.polls.overdue_in_ms()
-        self.is_overdue = self.is_overdue and overdue_in_ms <= 0
-        return overdue_in_ms
+    # Staying a member
 
-    async def _leave_if_overdue(self) -> bool:
-        """Whether the caller has not polled for so long that this member has left the group.
+    def _stay(self) -> None:
+        """Has heartbeats sent, and the caller's polls watched."""
+        if self._heartbeats is None or self._heartbeats.done():
+            self._heartbeats = self._start(asyncio.create_task(self._send_heartbeats()))
+        if self._poll_watch is None or self._poll_watch.done():
+            self._poll_watch = self._start(asyncio.create_task(self._watch_polls()))
 
-        With max_poll_interval_action="pause" it stays, and the consumer is told.
-        """
-        limit_ms = self._config.max_poll_interval_ms
-        overdue_in_ms = self._overdue_in_ms()
-        if overdue_in_ms > 0 or self.is_overdue:
-            return False
-        if self._config.max_poll_interval_action == "pause":
+    async def _watch_polls(self) -> None:
+        """Leaves the group when the caller is overdue. With max_poll_interval_action="pause" this member
+        stays, and the consumer is told."""
+        while True:
+            await self.polls.until_overdue()
+            if self.phase == "outside":
+                return
+            if self._config.max_poll_interval_action == "leave":
+                await self._leave_overdue()
+                return
             logger.info(
                 "group %r: no poll for max_poll_interval_ms (%d ms); nothing is fetched until the next one",
                 self.group_id,
-                limit_ms,
+                self._config.max_poll_interval_ms,
             )
             self.is_overdue = True
             self._on_change()
-            return False
+            await self.polls.until_back()
+
+    async def _leave_overdue(self) -> None:
+        limit_ms = self._config.max_poll_interval_ms
         logger.warning(
             "group %r: no poll for max_poll_interval_ms (%d ms), so this member leaves the group; poll more "
             "often, take fewer records a poll (max_poll_records), raise max_poll_interval_ms, or set "
@@ -135,13 +151,17 @@ class GroupMembership(ABC):
             self.group_id,
             limit_ms,
         )
+        overdue_ms = round(-self.polls.overdue_in_ms())
         self._client.events.emit(
-            PollIntervalExceeded(self._config.client_id, self.group_id, limit_ms, round(-overdue_in_ms))
+            PollIntervalExceeded(self._config.client_id, self.group_id, limit_ms, overdue_ms)
         )
         reason = "no poll within max_poll_interval_ms"
-        await self._send_leave(reason, self._config.request_timeout_ms, "default")
+        timeout_ms = self._config.request_timeout_ms
+        leaving = self._leaving(reason, timeout_ms, "default")
+        # Before the coordinator answers: it may give the partitions to others as soon as it hears of it.
         self._lose(reason)
-        return True
+        if leaving is not None:
+            await say_goodbye(self.group_id, leaving, timeout_ms)
 
     # Ceasing to be a member
 
@@ -150,6 +170,7 @@ class GroupMembership(ABC):
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
+        self._heartbeats = self._poll_watch = None
         self._forget_membership()
         self.phase = "outside"
         self.is_lost = True
@@ -171,7 +192,9 @@ class GroupMembership(ABC):
         within the session's time-out (KIP-345), unless `operation` says otherwise."""
         await self._stop_tasks()
         if operation != "remain_in_group" or self._config.group_instance_id is not None:
-            await self._send_leave(reason, timeout_ms, operation)
+            leaving = self._leaving(reason, timeout_ms, operation)
+            if leaving is not None:
+                await say_goodbye(self.group_id, leaving, timeout_ms)
         self._forget_membership()
         self.phase = "outside"
         self.needs_join = False

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+
+PROGRESS_INTERVAL_MS = 1_000
+"""How often it is looked at whether the caller got on: that counts from the look, not from when it was."""
 
 
 class PollWatch:
@@ -35,3 +39,22 @@ class PollWatch:
             self._last_progress = progress
             self._polled_at = time.monotonic()
         return self._max_poll_interval_ms - (time.monotonic() - self._polled_at) * 1000
+
+    async def until_overdue(self) -> None:
+        """Waits until the caller is overdue.
+
+        For a task that does nothing else: whoever waits for a broker's answers too would notice only when one
+        comes, and the caller may have polled by then.
+        """
+        while True:
+            overdue_in_ms = self.overdue_in_ms()
+            if overdue_in_ms <= 0:
+                return
+            await asyncio.sleep(min(overdue_in_ms, PROGRESS_INTERVAL_MS) / 1000)
+
+    async def until_back(self) -> None:
+        """Waits until the caller is not overdue any more."""
+        while True:
+            if self.overdue_in_ms() > 0:
+                return
+            await asyncio.sleep(PROGRESS_INTERVAL_MS / 1000)

@@ -11,7 +11,8 @@ import base64
 import contextlib
 import logging
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.client import KafkaClient
@@ -76,7 +77,9 @@ class ShareMembership:
         self._target: PartitionIds | None = None
         self._told_error = 0
         self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._heartbeats: asyncio.Task[None] | None = None
+        self._poll_watch: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self.polls = PollWatch(config.max_poll_interval_ms)
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -86,21 +89,34 @@ class ShareMembership:
 
     def keep(self) -> None:
         """Joins again, if membership has ended though there is a subscription."""
-        if self._topics and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._send_heartbeats())
+        if not self._topics:
+            return
+        if self._heartbeats is None or self._heartbeats.done():
+            self._heartbeats = self._start(self._send_heartbeats())
+        if self._poll_watch is None or self._poll_watch.done():
+            self._poll_watch = self._start(self._watch_polls())
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def leave(self, timeout_ms: float) -> None:
         """Ends the membership and the background work. Never raises for what the broker says."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._topics = frozenset()
-        await self._send_leave(timeout_ms)
-        self._forget()
+        await self._end(timeout_ms)
 
-    async def _send_leave(self, timeout_ms: float) -> None:
-        if self._epoch == JOIN_EPOCH:
+    async def _end(self, timeout_ms: float) -> None:
+        """Forgets the membership, then tells the group, if this was a member."""
+        was_member = self._epoch != JOIN_EPOCH
+        self._heartbeats = self._poll_watch = None
+        self._forget()
+        if not was_member:
             return
         request = ShareGroupHeartbeatRequest(
             group_id=self._config.group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
@@ -117,22 +133,24 @@ class ShareMembership:
         self.assignment = {}
         self._on_assigned()
 
+    async def _watch_polls(self) -> None:
+        await self.polls.until_overdue()
+        logger.warning(
+            "share group %r: no poll for max_poll_interval_ms (%d ms), so this member leaves the group until "
+            "the next one; poll more often, or raise max_poll_interval_ms",
+            self._config.group_id,
+            self._config.max_poll_interval_ms,
+        )
+        if self._heartbeats is not None:
+            self._heartbeats.cancel()
+        await self._end(self._config.request_timeout_ms)
+
     # Heartbeats
 
     async def _send_heartbeats(self) -> None:
         group_id = self._config.group_id
         failures = 0
         while True:
-            if self.polls.overdue_in_ms() <= 0:
-                logger.warning(
-                    "share group %r: no poll for max_poll_interval_ms (%d ms), so this member leaves the "
-                    "group until the next one; poll more often, or raise max_poll_interval_ms",
-                    group_id,
-                    self._config.max_poll_interval_ms,
-                )
-                await self._send_leave(self._config.request_timeout_ms)
-                self._forget()
-                return
             self._wake.clear()
             try:
                 await self._send_heartbeat()
@@ -162,7 +180,6 @@ class ShareMembership:
         wait_ms: float = self._heartbeat_interval_ms
         if self._told_error or self._target is not None:
             wait_ms = min(wait_ms, self._config.retry_backoff_max_ms)
-        wait_ms = min(wait_ms, max(1, self.polls.overdue_in_ms()))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_ms / 1000):
                 await self._wake.wait()
