@@ -360,7 +360,12 @@ class ConsumerConfig(CommonConfig):
         "this producer's, and cuts the second; fewer answers of more bytes also take less time.",
         low=1,
     )
-    queued_max_bytes: int = setting(16_777_216, "Bytes fetched ahead of the caller (not in Java).", low=1)
+    queued_max_bytes: int = setting(
+        67_108_864,
+        "Bytes fetched ahead of the caller (not in Java; as librdkafka's queued.max.messages.kbytes). With "
+        "less, a broker and a caller that take turns on few cores wait for each other.",
+        low=1,
+    )
     isolation_level: IsolationLevel = setting(
         "read_uncommitted", "Whether open and aborted transactions show."
     )

@@ -148,9 +148,9 @@ impl Default for HeadersColumn {
 
 impl HeadersColumn {
     /// Appends the headers of the row after `rows` others, of which those not pushed have none.
-    fn push(&mut self, rows: usize, payload: &[u8], record: &RecordSlices) {
+    fn push(&mut self, rows: usize, headers: &[u8]) {
         self.fill(rows);
-        for (key, value) in HeaderIter::new(record.headers.of(payload)) {
+        for (key, value) in HeaderIter::new(headers) {
             self.keys.push(Some(String::from_utf8_lossy(key).as_bytes()));
             self.values.push(value);
         }
@@ -167,9 +167,9 @@ impl HeadersColumn {
         }
     }
 
-    fn fits(&self, record: &RecordSlices) -> bool {
+    fn fits(&self, headers: Span) -> bool {
         // A header takes at least two bytes, and its key grows threefold if none of it is UTF-8.
-        self.keys.fits(record.headers.len() * 3) && self.values.fits(record.headers.len())
+        self.keys.fits(headers.len() * 3) && self.values.fits(headers.len())
     }
 
     fn finish(&mut self, rows: usize) {
@@ -263,12 +263,13 @@ pub struct RecordColumns {
     pub headers: Option<HeadersColumn>,
     topic_bytes: usize,
     max_bytes: usize,
+    /// What the batches that are not begun yet may come to.
     likely_bytes: usize,
 }
 
 impl RecordColumns {
-    /// Takes records until their keys, values and headers come to about `max_bytes`; `likely_bytes` is what
-    /// they may come to.
+    /// Takes records until their keys, values and headers come to about `max_bytes`; `likely_bytes` is what all
+    /// batches may come to.
     pub fn new(with_headers: bool, max_bytes: usize, likely_bytes: usize) -> Self {
         Self {
             key: BytesColumn::default(),
@@ -307,20 +308,25 @@ impl RecordColumns {
         self.key.data.len() + self.value.data.len() + headers
     }
 
-    /// Makes room for what a batch may hold, or a part of it.
-    pub fn reserve(&mut self, records: usize, payload_bytes: usize, is_whole: bool) {
-        self.key.offsets.reserve(records);
-        self.value.offsets.reserve(records);
-        self.offset.reserve(records);
-        self.timestamp.reserve(records);
-        // A batch that is taken whole is likely to be followed by others.
-        let bytes = if is_whole && self.value.data.is_empty() {
-            payload_bytes.max(self.likely_bytes)
-        } else {
-            payload_bytes
-        };
+    /// Makes room for a batch, of which so much is left, and for those that are likely to follow; for `max_rows` at
+    /// most.
+    pub fn reserve(&mut self, records: usize, batch_bytes: usize, max_rows: usize) {
         let room = self.max_bytes.saturating_sub(self.value.data.len());
-        self.value.data.reserve(bytes.min(room));
+        let bytes = self.likely_bytes.max(batch_bytes).min(room);
+        self.likely_bytes = self.likely_bytes.saturating_sub(batch_bytes);
+        let row_bytes = batch_bytes.div_ceil(records.max(1)).max(1);
+        // Batches are not all alike, and growing copies all that is there.
+        let rows = ((bytes + bytes / 8) / row_bytes).min(max_rows);
+        self.value.data.reserve((rows * row_bytes).min(room));
+        if let Some(key_bytes) = self.key.data.len().checked_div(self.num_rows()) {
+            self.key.data.reserve((rows * key_bytes).min(room));
+        }
+        self.key.offsets.reserve(rows);
+        self.value.offsets.reserve(rows);
+        self.partition.reserve(rows);
+        self.offset.reserve(rows);
+        self.timestamp.reserve(rows);
+        self.timestamp_type.reserve(rows);
     }
 
     /// How many more rows the topic's column can take.
@@ -331,7 +337,7 @@ impl RecordColumns {
     /// Appends a record's own columns; false if it does not fit any more. The columns that a partition's
     /// records have in common follow with `finish_run`.
     #[inline(always)]
-    pub fn push(&mut self, payload: &[u8], record: &RecordSlices) -> bool {
+    pub fn push(&mut self, payload: &[u8], record: RecordSlices) -> bool {
         let rows = self.offset.len();
         if rows > 0 {
             let size = record.key.map_or(0, Span::len) + record.value.map_or(0, Span::len);
@@ -339,7 +345,7 @@ impl RecordColumns {
                 return false;
             }
         }
-        if record.header_count > 0 && !self.push_headers(rows, payload, record) {
+        if record.header_count > 0 && !self.push_headers(rows, payload, record.headers) {
             return false;
         }
         self.key.push_span(payload, record.key);
@@ -350,13 +356,13 @@ impl RecordColumns {
     }
 
     #[inline(never)]
-    fn push_headers(&mut self, rows: usize, payload: &[u8], record: &RecordSlices) -> bool {
+    fn push_headers(&mut self, rows: usize, payload: &[u8], span: Span) -> bool {
         let Some(headers) = &mut self.headers else { return true };
         let full = headers.keys.data.len() + headers.values.data.len() > self.max_bytes;
-        if rows > 0 && (full || !headers.fits(record)) {
+        if rows > 0 && (full || !headers.fits(span)) {
             return false;
         }
-        headers.push(rows, payload, record);
+        headers.push(rows, span.of(payload));
         true
     }
 

@@ -239,11 +239,11 @@ pub struct Message {
 
 impl Message {
     /// A record as a message.
-    #[inline]
+    #[inline(always)]
     pub fn fetched(
         py: Python<'_>,
         source: &LockedRc<RecordSource>,
-        slices: &RecordSlices,
+        slices: RecordSlices,
     ) -> PyResult<Py<Self>> {
         let fetched = FetchedRecord {
             source: source.clone_ref(py),

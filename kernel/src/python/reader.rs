@@ -12,7 +12,7 @@ use super::objects::{CollectorPause, new_plain};
 use super::record::{Record, RecordSource};
 use crate::arrow::ColumnsAhead;
 use crate::error::CorruptBatch;
-use crate::records::{CursorOptions, Limits, RecordCursor, RecordSlices};
+use crate::records::{CursorOptions, Limits, RecordCursor, RecordSlices, RecordTaker};
 
 /// Giving up the interpreter lock costs as much as reading a batch of this size.
 const DETACH_BYTES: usize = 4096;
@@ -79,50 +79,38 @@ impl RecordReader {
         Some(source)
     }
 
-    /// Records of the next batch that has any, at most `max_records`, as what `make` makes of them; false if the
-    /// reader is exhausted.
-    fn take_from_batch<T>(
+    /// Records of the next batch that has any, at most `max_records`; false if the reader is exhausted.
+    fn take_from_batch<T: FromRecord>(
         &mut self,
         py: Python<'_>,
         max_records: usize,
         records: &mut Vec<Py<T>>,
-        make: impl Fn(Python<'_>, &LockedRc<RecordSource>, &RecordSlices) -> PyResult<Py<T>>,
     ) -> PyResult<bool> {
         if !self.open_next(py).map_err(|error| self.error(py, &error))? {
             self.source = None;
             return Ok(false);
         }
         let Some(source) = self.source(py) else { return Ok(false) };
-        let mut failure = None;
         if let Some(open) = self.cursor.open_batch() {
             records.reserve(open.records_left_at_most().min(max_records));
         }
         let _pause = CollectorPause::new(py);
+        let mut maker = ObjectMaker { py, source: &source, objects: records, failure: None };
         self.cursor
-            .take_from_open(max_records, i64::MAX, |_, slices| match make(py, &source, slices) {
-                Ok(record) => {
-                    records.push(record);
-                    true
-                }
-                Err(error) => {
-                    failure = Some(error);
-                    false
-                }
-            })
+            .take_from_open(max_records, i64::MAX, &mut maker)
             .map_err(|error| self.error(py, &error))?;
-        failure.map_or(Ok(true), Err)
+        maker.failure.map_or(Ok(true), Err)
     }
 
-    /// Up to `max_records` of all batches, as what `make` makes of them.
-    fn take_all<'py, T: PyTypeInfo>(
+    /// Up to `max_records` of all batches.
+    fn take_all<'py, T: FromRecord>(
         &mut self,
         py: Python<'py>,
         max_records: usize,
-        make: impl Fn(Python<'_>, &LockedRc<RecordSource>, &RecordSlices) -> PyResult<Py<T>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let mut records = Vec::new();
+        let mut records = Vec::<Py<T>>::new();
         while records.len() < max_records {
-            match self.take_from_batch(py, max_records - records.len(), &mut records, &make) {
+            match self.take_from_batch(py, max_records - records.len(), &mut records) {
                 Ok(true) => {}
                 Ok(false) => break,
                 // What was read before is handed over; the reader stands still, so the next call raises.
@@ -143,24 +131,70 @@ impl RecordReader {
                 return Ok(None);
             }
             let Some(source) = self.source(py) else { return Ok(None) };
-            self.cursor
-                .take_from_open(1, i64::MAX, |_, slices| {
-                    message = Some((Message::fetched(py, &source, slices), slices.offset));
-                    true
-                })
-                .map_err(|error| self.error(py, &error))?;
+            let mut taker = |_: &[u8], slices: RecordSlices| {
+                message = Some((Message::fetched(py, &source, slices), slices.offset));
+                true
+            };
+            self.cursor.take_from_open(1, i64::MAX, &mut taker).map_err(|error| self.error(py, &error))?;
         }
         message.map(|(message, offset)| message.map(|message| (message, offset))).transpose()
     }
 }
 
-#[inline]
-fn new_record(
-    py: Python<'_>,
-    source: &LockedRc<RecordSource>,
-    slices: &RecordSlices,
-) -> PyResult<Py<Record>> {
-    new_plain(py, Record::new(py, source, slices))
+/// What records become.
+trait FromRecord: PyTypeInfo {
+    fn from_record(
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Py<Self>>;
+}
+
+impl FromRecord for Record {
+    #[inline(always)]
+    fn from_record(
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Py<Self>> {
+        new_plain(py, Self::new(py, source, slices))
+    }
+}
+
+impl FromRecord for Message {
+    #[inline(always)]
+    fn from_record(
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Py<Self>> {
+        Self::fetched(py, source, slices)
+    }
+}
+
+/// Makes objects of records, until one cannot be made.
+struct ObjectMaker<'a, 'py, T> {
+    py: Python<'py>,
+    source: &'a LockedRc<RecordSource>,
+    objects: &'a mut Vec<Py<T>>,
+    failure: Option<PyErr>,
+}
+
+impl<T: FromRecord> RecordTaker for ObjectMaker<'_, '_, T> {
+    // In the loop that decodes: a record that is handed over by reference is written and read once more.
+    #[inline(always)]
+    fn take(&mut self, _payload: &[u8], slices: RecordSlices) -> bool {
+        match T::from_record(self.py, self.source, slices) {
+            Ok(object) => {
+                self.objects.push(object);
+                true
+            }
+            Err(error) => {
+                self.failure = Some(error);
+                false
+            }
+        }
+    }
 }
 
 #[pymethods]
@@ -217,11 +251,11 @@ impl RecordReader {
     }
 
     fn take<'py>(&mut self, py: Python<'py>, max_records: usize) -> PyResult<Bound<'py, PyList>> {
-        self.take_all(py, max_records, new_record)
+        self.take_all::<Record>(py, max_records)
     }
 
     fn take_messages<'py>(&mut self, py: Python<'py>, max_messages: usize) -> PyResult<Bound<'py, PyList>> {
-        self.take_all(py, max_messages, Message::fetched)
+        self.take_all::<Message>(py, max_messages)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -229,8 +263,8 @@ impl RecordReader {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
-        let mut records = Vec::new();
-        while records.is_empty() && self.take_from_batch(py, 1, &mut records, new_record)? {}
+        let mut records = Vec::<Py<Record>>::new();
+        while records.is_empty() && self.take_from_batch(py, 1, &mut records)? {}
         Ok(records.pop())
     }
 }

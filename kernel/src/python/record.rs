@@ -33,8 +33,8 @@ pub struct Record {
 }
 
 impl Record {
-    #[inline]
-    pub fn new(py: Python<'_>, source: &LockedRc<RecordSource>, slices: &RecordSlices) -> Self {
+    #[inline(always)]
+    pub fn new(py: Python<'_>, source: &LockedRc<RecordSource>, slices: RecordSlices) -> Self {
         Self {
             source: source.clone_ref(py),
             offset: slices.offset,

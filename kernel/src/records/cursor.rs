@@ -15,6 +15,19 @@ use crate::error::CorruptBatch;
 use crate::shared_bytes::SharedBytes;
 use crate::spare_memory::SpareBytes;
 
+/// Somebody whom a cursor hands records.
+pub trait RecordTaker {
+    /// False if the record, a part of `payload`, is not taken.
+    fn take(&mut self, payload: &[u8], record: RecordSlices) -> bool;
+}
+
+impl<F: FnMut(&[u8], RecordSlices) -> bool> RecordTaker for F {
+    #[inline(always)]
+    fn take(&mut self, payload: &[u8], record: RecordSlices) -> bool {
+        self(payload, record)
+    }
+}
+
 enum Records {
     Current(RecordDecoder),
     Legacy(std::vec::IntoIter<RecordSlices>),
@@ -37,6 +50,14 @@ impl OpenBatch {
         match &self.records {
             Records::Current(decoder) => decoder.records_left().min(self.payload.len() / 7 + 1),
             Records::Legacy(records) => records.len(),
+        }
+    }
+
+    /// Bytes of its payload that are not read yet.
+    pub fn bytes_left(&self) -> usize {
+        match &self.records {
+            Records::Current(decoder) => self.payload.len() - decoder.position(),
+            Records::Legacy(_) => self.payload.len(),
         }
     }
 }
@@ -353,32 +374,44 @@ impl RecordCursor {
         })
     }
 
-    /// Hands records of the open batch, with the payload they point into, to `accept`, until it returns false,
-    /// `max_records` were accepted, `end_offset` is reached, or the batch ends (and is closed). A record that is
-    /// not accepted is not taken. Returns how many were taken; an error is only raised before the first.
+    /// Hands records of the open batch to `taker`, until it refuses one, `max_records` were taken, `end_offset` is
+    /// reached, or the batch ends (and is closed). Returns how many were taken; an error is only raised before the
+    /// first.
     #[inline]
     pub fn take_from_open(
         &mut self,
         max_records: usize,
         end_offset: i64,
-        mut accept: impl FnMut(&[u8], &RecordSlices) -> bool,
+        taker: &mut impl RecordTaker,
     ) -> Result<usize, CorruptBatch> {
         let Some(open) = &mut self.open else { return Ok(0) };
         let payload = open.payload.as_ref();
         let mut run = Run { max_records, end_offset, next_offset: self.next_offset, taken: 0 };
         let left = match &mut open.records {
             Records::Current(decoder) => {
-                // A copy lies in registers while records are taken.
+                // Copies lie in registers while ordinary records are taken: nothing else may refer to them.
                 let mut copy = decoder.clone();
                 let left = loop {
                     if run.is_over() {
                         break Ok(copy.records_left());
                     }
-                    match copy.peek(payload) {
-                        Ok(Some(record)) if run.takes(&record, |record| accept(payload, record)) => {
+                    if let Some(record) = copy.peek_ordinary(payload) {
+                        if !run.takes(payload, record, taker) {
+                            break Ok(copy.records_left());
+                        }
+                        copy.step_over(&record);
+                        continue;
+                    }
+                    match copy.clone().peek(payload) {
+                        Ok(Some(record)) => {
+                            let is_taken;
+                            (run, is_taken) = run.takes_other(payload, record, taker);
+                            if !is_taken {
+                                break Ok(copy.records_left());
+                            }
                             copy.step_over(&record);
                         }
-                        Ok(_) => break Ok(copy.records_left()),
+                        Ok(None) => break Ok(copy.records_left()),
                         Err(reason) => break Err(reason),
                     }
                 };
@@ -387,7 +420,12 @@ impl RecordCursor {
             }
             Records::Legacy(records) => {
                 while let Some(record) = records.as_slice().first() {
-                    if run.is_over() || !run.takes(record, |record| accept(payload, record)) {
+                    if run.is_over() {
+                        break;
+                    }
+                    let is_taken;
+                    (run, is_taken) = run.takes_other(payload, *record, taker);
+                    if !is_taken {
                         break;
                     }
                     records.next();
@@ -425,18 +463,30 @@ impl Run {
 
     /// False if the record is not taken and nothing behind it; one before `next_offset` is passed over.
     #[inline(always)]
-    fn takes(&mut self, record: &RecordSlices, accept: impl FnOnce(&RecordSlices) -> bool) -> bool {
+    fn takes(&mut self, payload: &[u8], record: RecordSlices, taker: &mut impl RecordTaker) -> bool {
         if record.offset >= self.end_offset {
             self.next_offset = self.next_offset.max(self.end_offset);
             return false;
         }
         if record.offset >= self.next_offset {
-            if !accept(record) {
+            if !taker.take(payload, record) {
                 return false;
             }
             self.taken += 1;
             self.next_offset = record.offset + 1;
         }
         true
+    }
+
+    /// As `takes`, for a record that is not ordinary.
+    #[inline(never)]
+    fn takes_other(
+        mut self,
+        payload: &[u8],
+        record: RecordSlices,
+        taker: &mut impl RecordTaker,
+    ) -> (Self, bool) {
+        let is_taken = self.takes(payload, record, taker);
+        (self, is_taken)
     }
 }

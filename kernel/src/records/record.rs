@@ -78,21 +78,30 @@ impl RecordDecoder {
         Self { base: header.into(), position: 0, records_left: header.record_count }
     }
 
+    /// Where in the payload it stands.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
     pub fn records_left(&self) -> usize {
         self.records_left as usize
     }
 
-    /// The record that the decoder stands before; None after the last. `payload` must be the same at every
-    /// call.
+    /// The record that the decoder stands before, if it is an ordinary one with others behind it, as nearly all are:
+    /// whoever takes such a record has it in registers. None says nothing; `peek` tells. `payload` must be the same
+    /// at every call.
     #[inline(always)]
+    pub fn peek_ordinary(&self, payload: &[u8]) -> Option<RecordSlices> {
+        if self.records_left > 1 { decode_ordinary(payload, self.position, &self.base) } else { None }
+    }
+
+    /// The record that the decoder stands before; None after the last.
+    #[inline(never)]
     pub fn peek(&self, payload: &[u8]) -> Result<Option<RecordSlices>, Reason> {
         if self.records_left == 0 {
             return if self.position == payload.len() { Ok(None) } else { Err(LEFT_OVER.into()) };
         }
-        let ordinary = decode_ordinary(payload, self.position, &self.base);
-        let Some(record) = ordinary.or_else(|| decode(payload, self.position, &self.base)) else {
-            return Err(self.bad_record());
-        };
+        let record = decode(payload, self.position, &self.base).ok_or_else(|| self.bad_record())?;
         if self.records_left == 1 && record.whole.end as usize != payload.len() {
             return Err(LEFT_OVER.into());
         }
@@ -110,14 +119,13 @@ impl RecordDecoder {
     }
 
     /// Goes on to what follows `record`, the one that `peek` gave.
-    #[inline]
+    #[inline(always)]
     pub fn step_over(&mut self, record: &RecordSlices) {
         self.position = record.whole.end as usize;
         self.records_left -= 1;
     }
 
     /// `peek` and `step_over` at once.
-    #[inline]
     pub fn next(&mut self, payload: &[u8]) -> Result<Option<RecordSlices>, Reason> {
         let record = self.peek(payload)?;
         if let Some(record) = &record {
@@ -244,7 +252,6 @@ fn decode_ordinary(payload: &[u8], start: usize, base: &RecordBase) -> Option<Re
     })
 }
 
-#[inline(never)]
 fn decode(payload: &[u8], start: usize, base: &RecordBase) -> Option<RecordSlices> {
     let mut cursor = start;
     let position = &mut cursor;
