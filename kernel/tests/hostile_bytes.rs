@@ -84,11 +84,9 @@ fn read_in_every_way(data: &[u8]) {
             let mut cursor = RecordCursor::new(SharedBytes::new(data.to_vec()), &options);
             let mut columns = RecordColumns::new(true, LIMIT, data.len());
             while let Ok(true) = cursor.open_next(i64::MAX) {
-                let taken = cursor.take_from_open(usize::MAX, i64::MAX, &mut |payload: &[u8], record| {
-                    columns.push(payload, record)
-                });
+                let is_full = columns.take_from_open(&mut cursor, usize::MAX, i64::MAX);
                 columns.finish_run(&topic, 0, 0);
-                if taken.unwrap_or(0) == 0 && cursor.open_batch().is_some() {
+                if is_full.unwrap_or(true) {
                     break;
                 }
             }

@@ -126,7 +126,7 @@ def test_columns_in_memory_that_was_used_before_show_nothing_of_it(batch: Batch)
     chance = random.Random(4)
 
     def some_bytes() -> bytes | None:
-        return chance.choice([None, b"", chance.randbytes(chance.choice([3, 16, 17, 300]))])
+        return chance.choice([None, b"", chance.randbytes(chance.choice([3, 16, 17, 64, 65, 128, 129, 300]))])
 
     for _ in range(20):
         rows = [

@@ -7,8 +7,6 @@ use crate::spare_memory::{Kept, SpareMemory};
 const LEAST_BYTES: usize = 64;
 /// Below this, what is left unused of a buffer is not worth a copy.
 const SMALL_BYTES: usize = 128 << 10;
-/// A value of this many bytes at most is copied in one move.
-const SHORT: usize = 16;
 
 /// Values that were appended, and room for more.
 pub struct Buffer<T: Kept> {
@@ -73,6 +71,17 @@ impl<T: Kept> Buffer<T> {
         self.length += more;
     }
 
+    /// What may be filled without growing.
+    pub fn room(&mut self) -> &mut [T] {
+        &mut self.memory[self.length..]
+    }
+
+    /// The first so many of `room` were filled.
+    pub fn filled(&mut self, count: usize) {
+        assert!(count <= self.memory.len() - self.length, "more than there is room for");
+        self.length += count;
+    }
+
     /// Goes into memory of its own size, where most of what it has is unused, and gives that back.
     pub fn shrink(&mut self) {
         if self.memory.len() * size_of::<T>() > SMALL_BYTES && self.memory.len() / 2 > self.length {
@@ -94,20 +103,5 @@ impl Buffer<u8> {
             }
         }
         self.length = end;
-    }
-
-    /// Appends `source[start..end]`. What lies around it in `source` makes short values cheaper.
-    #[inline(always)]
-    pub fn extend_from(&mut self, source: &[u8], start: usize, end: usize) {
-        if end - start <= SHORT {
-            let room = self.memory.get_mut(self.length..).and_then(|rest| rest.first_chunk_mut::<SHORT>());
-            let bytes = source.get(start..).and_then(|rest| rest.first_chunk::<SHORT>());
-            if let (Some(room), Some(bytes)) = (room, bytes) {
-                *room = *bytes;
-                self.length += end - start;
-                return;
-            }
-        }
-        self.extend(&source[start..end]);
     }
 }

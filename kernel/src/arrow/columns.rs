@@ -1,71 +1,65 @@
 //! The columns of Spark's Kafka source, filled record by record. Knows Arrow's layout, not its interface.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::buffer::Buffer;
-use crate::records::{HeaderIter, RecordSlices, Span};
+use super::rows::{BytesRoom, Filled, Rows, Stop};
+use crate::error::CorruptBatch;
+use crate::records::{HeaderIter, RecordCursor};
 
 /// Offsets of variable-length columns are of 32 bits.
 const MAX_COLUMN_BYTES: usize = i32::MAX as usize;
 
-/// One bit a row; nothing at all while every row is valid.
+/// Which rows are null. Bits, one a row, are made of it if any are.
 #[derive(Default)]
 pub struct Validity {
-    /// Only up to the last valid row, and the rows before the first null.
+    /// In order, and not next to each other.
+    nulls: Vec<Range<u32>>,
     bits: Option<Vec<u8>>,
-    null_count: usize,
 }
 
 impl Validity {
-    /// Notes the row after `rows` others.
+    /// Notes that the `count` rows from `row` on are null, which are behind all that were.
     #[inline(always)]
-    fn push(&mut self, rows: usize, valid: bool) {
-        if !valid {
-            self.push_nulls(rows, 1);
-        } else if self.bits.is_some() {
-            self.push_valid(rows);
+    pub fn push_nulls(&mut self, row: usize, count: usize) {
+        let (start, end) = (row as u32, (row + count) as u32);
+        match self.nulls.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ => self.nulls.push(start..end),
         }
     }
 
-    fn push_valid(&mut self, rows: usize) {
-        let Some(bits) = &mut self.bits else { return };
-        if bits.len() <= rows / 8 {
-            bits.resize(rows / 8 + 1, 0);
+    /// Makes the bits of so many rows.
+    fn finish(&mut self, rows: usize) {
+        if self.nulls.is_empty() {
+            return;
         }
-        bits[rows / 8] |= 1 << (rows % 8);
-    }
-
-    /// Notes that the `count` rows after `rows` others are null.
-    #[inline(always)]
-    fn push_nulls(&mut self, rows: usize, count: usize) {
-        if self.bits.is_none() {
-            self.begin(rows);
+        let mut bits = vec![0xff; rows.div_ceil(8)];
+        for nulls in &self.nulls {
+            clear(&mut bits, nulls.start as usize, nulls.end as usize);
         }
-        self.null_count += count;
-    }
-
-    #[cold]
-    fn begin(&mut self, rows: usize) {
-        let mut bits = vec![0xff; rows / 8];
-        if rows % 8 > 0 {
-            bits.push((1 << (rows % 8)) - 1);
-        }
+        let bit_count = 8 * bits.len();
+        clear(&mut bits, rows, bit_count);
         self.bits = Some(bits);
     }
 
-    /// Has a bit for each of so many rows.
-    fn finish(&mut self, rows: usize) {
-        if let Some(bits) = &mut self.bits {
-            bits.resize(rows.div_ceil(8), 0);
-        }
-    }
-
+    /// None where no row is null.
     pub fn bits(&self) -> Option<&[u8]> {
         self.bits.as_deref()
     }
 
     pub fn null_count(&self) -> usize {
-        self.null_count
+        self.nulls.iter().map(ExactSizeIterator::len).sum()
+    }
+}
+
+fn clear(bits: &mut [u8], start: usize, end: usize) {
+    let first_whole = start.next_multiple_of(8).min(end);
+    let last_whole = (end / 8 * 8).max(first_whole);
+    bits[first_whole / 8..last_whole / 8].fill(0);
+    for bit in (start..first_whole).chain(last_whole..end) {
+        bits[bit / 8] &= !(1 << (bit % 8));
     }
 }
 
@@ -90,19 +84,26 @@ impl BytesColumn {
     }
 
     fn push(&mut self, value: Option<&[u8]>) {
-        self.validity.push(self.rows(), value.is_some());
+        if value.is_none() {
+            self.validity.push_nulls(self.rows(), 1);
+        }
         self.data.extend(value.unwrap_or_default());
         self.offsets.push(self.data.len() as i32);
     }
 
-    /// Appends the value that lies there in `payload`.
-    #[inline(always)]
-    fn push_span(&mut self, payload: &[u8], value: Option<Span>) {
-        self.validity.push(self.rows(), value.is_some());
-        if let Some(value) = value {
-            self.data.extend_from(payload, value.start as usize, value.end as usize);
+    /// For `rows` more values, and whatever bytes there is room for.
+    fn room(&mut self, rows: usize) -> BytesRoom<'_> {
+        BytesRoom {
+            first_byte: self.data.len(),
+            bytes: self.data.room(),
+            ends: &mut self.offsets.room()[..rows],
+            validity: &mut self.validity,
         }
-        self.offsets.push(self.data.len() as i32);
+    }
+
+    fn filled(&mut self, rows: usize, bytes: usize) {
+        self.offsets.filled(rows);
+        self.data.filled(bytes);
     }
 
     fn push_repeated(&mut self, value: &[u8], times: usize) {
@@ -147,18 +148,24 @@ impl Default for HeadersColumn {
 }
 
 impl HeadersColumn {
-    /// Appends the headers of the row after `rows` others, of which those not pushed have none.
-    fn push(&mut self, rows: usize, headers: &[u8]) {
+    /// Appends the headers of the row after `rows` others, of which those not taken have none. False if there are more
+    /// than fit, or than `max_bytes` before them.
+    #[inline(never)]
+    pub fn take(&mut self, rows: usize, headers: &[u8], max_bytes: usize) -> bool {
+        let is_full = self.keys.data.len() + self.values.data.len() > max_bytes;
+        if rows > 0 && (is_full || !self.fits(headers)) {
+            return false;
+        }
         self.fill(rows);
         for (key, value) in HeaderIter::new(headers) {
             self.keys.push(Some(String::from_utf8_lossy(key).as_bytes()));
             self.values.push(value);
         }
-        self.validity.push(rows, true);
         self.offsets.push(self.keys.rows() as i32);
+        true
     }
 
-    /// Notes that there are so many rows now, those not pushed without headers.
+    /// Notes that there are so many rows now, those not taken without headers.
     fn fill(&mut self, rows: usize) {
         let known = self.offsets.len() - 1;
         if rows > known {
@@ -167,7 +174,7 @@ impl HeadersColumn {
         }
     }
 
-    fn fits(&self, headers: Span) -> bool {
+    fn fits(&self, headers: &[u8]) -> bool {
         // A header takes at least two bytes, and its key grows threefold if none of it is UTF-8.
         self.keys.fits(headers.len() * 3) && self.values.fits(headers.len())
     }
@@ -321,6 +328,64 @@ impl RecordColumns {
         if let Some(key_bytes) = self.key.data.len().checked_div(self.num_rows()) {
             self.key.data.reserve((rows * key_bytes).min(room));
         }
+        self.reserve_rows(rows);
+    }
+
+    /// How many more rows the topic's column can take.
+    pub fn topic_room(&self, topic: &str) -> usize {
+        (MAX_COLUMN_BYTES - self.topic_bytes) / topic.len().max(1)
+    }
+
+    /// Takes records of the batch that is open, `max_rows` at most: their own columns. Those that a partition's records
+    /// have in common follow with `finish_run`. Whether the columns are full.
+    pub fn take_from_open(
+        &mut self,
+        cursor: &mut RecordCursor,
+        max_rows: usize,
+        end_offset: i64,
+    ) -> Result<bool, CorruptBatch> {
+        let last_row = self.num_rows().saturating_add(max_rows);
+        loop {
+            let rows_left = last_row - self.num_rows();
+            let (rows, taken) = cursor.take_from_open(rows_left, end_offset, self.rows());
+            let Filled { rows, key_bytes, value_bytes, stop } = rows.filled;
+            self.key.filled(rows, key_bytes);
+            self.value.filled(rows, value_bytes);
+            self.offset.filled(rows);
+            self.timestamp.filled(rows);
+            taken?;
+            match stop {
+                Stop::Cursor => return Ok(false),
+                Stop::Full => return Ok(true),
+                Stop::NoRoom { key_bytes, value_bytes } => {
+                    self.key.data.reserve(key_bytes);
+                    self.value.data.reserve(value_bytes);
+                    self.reserve_rows(1);
+                }
+            }
+        }
+    }
+
+    /// Those that there is room for.
+    fn rows(&mut self) -> Rows<'_> {
+        let first_row = self.num_rows();
+        let (offset, timestamp) = (self.offset.room(), self.timestamp.room());
+        let room =
+            [offset.len(), timestamp.len(), self.key.offsets.room().len(), self.value.offsets.room().len()];
+        let rows = room.into_iter().min().unwrap_or(0);
+        Rows {
+            key: self.key.room(rows),
+            value: self.value.room(rows),
+            offset: &mut offset[..rows],
+            timestamp: &mut timestamp[..rows],
+            headers: self.headers.as_mut(),
+            first_row,
+            max_bytes: self.max_bytes,
+            filled: Filled { rows: 0, key_bytes: 0, value_bytes: 0, stop: Stop::Cursor },
+        }
+    }
+
+    fn reserve_rows(&mut self, rows: usize) {
         self.key.offsets.reserve(rows);
         self.value.offsets.reserve(rows);
         self.partition.reserve(rows);
@@ -329,44 +394,7 @@ impl RecordColumns {
         self.timestamp_type.reserve(rows);
     }
 
-    /// How many more rows the topic's column can take.
-    pub fn topic_room(&self, topic: &str) -> usize {
-        (MAX_COLUMN_BYTES - self.topic_bytes) / topic.len().max(1)
-    }
-
-    /// Appends a record's own columns; false if it does not fit any more. The columns that a partition's
-    /// records have in common follow with `finish_run`.
-    #[inline(always)]
-    pub fn push(&mut self, payload: &[u8], record: RecordSlices) -> bool {
-        let rows = self.offset.len();
-        if rows > 0 {
-            let size = record.key.map_or(0, Span::len) + record.value.map_or(0, Span::len);
-            if self.key.data.len() + self.value.data.len() + size > self.max_bytes {
-                return false;
-            }
-        }
-        if record.header_count > 0 && !self.push_headers(rows, payload, record.headers) {
-            return false;
-        }
-        self.key.push_span(payload, record.key);
-        self.value.push_span(payload, record.value);
-        self.offset.push(record.offset);
-        self.timestamp.push(record.timestamp.saturating_mul(1000));
-        true
-    }
-
-    #[inline(never)]
-    fn push_headers(&mut self, rows: usize, payload: &[u8], span: Span) -> bool {
-        let Some(headers) = &mut self.headers else { return true };
-        let full = headers.keys.data.len() + headers.values.data.len() > self.max_bytes;
-        if rows > 0 && (full || !headers.fits(span)) {
-            return false;
-        }
-        headers.push(rows, span.of(payload));
-        true
-    }
-
-    /// Fills up the columns that all records pushed since the last call have in common.
+    /// Fills up the columns that all records taken since the last call have in common.
     pub fn finish_run(&mut self, topic: &Arc<str>, partition: i32, timestamp_type: i32) {
         let rows = self.num_rows();
         self.topic_bytes += (rows - self.partition.len()) * topic.len();
@@ -399,8 +427,8 @@ mod tests {
     fn a_bitmap_appears_with_the_first_null_and_counts_from_the_first_row() {
         for nulls_from in 0..20 {
             let mut validity = Validity::default();
-            for row in 0..20 {
-                validity.push(row, row < nulls_from);
+            for row in nulls_from..20 {
+                validity.push_nulls(row, 1);
             }
             validity.finish(20);
             assert_eq!(validity.null_count(), 20 - nulls_from);

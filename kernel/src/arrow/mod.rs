@@ -11,6 +11,7 @@ mod export_tree;
 pub mod ffi;
 mod import;
 mod import_tree;
+mod rows;
 mod taking;
 pub mod tree;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use super::columns::RecordColumns;
 use crate::error::CorruptBatch;
-use crate::records::{Ahead, BatchOpeners, Portion, RecordCursor, RecordSlices, RecordTaker, Work};
+use crate::records::{Ahead, BatchOpeners, Portion, RecordCursor, Work};
 
 /// Less is made in less time than it takes to hand it over, and better put together with others.
 const LEAST_PORTION_BYTES: usize = 1 << 20;
@@ -111,20 +111,6 @@ impl Source<'_> {
     }
 }
 
-struct Filler<'a> {
-    columns: &'a mut RecordColumns,
-    is_full: bool,
-}
-
-impl RecordTaker for Filler<'_> {
-    // In the loop that decodes: a record that is handed over by reference is written and read once more.
-    #[inline(always)]
-    fn take(&mut self, payload: &[u8], record: RecordSlices) -> bool {
-        self.is_full = !self.columns.push(payload, record);
-        !self.is_full
-    }
-}
-
 fn fill(
     columns: &mut RecordColumns,
     cursor: &mut RecordCursor,
@@ -147,12 +133,9 @@ fn fill(
         }
         let timestamp_type = open.timestamp_type;
         columns.reserve(open.records_left_at_most(), open.bytes_left(), room);
-        let mut filler = Filler { columns, is_full: false };
-        let taken = cursor.take_from_open(room, end_offset, &mut filler);
-        let is_full = filler.is_full;
+        let is_full = columns.take_from_open(cursor, room, end_offset);
         columns.finish_run(&origin.topic, origin.partition, timestamp_type);
-        taken?;
-        if is_full {
+        if is_full? {
             return Ok(Filled::ColumnsAreFull);
         }
     }

@@ -95,10 +95,9 @@ impl RecordReader {
             records.reserve(open.records_left_at_most().min(max_records));
         }
         let _pause = CollectorPause::new(py);
-        let mut maker = ObjectMaker { py, source: &source, objects: records, failure: None };
-        self.cursor
-            .take_from_open(max_records, i64::MAX, &mut maker)
-            .map_err(|error| self.error(py, &error))?;
+        let maker = ObjectMaker { py, source: &source, objects: records, failure: None };
+        let (maker, taken) = self.cursor.take_from_open(max_records, i64::MAX, maker);
+        taken.map_err(|error| self.error(py, &error))?;
         maker.failure.map_or(Ok(true), Err)
     }
 
@@ -131,11 +130,12 @@ impl RecordReader {
                 return Ok(None);
             }
             let Some(source) = self.source(py) else { return Ok(None) };
-            let mut taker = |_: &[u8], slices: RecordSlices| {
+            let taker = |_: &[u8], slices: RecordSlices| {
                 message = Some((Message::fetched(py, &source, slices), slices.offset));
                 true
             };
-            self.cursor.take_from_open(1, i64::MAX, &mut taker).map_err(|error| self.error(py, &error))?;
+            let (_, taken) = self.cursor.take_from_open(1, i64::MAX, taker);
+            taken.map_err(|error| self.error(py, &error))?;
         }
         message.map(|(message, offset)| message.map(|message| (message, offset))).transpose()
     }

@@ -376,27 +376,27 @@ impl RecordCursor {
 
     /// Hands records of the open batch to `taker`, until it refuses one, `max_records` were taken, `end_offset` is
     /// reached, or the batch ends (and is closed). Returns how many were taken; an error is only raised before the
-    /// first.
+    /// first. `taker` comes back: like all else of the loop it is nowhere but in registers meanwhile.
     #[inline]
-    pub fn take_from_open(
+    pub fn take_from_open<T: RecordTaker>(
         &mut self,
         max_records: usize,
         end_offset: i64,
-        taker: &mut impl RecordTaker,
-    ) -> Result<usize, CorruptBatch> {
-        let Some(open) = &mut self.open else { return Ok(0) };
+        mut taker: T,
+    ) -> (T, Result<usize, CorruptBatch>) {
+        let Some(open) = &mut self.open else { return (taker, Ok(0)) };
         let payload = open.payload.as_ref();
         let mut run = Run { max_records, end_offset, next_offset: self.next_offset, taken: 0 };
         let left = match &mut open.records {
             Records::Current(decoder) => {
-                // Copies lie in registers while ordinary records are taken: nothing else may refer to them.
+                // Copies lie in registers while ordinary records are taken: nothing may refer to them.
                 let mut copy = decoder.clone();
                 let left = loop {
                     if run.is_over() {
                         break Ok(copy.records_left());
                     }
                     if let Some(record) = copy.peek_ordinary(payload) {
-                        if !run.takes(payload, record, taker) {
+                        if !run.takes(payload, record, &mut taker) {
                             break Ok(copy.records_left());
                         }
                         copy.step_over(&record);
@@ -405,7 +405,7 @@ impl RecordCursor {
                     match copy.clone().peek(payload) {
                         Ok(Some(record)) => {
                             let is_taken;
-                            (run, is_taken) = run.takes_other(payload, record, taker);
+                            (run, taker, is_taken) = run.takes_other(payload, record, taker);
                             if !is_taken {
                                 break Ok(copy.records_left());
                             }
@@ -424,7 +424,7 @@ impl RecordCursor {
                         break;
                     }
                     let is_taken;
-                    (run, is_taken) = run.takes_other(payload, *record, taker);
+                    (run, taker, is_taken) = run.takes_other(payload, *record, taker);
                     if !is_taken {
                         break;
                     }
@@ -440,10 +440,12 @@ impl RecordCursor {
                 self.position = open.end;
                 self.open = None;
             }
-            Err(reason) if run.taken == 0 => return Err(CorruptBatch::new(open.base_offset, reason)),
+            Err(reason) if run.taken == 0 => {
+                return (taker, Err(CorruptBatch::new(open.base_offset, reason)));
+            }
             _ => {}
         }
-        Ok(run.taken)
+        (taker, Ok(run.taken))
     }
 }
 
@@ -480,13 +482,13 @@ impl Run {
 
     /// As `takes`, for a record that is not ordinary.
     #[inline(never)]
-    fn takes_other(
+    fn takes_other<T: RecordTaker>(
         mut self,
         payload: &[u8],
         record: RecordSlices,
-        taker: &mut impl RecordTaker,
-    ) -> (Self, bool) {
-        let is_taken = self.takes(payload, record, taker);
-        (self, is_taken)
+        mut taker: T,
+    ) -> (Self, T, bool) {
+        let is_taken = self.takes(payload, record, &mut taker);
+        (self, taker, is_taken)
     }
 }
