@@ -1,8 +1,8 @@
 """The memory of a process that consumes on and on: `python -m bench.memory BOOTSTRAP TOPIC`.
 
-Reads the topic again and again, as a list of records a call. Prints JSON: bytes resident in the million records
-after the first, during which the consumer's queue fills up, and in the last million, each the mean of what was
-found after every call: one answer more or less may be on its way at any moment.
+Reads the topic again and again, as a list of records a call. Prints JSON: bytes resident in the million
+records after the first, during which the consumer's queue fills up, and in the last million, each the mean of
+what was found after every call: one answer more or less may be on its way at any moment.
 """
 
 from __future__ import annotations

@@ -135,14 +135,15 @@ class ShareMembership:
 
     async def _watch_polls(self) -> None:
         await self.polls.until_overdue()
+        if self._heartbeats is None or self._heartbeats.done():
+            return
         logger.warning(
             "share group %r: no poll for max_poll_interval_ms (%d ms), so this member leaves the group until "
             "the next one; poll more often, or raise max_poll_interval_ms",
             self._config.group_id,
             self._config.max_poll_interval_ms,
         )
-        if self._heartbeats is not None:
-            self._heartbeats.cancel()
+        self._heartbeats.cancel()
         await self._end(self._config.request_timeout_ms)
 
     # Heartbeats
