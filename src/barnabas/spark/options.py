@@ -148,6 +148,8 @@ SOURCE_SETTINGS = {
     # Only offsets that exist are read, so a fetch finds its data at once. The one request that may wait is
     # that for what follows the end of a range, and the next task on the connection must not queue behind it.
     "fetch_max_wait_ms": "10",
+    # An executor has a worker for each of its cores, and what they hold counts against its overhead memory.
+    "queued_max_bytes": "16777216",
 }
 
 
