@@ -17,7 +17,7 @@ Versions = frozenset[int]
 NO_VERSIONS: Versions = frozenset()
 
 PRIMITIVE_TYPES = frozenset(
-    "bool int8 int16 uint16 int32 int64 float64 uuid string bytes records".split()  # noqa: SIM905
+    {"bool", "int8", "int16", "uint16", "int32", "int64", "float64", "uuid", "string", "bytes", "records"}
 )
 
 

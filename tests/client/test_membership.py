@@ -213,9 +213,14 @@ def test_a_member_that_pauses_stays_in_its_group_while_a_handler_runs(
     identity = consumer.group_metadata()
     buffer = consumer._core.buffer
     eventually(lambda: buffer.is_held, timeout=60)
+    name = "ConsumerGroupHeartbeat" if group.settings == CONSUMER else "Heartbeat"
+    heartbeats, held_at = requests_of(consumer, name), time.monotonic()
     fill_topic(apache_kafka, topic, numbers(10, 20))
     with Admin(apache_kafka.bootstrap) as admin:
         assert group.name in [listing.group_id for listing in admin.list_groups()]
+    # At their interval, though the caller is overdue all along.
+    most = (time.monotonic() - held_at) * 1000 / CLASSIC["heartbeat_interval_ms"] + 2
+    assert requests_of(consumer, name) - heartbeats <= most
     assert consumer.group_metadata() == identity
     group.poll_until(lambda: len(group.records) == 20)
     assert consumer.group_metadata() == identity

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::buffer::Buffer;
-use super::rows::{BytesRoom, Filled, Rows, Stop};
+use super::rows::{BytesRoom, FilledRows, Rows, Stop};
 use crate::error::CorruptBatch;
 use crate::records::{HeaderIter, RecordCursor};
 
@@ -348,7 +348,7 @@ impl RecordColumns {
         loop {
             let rows_left = last_row - self.num_rows();
             let (rows, taken) = cursor.take_from_open(rows_left, end_offset, self.rows());
-            let Filled { rows, key_bytes, value_bytes, stop } = rows.filled;
+            let FilledRows { rows, key_bytes, value_bytes, stop } = rows.filled;
             self.key.filled(rows, key_bytes);
             self.value.filled(rows, value_bytes);
             self.offset.filled(rows);
@@ -381,7 +381,7 @@ impl RecordColumns {
             headers: self.headers.as_mut(),
             first_row,
             max_bytes: self.max_bytes,
-            filled: Filled { rows: 0, key_bytes: 0, value_bytes: 0, stop: Stop::Cursor },
+            filled: FilledRows { rows: 0, key_bytes: 0, value_bytes: 0, stop: Stop::Cursor },
         }
     }
 

@@ -27,7 +27,7 @@ pub enum Stop {
 
 /// What has been filled.
 #[derive(Debug, Clone, Copy)]
-pub struct Filled {
+pub struct FilledRows {
     pub rows: usize,
     pub key_bytes: usize,
     pub value_bytes: usize,
@@ -44,45 +44,39 @@ pub struct Rows<'a> {
     pub first_row: usize,
     /// Of keys and values, and of headers, in all rows.
     pub max_bytes: usize,
-    pub filled: Filled,
-}
-
-impl Stop {
-    // Of a record that something referred to here, all parts would be in memory.
-    #[inline(always)]
-    fn no_room(record: RecordSlices) -> Self {
-        let bytes = |span: Option<Span>| span.map_or(0, Span::len);
-        Self::NoRoom { key_bytes: bytes(record.key), value_bytes: bytes(record.value) }
-    }
+    pub filled: FilledRows,
 }
 
 impl RecordTaker for Rows<'_> {
+    // Nothing may refer to the record: all its parts would be written to memory.
     #[inline(always)]
     fn take(&mut self, payload: &[u8], record: RecordSlices) -> bool {
-        let Filled { rows, key_bytes, value_bytes, .. } = self.filled;
+        let FilledRows { rows, key_bytes, value_bytes, .. } = self.filled;
+        let row = self.first_row + rows;
+        let bytes = |span: Option<Span>| span.map_or(0, Span::len);
+        let key_length = self.key.first_byte + key_bytes + bytes(record.key);
+        let value_length = self.value.first_byte + value_bytes + bytes(record.value);
+        if row > 0 && key_length + value_length > self.max_bytes {
+            self.filled.stop = Stop::Full;
+            return false;
+        }
+        let no_room = Stop::NoRoom { key_bytes: bytes(record.key), value_bytes: bytes(record.value) };
         let (Some(offset), Some(timestamp), Some(key_end), Some(value_end)) = (
             self.offset.get_mut(rows),
             self.timestamp.get_mut(rows),
             self.key.ends.get_mut(rows),
             self.value.ends.get_mut(rows),
         ) else {
-            self.filled.stop = Stop::no_room(record);
+            self.filled.stop = no_room;
             return false;
         };
         let (Some(key_bytes), Some(value_bytes)) = (
             copied(self.key.bytes, key_bytes, payload, record.key),
             copied(self.value.bytes, value_bytes, payload, record.value),
         ) else {
-            self.filled.stop = Stop::no_room(record);
+            self.filled.stop = no_room;
             return false;
         };
-        let row = self.first_row + rows;
-        let (key_length, value_length) =
-            (self.key.first_byte + key_bytes, self.value.first_byte + value_bytes);
-        if row > 0 && key_length + value_length > self.max_bytes {
-            self.filled.stop = Stop::Full;
-            return false;
-        }
         if record.header_count > 0 {
             if let Some(headers) = &mut self.headers {
                 if !headers.take(row, record.headers.of(payload), self.max_bytes) {

@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use super::locked_rc::LockedRc;
 use super::message_arguments::unexpected_keyword;
 use super::objects::new_untracked;
-use super::record::RecordSource;
+use super::record::{FromRecord, RecordSource};
 use crate::records::{HeaderIter, RecordSlices, Span};
 
 const MICROSECONDS: f64 = 1_000_000.0;
@@ -237,10 +237,9 @@ pub struct Message {
     parts: OnceBox<Mutex<MessageParts>>,
 }
 
-impl Message {
-    /// A record as a message.
+impl FromRecord for Message {
     #[inline(always)]
-    pub fn fetched(
+    fn from_record(
         py: Python<'_>,
         source: &LockedRc<RecordSource>,
         slices: RecordSlices,
@@ -256,7 +255,9 @@ impl Message {
         let message = Self { fetched: Some(fetched), parts: OnceBox::new() };
         new_untracked(py, message)
     }
+}
 
+impl Message {
     fn from_parts(parts: MessageParts) -> Self {
         Self { fetched: None, parts: OnceBox::with_value(Box::new(Mutex::new(parts))) }
     }

@@ -330,8 +330,6 @@ fn no_such_partition(topic: &str, partition: i32, count: u32) -> Refused {
 
 impl PartitionQueue {
     /// Appends to the newest batch, or to a new one. Also says how many bytes the buffer grew by.
-    // What it says is taken apart at once: out of registers, not out of memory just written.
-    #[inline(always)]
     fn append(
         &mut self,
         settings: &Settings,

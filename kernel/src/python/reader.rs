@@ -1,6 +1,5 @@
 //! `RecordReader`: a cursor over one partition of a fetch response, giving `Record` objects.
 
-use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
@@ -8,8 +7,8 @@ use super::errors::corrupt_batch;
 use super::input::InputBytes;
 use super::locked_rc::LockedRc;
 use super::message::Message;
-use super::objects::{CollectorPause, new_plain};
-use super::record::{Record, RecordSource};
+use super::objects::CollectorPause;
+use super::record::{FromRecord, Record, RecordSource};
 use crate::arrow::ColumnsAhead;
 use crate::error::CorruptBatch;
 use crate::records::{CursorOptions, Limits, RecordCursor, RecordSlices, RecordTaker};
@@ -131,44 +130,13 @@ impl RecordReader {
             }
             let Some(source) = self.source(py) else { return Ok(None) };
             let taker = |_: &[u8], slices: RecordSlices| {
-                message = Some((Message::fetched(py, &source, slices), slices.offset));
+                message = Some((Message::from_record(py, &source, slices), slices.offset));
                 true
             };
             let (_, taken) = self.cursor.take_from_open(1, i64::MAX, taker);
             taken.map_err(|error| self.error(py, &error))?;
         }
         message.map(|(message, offset)| message.map(|message| (message, offset))).transpose()
-    }
-}
-
-/// What records become.
-trait FromRecord: PyTypeInfo {
-    fn from_record(
-        py: Python<'_>,
-        source: &LockedRc<RecordSource>,
-        slices: RecordSlices,
-    ) -> PyResult<Py<Self>>;
-}
-
-impl FromRecord for Record {
-    #[inline(always)]
-    fn from_record(
-        py: Python<'_>,
-        source: &LockedRc<RecordSource>,
-        slices: RecordSlices,
-    ) -> PyResult<Py<Self>> {
-        new_plain(py, Self::new(py, source, slices))
-    }
-}
-
-impl FromRecord for Message {
-    #[inline(always)]
-    fn from_record(
-        py: Python<'_>,
-        source: &LockedRc<RecordSource>,
-        slices: RecordSlices,
-    ) -> PyResult<Py<Self>> {
-        Self::fetched(py, source, slices)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::{IntoPyObjectExt, PyTypeInfo};
 
 use super::input::{InputBytes, InputHeaders};
 use super::locked_rc::LockedRc;
+use super::objects::new_plain;
 use crate::records::{HeaderIter, RecordSlices, Span, read_varint};
 use crate::shared_bytes::SharedBytes;
 
@@ -32,19 +33,35 @@ pub struct Record {
     headers: Span,
 }
 
-impl Record {
+/// What a record of a batch becomes.
+pub trait FromRecord: PyTypeInfo {
+    fn from_record(
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Py<Self>>;
+}
+
+impl FromRecord for Record {
     #[inline(always)]
-    pub fn new(py: Python<'_>, source: &LockedRc<RecordSource>, slices: RecordSlices) -> Self {
-        Self {
+    fn from_record(
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Py<Self>> {
+        let record = Self {
             source: source.clone_ref(py),
             offset: slices.offset,
             timestamp: slices.timestamp,
             key: slices.key,
             value: slices.value,
             headers: slices.headers,
-        }
+        };
+        new_plain(py, record)
     }
+}
 
+impl Record {
     fn bytes_of(&self, span: Option<Span>) -> Option<&[u8]> {
         span.map(|span| span.of(self.source.payload.as_ref()))
     }

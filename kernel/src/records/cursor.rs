@@ -376,7 +376,7 @@ impl RecordCursor {
 
     /// Hands records of the open batch to `taker`, until it refuses one, `max_records` were taken, `end_offset` is
     /// reached, or the batch ends (and is closed). Returns how many were taken; an error is only raised before the
-    /// first. `taker` comes back: like all else of the loop it is nowhere but in registers meanwhile.
+    /// first. `taker` comes back: nothing refers to it meanwhile, so that its parts can be in registers.
     #[inline]
     pub fn take_from_open<T: RecordTaker>(
         &mut self,

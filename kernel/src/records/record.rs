@@ -127,7 +127,10 @@ impl RecordDecoder {
 
     /// `peek` and `step_over` at once.
     pub fn next(&mut self, payload: &[u8]) -> Result<Option<RecordSlices>, Reason> {
-        let record = self.peek(payload)?;
+        let record = match self.peek_ordinary(payload) {
+            Some(record) => Some(record),
+            None => self.peek(payload)?,
+        };
         if let Some(record) = &record {
             self.step_over(record);
         }
