@@ -447,12 +447,13 @@ class RecordSender:
 
         `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
         since 1970, None is now. Waits at most max_block_ms for the topic's metadata and for room in
-        buffer_memory. `on_delivery(error, metadata)` is called on the thread that does the network's work,
-        which it holds up: it should be quick, and may send but not wait.
+        buffer_memory, and 5 s of these for a partition that is not there yet. `on_delivery(error, metadata)`
+        is called on the thread that does the network's work, which it holds up: it should be quick, and may
+        send but not wait.
 
         Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
-        created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
-        partition)."""
+        created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
+        InvalidRecordError."""
 
 @final
 class EventQueue:
@@ -842,8 +843,9 @@ class Accumulator:
         on_delivery: Callable[[Any, RecordMetadata | None], object] | None = None,
     ) -> Delivery | None:
         """None if the buffer is full or shut, or the topic's partition count is not known (the caller then
-        waits and tries again: `needs_metadata(topic)` tells which). Raises RecordTooLargeError, and
-        ValueError for a partition that does not exist or a negative timestamp. `timestamp` None means now.
+        waits and tries again: `needs_metadata(topic)` tells which). `timestamp` None means now.
+        Raises: RecordTooLargeError, NoSuchPartitionError, InvalidRecordError (a negative timestamp or
+        partition).
 
         `on_delivery(error, metadata)`, one of them None, is called once, on the thread that completes the
         record's batch. What it raises goes to sys.unraisablehook."""
@@ -871,8 +873,8 @@ class Accumulator:
         row that cannot be a record ends the call before it, and raises (naming the row) in the call that
         begins with it. Columns topic, offset and timestampType are passed over, others raise.
 
-        Raises: ValueError (columns, types, partition, timestamp), RecordTooLargeError, TypeError (not
-        Arrow)."""
+        Raises: NoSuchPartitionError, InvalidRecordError (columns, types, timestamp), RecordTooLargeError,
+        TypeError (not Arrow)."""
     def partitions(self) -> list[tuple[str, int]]:
         """Partitions that have records."""
     def ready_in_ms(self, topic: str, partition: int, now_ms: float, linger_ms: float) -> float:

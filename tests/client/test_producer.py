@@ -17,7 +17,6 @@ from barnabas.errors import (
     ClosedError,
     CompressionError,
     KafkaTimeoutError,
-    MisuseError,
     RecordTooLargeError,
 )
 from barnabas.testing import ApacheKafka, EmbeddedBroker
@@ -113,18 +112,6 @@ def test_a_key_always_goes_to_the_same_partition_and_records_without_one_are_spr
             assert all(len(found) == 1 for found in partitions.values())
             spread = [await producer.send(topic, b"v" * 100) for _ in range(1000)]
             assert {(await delivery).partition for delivery in spread} == {0, 1, 2, 3}
-
-    asyncio.run(main())
-
-
-def test_a_partition_that_does_not_exist_is_refused_by_name(broker: Any, make_topic: Any) -> None:
-    topic = make_topic(broker, partitions=2)
-
-    async def main() -> None:
-        async with aio.Producer(broker.bootstrap) as producer:
-            with pytest.raises(MisuseError, match=topic) as caught:
-                await producer.send(topic, b"v", partition=2)
-            assert "2" in str(caught.value)
 
     asyncio.run(main())
 

@@ -11,6 +11,7 @@ import pyarrow
 import pytest
 
 from barnabas import Producer, ProducerInterceptor, ProducerRecord, RecordMetadata, aio
+from barnabas.client import partition_search
 from barnabas.errors import (
     BarnabasError,
     BufferFullError,
@@ -95,7 +96,10 @@ def test_aio_calls_interceptors_and_partitioner_too(broker: Any, make_topic: Mak
     assert [metadata.partition for metadata, _ in stamp.done if metadata] == [3, 1]
 
 
-def test_a_function_chooses_partitions_in_the_thread_that_sends(broker: Any, make_topic: MakeTopic) -> None:
+def test_a_function_chooses_partitions_in_the_thread_that_sends(
+    broker: Any, make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partition_search, "NEW_PARTITION_SECONDS", 0.1)
     topic = make_topic(broker, partitions=3)
     seen: list[tuple[Any, ...]] = []
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from barnabas._kernel import Accumulator, RecordReader, Waker, crc32, fnv1a, murmur2, scan_batches
-from barnabas.errors import RecordTooLargeError
+from barnabas.errors import InvalidRecordError, NoSuchPartitionError, RecordTooLargeError
 
 Make = Callable[..., Accumulator]
 
@@ -100,7 +100,7 @@ def test_a_record_without_a_timestamp_gets_the_present(make: Make) -> None:
     assert batch is not None
     (record,) = RecordReader("t", 0, batch.encode())
     assert before <= record.timestamp <= after
-    with pytest.raises(ValueError, match="timestamp -1 ms is before 1970"):
+    with pytest.raises(InvalidRecordError, match="timestamp -1 ms is before 1970"):
         append(accumulator, b"v", timestamp=-1)
 
 
@@ -181,9 +181,11 @@ def test_a_partition_that_does_not_exist_is_refused(make: Make) -> None:
     accumulator = make(3)
     for partition in (3, -1):
         with pytest.raises(
-            ValueError, match=f"topic t has no partition {partition}; its partitions are 0 to 2"
-        ):
+            InvalidRecordError, match=f"topic t has no partition {partition}; its partitions are 0 to 2"
+        ) as caught:
             append(accumulator, b"v", partition=partition)
+        # Whoever waits for new partitions is told which ones may come.
+        assert isinstance(caught.value, NoSuchPartitionError) == (partition == 3)
     accumulator.set_partition_count("t", 4)
     append(accumulator, b"v", partition=3)
     assert accumulator.partitions() == [("t", 3)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from barnabas._kernel import Accumulator, RecordReader, stamp_batches, take_arrow
-from barnabas.errors import CorruptBatchError, RecordTooLargeError
+from barnabas.errors import CorruptBatchError, InvalidRecordError, RecordTooLargeError
 
 Batch = Callable[..., bytes]
 
@@ -365,7 +365,11 @@ def test_rows_before_a_bad_one_are_taken_and_the_next_call_names_it() -> None:
         ({"key": [b""]}, "no column value"),
         ({"value": [b""], "keys": [b""]}, 'no use for column "keys"'),
         ({"value": [b""], "partition": [3]}, "row 0: topic t has no partition 3; its partitions are 0 to 2"),
-        ({"value": [b""], "partition": [1 << 40]}, "has no partition"),
+        ({"value": [b""], "partition": [-1]}, "row 0: topic t has no partition -1"),
+        (
+            {"value": [b""], "partition": [1 << 40]},
+            f"row 0: topic t has no partition {1 << 40}, nor can there be",
+        ),
         ({"value": [b""], "partition": [0.5]}, "must be int32"),
         ({"value": [b""], "timestamp": [-1]}, "timestamp -1 ms is before 1970"),
         ({"value": [b""], "timestamp": ["now"]}, "must be a timestamp"),
@@ -374,13 +378,13 @@ def test_rows_before_a_bad_one_are_taken_and_the_next_call_names_it() -> None:
     ],
 )
 def test_columns_that_cannot_be_records_are_refused_with_a_reason(table: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(InvalidRecordError, match=reason):
         accumulator().append_arrow("t", pa.table(table))
 
 
 def test_a_null_key_of_a_header_is_refused() -> None:
     headers = pa.array([[{"key": None, "value": b""}]], HEADERS)
-    with pytest.raises(ValueError, match="a header's key is null in row 0"):
+    with pytest.raises(InvalidRecordError, match="a header's key is null in row 0"):
         accumulator().append_arrow("t", pa.table({"value": [b""], "headers": headers}))
 
 

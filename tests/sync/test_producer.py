@@ -73,7 +73,7 @@ def test_errors_reach_the_caller(broker: Any, topic_of_two: str) -> None:
         with pytest.raises(RecordTooLargeError):
             producer.send(topic_of_two, b"x" * 2_000)
         with pytest.raises(MisuseError, match=topic_of_two):
-            producer.send(topic_of_two, b"x", partition=5)
+            producer.send(topic_of_two, b"x", partition=-5)
     with pytest.raises(ClosedError, match="the producer is closed"):
         producer.send(topic_of_two, b"x")
     producer.close()

@@ -16,7 +16,7 @@ use super::delivery::{Delivery, TopicName};
 use super::direct_answers::{DirectReturn, DirectSend, Exchanges};
 #[cfg(unix)]
 use super::direct_send::{DirectTarget, Permit};
-use super::errors::{codec_and_level, record_too_large};
+use super::errors::{codec_and_level, invalid_record, no_such_partition, record_too_large};
 use super::event_queue::EventQueue;
 use super::input::{InputBytes, InputHeaders};
 use super::producer_batch::{ClosedBatch, ProducerBatch};
@@ -119,7 +119,7 @@ impl Accumulator {
     ) -> PyResult<Option<Py<Delivery>>> {
         let timestamp = record.timestamp;
         if timestamp < 0 {
-            return Err(PyValueError::new_err(format!("timestamp {timestamp} ms is before 1970")));
+            return Err(invalid_record(py, format!("timestamp {timestamp} ms is before 1970")));
         }
         let name = topic.to_str()?;
         let appended = {
@@ -196,7 +196,8 @@ fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
     match refused {
         Refused::NotNow => Ok(()),
         Refused::TooLarge(message) => Err(record_too_large(py, message)),
-        Refused::NoSuchPartition(message) | Refused::BadRow(message) => Err(PyValueError::new_err(message)),
+        Refused::NoSuchPartition(message) => Err(no_such_partition(py, message)),
+        Refused::Invalid(message) => Err(invalid_record(py, message)),
     }
 }
 
@@ -331,7 +332,7 @@ impl Accumulator {
         let mut batches = RowBatches::new(data)?;
         let mut skip = row_offset;
         let mut refused = None;
-        while let Some(batch) = batches.next()? {
+        while let Some(batch) = batches.next(py)? {
             let first_row = skip.min(batch.len());
             skip -= first_row;
             let appended = py.detach(|| rows.append_batch(self, &batch, first_row));

@@ -82,10 +82,10 @@ impl RowsToAppend<'_> {
         now: i64,
         newest: &mut NewestRuns,
     ) -> Result<(), Refused> {
-        let row = batch.row(row).map_err(|error| Refused::BadRow(error.0))?;
+        let row = batch.row(row).map_err(|error| Refused::Invalid(error.0))?;
         let timestamp = row.timestamp.unwrap_or(now);
         if timestamp < 0 {
-            return Err(Refused::BadRow(format!("timestamp {timestamp} ms is before 1970")));
+            return Err(Refused::Invalid(format!("timestamp {timestamp} ms is before 1970")));
         }
         let headers =
             if row.headers.is_empty() { None } else { Some(encode_headers(row.headers.into_iter())) };
@@ -95,8 +95,12 @@ impl RowsToAppend<'_> {
             value: row.value,
             headers: headers.as_deref().unwrap_or(NO_HEADERS),
         };
-        // What no int32 holds is no partition of any topic.
-        let partition = row.partition.map(|partition| i32::try_from(partition).unwrap_or(-1));
+        let partition = match row.partition {
+            None => None,
+            Some(number) => {
+                Some(i32::try_from(number).map_err(|_| beyond_any_partition(self.topic, number))?)
+            }
+        };
         let place = queues.append_at(settings, self.topic, topic_index, partition, &record)?;
         self.taken += 1;
         self.wake |= place.wake;
@@ -106,6 +110,11 @@ impl RowsToAppend<'_> {
         run.last_timestamp = timestamp;
         Ok(())
     }
+}
+
+#[cold]
+fn beyond_any_partition(topic: &str, partition: i64) -> Refused {
+    Refused::Invalid(format!("topic {topic} has no partition {partition}, nor can there be one"))
 }
 
 /// The run that a partition's rows go to at present.

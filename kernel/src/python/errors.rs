@@ -33,6 +33,16 @@ pub fn record_too_large(py: Python<'_>, message: String) -> PyErr {
     error_with_message(py, &CLASS, "RecordTooLargeError", message)
 }
 
+pub fn invalid_record(py: Python<'_>, message: String) -> PyErr {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    error_with_message(py, &CLASS, "InvalidRecordError", message)
+}
+
+pub fn no_such_partition(py: Python<'_>, message: String) -> PyErr {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    error_with_message(py, &CLASS, "NoSuchPartitionError", message)
+}
+
 pub fn error_with_message(
     py: Python<'_>,
     class: &'static PyOnceLock<Py<PyType>>,

@@ -155,9 +155,10 @@ pub enum Refused {
     /// The buffer is full or shut, or the topic's partition count is not known: try again later.
     NotNow,
     TooLarge(String),
+    /// The topic may have it since its partition count was set.
     NoSuchPartition(String),
-    /// A row of Arrow data that cannot be a record.
-    BadRow(String),
+    /// Nothing that any topic takes.
+    Invalid(String),
 }
 
 impl Refused {
@@ -167,7 +168,7 @@ impl Refused {
             Self::NotNow => Self::NotNow,
             Self::TooLarge(message) => Self::TooLarge(name_row(message)),
             Self::NoSuchPartition(message) => Self::NoSuchPartition(name_row(message)),
-            Self::BadRow(message) => Self::BadRow(name_row(message)),
+            Self::Invalid(message) => Self::Invalid(name_row(message)),
         }
     }
 }
@@ -322,10 +323,9 @@ fn too_large(topic: &str, size: usize, setting: &str, limit: usize) -> Refused {
 
 #[cold]
 fn no_such_partition(topic: &str, partition: i32, count: u32) -> Refused {
-    Refused::NoSuchPartition(format!(
-        "topic {topic} has no partition {partition}; its partitions are 0 to {}",
-        count - 1
-    ))
+    let message =
+        format!("topic {topic} has no partition {partition}; its partitions are 0 to {}", count - 1);
+    if partition < 0 { Refused::Invalid(message) } else { Refused::NoSuchPartition(message) }
 }
 
 impl PartitionQueue {

@@ -89,12 +89,13 @@ impl RecordSender {
     ///
     /// `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
     /// since 1970, None is now. Waits at most max_block_ms for the topic's metadata and for room in
-    /// buffer_memory. `on_delivery(error, metadata)` is called on the thread that does the network's work,
-    /// which it holds up: it should be quick, and may send but not wait.
+    /// buffer_memory, and 5 s of these for a partition that is not there yet. `on_delivery(error, metadata)`
+    /// is called on the thread that does the network's work, which it holds up: it should be quick, and may
+    /// send but not wait.
     ///
     /// Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
-    /// created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
-    /// partition).
+    /// created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
+    /// InvalidRecordError.
     #[pyo3(signature = (topic, value=None, *, key=None, headers=None, partition=None, timestamp=None, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "the parts of a record")]
     fn send<'py>(

@@ -22,6 +22,7 @@ from barnabas.client.client import KafkaClient
 from barnabas.client.consumer_arguments import OffsetsLike, as_offset, as_partition
 from barnabas.client.metadata import ClusterMetadata
 from barnabas.client.observed import Observed
+from barnabas.client.partition_search import PartitionSearch
 from barnabas.client.producer_stats import TopicBatches, producer_stats
 from barnabas.client.send_hooks import OnDelivery, SendHooks
 from barnabas.client.sender import Sender
@@ -35,6 +36,7 @@ from barnabas.errors import (
     ClosedError,
     KafkaTimeoutError,
     MisuseError,
+    NoSuchPartitionError,
     PurgedError,
     TransactionFailedError,
     TransactionStateError,
@@ -100,11 +102,12 @@ class Producer(Observed):
 
         `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
         since 1970, None is now. `on_delivery(error, metadata)` is called on the event loop. Waits at most
-        max_block_ms for the topic's metadata and for room in buffer_memory.
+        max_block_ms for the topic's metadata and for room in buffer_memory, and 5 s of these for a partition
+        that is not there yet.
 
         Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
-        created the topic in time), BootstrapError (no broker was reachable in time), MisuseError (no such
-        partition); with a transactional_id also TransactionStateError and TransactionFailedError.
+        created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
+        InvalidRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
         """
         if self.is_closed or self.generation != fork.current:
             self.check_usable()
@@ -132,8 +135,7 @@ class Producer(Observed):
         """Appends without waiting, on any thread; None if it takes waiting: `append_later`."""
         try:
             return self.accumulator.append(topic, partition, key, value, headers, timestamp, on_delivery)
-        except ValueError:
-            # The partition may be newer than what is known of the topic: append_later makes sure.
+        except NoSuchPartitionError:
             return None
 
     async def _send_with(
@@ -168,19 +170,15 @@ class Producer(Observed):
     ) -> Delivery:
         """Waits until the record can be appended, at most max_block_ms, and appends it."""
         deadline = self._block_deadline()
-        has_refreshed = False
+        search = self.search_for_partition(topic)
         while True:
             await self.wait_for_partition_count(topic, deadline)
             try:
                 delivery = self.accumulator.append(
                     topic, partition, key, value, headers, timestamp, on_delivery
                 )
-            except ValueError as error:
-                if has_refreshed:
-                    raise MisuseError(f"topic {topic!r}: {error}") from None
-                has_refreshed = True
-                remaining_ms = (deadline - time.monotonic()) * 1000
-                await self._client.refresh_metadata([topic], timeout_ms=remaining_ms)
+            except NoSuchPartitionError as error:
+                await search.ask_again(error, deadline)
                 continue
             if delivery is not None:
                 return delivery
@@ -198,7 +196,7 @@ class Producer(Observed):
         rows = ArrowRows(self, topic, table, timeout)
         await self.wait_for_partition_count(topic, rows.deadline())
         while not rows.append():
-            await self.wait_for_room(rows.deadline())
+            await rows.wait()
         return rows.delivery
 
     async def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
@@ -398,6 +396,9 @@ class Producer(Observed):
         if self.accumulator.needs_metadata(topic):
             await self.find_topic(topic, deadline)
 
+    def search_for_partition(self, topic: str) -> PartitionSearch:
+        return PartitionSearch(self.config, self._client, topic)
+
     async def find_topic(self, topic: str, deadline: float) -> None:
         """Returns when the topic is known, and with it its partitions, which are looked up. Raises: as
         `KafkaClient.wait_for_topics`."""
@@ -486,20 +487,38 @@ class ArrowRows:
         if has_function and "partition" not in table.schema.names:
             raise MisuseError("send_arrow does not call a partitioner function: add a column `partition`")
         self.delivery = ArrowDelivery()
-        self._append = producer.accumulator.append_arrow
+        self._producer = producer
         self._topic = topic
         self._table = table
         self._row_count = int(table.num_rows)
         self._taken = 0
         self._last = None if timeout is None else time.monotonic() + timeout
         self._block_seconds = producer.config.max_block_ms / 1000
+        self._search = producer.search_for_partition(topic)
+        self._missed: NoSuchPartitionError | None = None
 
     def append(self) -> bool:
-        """Appends as many rows as there is room for; whether these were the last. On any thread."""
-        taken, deliveries = self._append(self._topic, self._table, row_offset=self._taken)
+        """Appends as many rows as can be appended just now; whether these were the last. On any thread."""
+        append = self._producer.accumulator.append_arrow
+        try:
+            taken, deliveries = append(self._topic, self._table, row_offset=self._taken)
+        except NoSuchPartitionError as error:
+            if self._missed is None:
+                self._search = self._producer.search_for_partition(self._topic)
+            self._missed = error
+            return False
+        self._missed = None
         self.delivery.add(taken, deliveries)
         self._taken += taken
         return self._taken >= self._row_count
+
+    async def wait(self) -> None:
+        """Returns when it is worth another try. Raises: as `send_arrow`."""
+        if self._missed is None:
+            await self._producer.wait_for_room(self.deadline())
+        else:
+            self._producer.check_may_send()
+            await self._search.ask_again(self._missed, self.deadline())
 
     def deadline(self) -> float:
         """Until when the next row may wait."""

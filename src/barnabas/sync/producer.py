@@ -118,7 +118,7 @@ class Producer(RecordSender, Observed):
         if self._core.accumulator.needs_metadata(topic):
             self._run(self._core.wait_for_partition_count(topic, rows.deadline()))
         while not rows.append():
-            self._run(self._core.wait_for_room(rows.deadline()))
+            self._run(rows.wait())
         if self._core.is_closed:
             self._thread.call(self._core.fail_leftovers)
         return rows.delivery
