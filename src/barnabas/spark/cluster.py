@@ -6,6 +6,7 @@ know Spark.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
@@ -19,18 +20,22 @@ from barnabas.spark.limits import BytesPerOffset
 from barnabas.spark.log_sizes import LogSizes
 from barnabas.spark.losses import Available
 from barnabas.spark.offsets import Offsets, name_partitions
-from barnabas.spark.options import Assign, Subscribe, Subscription
+from barnabas.spark.options import Assign, SourceOptions, Subscribe
 from barnabas.types import TopicPartition
 
 
 class Cluster:
-    """`settings` are those of the source's consumers: their isolation level decides what "latest" means.
+    """The isolation level of the source's consumers decides what "latest" means.
 
     `topic_ids` are those of the topics whose partitions were asked for, as far as brokers tell (KIP-516), and
     `leader_epochs` those of the logs whose ends were.
     """
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
+    def __init__(self, options: SourceOptions) -> None:
+        settings = options.consumer_settings
+        self._subscription = options.subscription
+        self._tries = max(1, options.offset_retries)
+        self._retry_interval_ms = options.offset_retry_interval_ms
         self.topic_ids: dict[str, uuid.UUID] = {}
         self.leader_epochs: dict[TopicPartition, int] = {}
         self._leaders: dict[TopicPartition, int] = {}
@@ -40,11 +45,21 @@ class Cluster:
         self._consumer = make_consumer(settings)
         self._sizes = LogSizes(self._admin, self._consumer)
 
-    def partitions(self, subscription: Subscription) -> list[TopicPartition]:
-        """The partitions that a subscription means now.
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions that the subscription means now. What does not seem to exist is asked for as often
+        as `fetchOffset.numRetries` says: not every broker has heard of a topic that was just created.
 
         Raises: UnknownTopicOrPartitionError (names what does not exist), KafkaTimeoutError, BootstrapError.
         """
+        for _ in range(self._tries - 1):
+            try:
+                return self._partitions_known()
+            except UnknownTopicOrPartitionError:
+                time.sleep(self._retry_interval_ms / 1000)
+        return self._partitions_known()
+
+    def _partitions_known(self) -> list[TopicPartition]:
+        subscription = self._subscription
         if isinstance(subscription, Assign):
             found = self._partitions_of({partition.topic for partition in subscription.partitions})
             missing = set(subscription.partitions) - set(found)

@@ -59,7 +59,7 @@ class KafkaReader(DataSourceReader):
         self._starting, self._ending = options.for_batch()
 
     def partitions(self) -> list[InputPartition]:
-        with Cluster(self._options.consumer_settings) as cluster:
+        with Cluster(self._options) as cluster:
             return tasks_of(self.ranges(cluster), self._options, cluster)
 
     def ranges(self, cluster: Cluster) -> list[OffsetRange]:
@@ -68,7 +68,7 @@ class KafkaReader(DataSourceReader):
         return batch_ranges(
             self._starting,
             self._ending,
-            cluster.available(cluster.partitions(options.subscription)),
+            cluster.available(cluster.partitions()),
             lambda loss: report_loss(options, loss),
             cluster.offsets_for_times,
         )

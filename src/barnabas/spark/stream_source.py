@@ -125,7 +125,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         began, ended = self._began(start, end), from_document(end)
         if self._is_new_run:
             # A batch that the run before has planned.
-            self._connected().partitions(self._options.subscription)
+            self._connected().partitions()
             self._begin_anew(end, ended)
         ids_of_start, ids_of_end = topic_ids_of(start), topic_ids_of(end)
         unclear = [p for p, offset in ended.items() if p not in began or offset < began[p]]
@@ -229,12 +229,12 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _connected(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = Cluster(self._options.consumer_settings)
+            self._cluster = Cluster(self._options)
         return self._cluster
 
     def _available(self) -> dict[TopicPartition, Available]:
         cluster = self._connected()
-        return cluster.available(cluster.partitions(self._options.subscription))
+        return cluster.available(cluster.partitions())
 
     def _earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         wanted = list(partitions)
@@ -246,10 +246,10 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._available_at_start is not None:
             return {partition: held.latest for partition, held in self._available_at_start.items()}
         cluster = self._connected()
-        latest = cluster.latest(cluster.partitions(self._options.subscription))
+        latest = cluster.latest(cluster.partitions())
         for _ in range(self._options.offset_retries):
             if all(latest.get(partition, offset) >= offset for partition, offset in known.items()):
                 break
             time.sleep(self._options.offset_retry_interval_ms / 1000)
-            latest = cluster.latest(cluster.partitions(self._options.subscription))
+            latest = cluster.latest(cluster.partitions())
         return latest
