@@ -56,6 +56,15 @@ JDK = Program(
     "a JDK 17", lambda: version_of("javac", "-version") >= LOWEST_JAVA, ("openjdk-17-jdk-headless",)
 )
 MAVEN = Program("Maven", lambda: shutil.which("mvn") is not None, ("maven",))
+# Its server, and what the Python package for its clients is compiled with.
+KERBEROS = Program(
+    "MIT Kerberos",
+    lambda: all(
+        shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+        for name in ("krb5kdc", "kadmin.local", "kinit", "krb5-config")
+    ),
+    ("krb5-kdc", "krb5-admin-server", "krb5-user", "libkrb5-dev"),
+)
 
 
 def missing_of(programs: list[Program]) -> list[Program]:

@@ -25,7 +25,10 @@ PYTHON = VENV / "bin" / "python"
 
 PROFILES: dict[str, tuple[list[str], list[Program]]] = {
     "demo": (["demo"], [programs.JAVA]),
-    "test": (["dev"], [programs.JDK, programs.MAVEN, programs.CLIPPY, programs.RUSTFMT]),
+    "test": (
+        ["dev"],
+        [programs.JDK, programs.MAVEN, programs.CLIPPY, programs.RUSTFMT, programs.KERBEROS],
+    ),
     "bench": (["bench"], [programs.JAVA, programs.MAVEN]),
 }
 

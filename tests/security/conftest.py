@@ -1,4 +1,4 @@
-"""One secure Kafka for all tests of this folder."""
+"""One secure Kafka and one Kerberos for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from barnabas import Admin, NewTopic
-from barnabas.testing import ApacheKafka, SecureListeners
 
-from .secure_kafka import SecureKafka
+from .kerberos import Kerberos
+from .secure_kafka import SecureKafka, secure_kafka
 
 
 @pytest.fixture(scope="package")
-def secure() -> Iterator[SecureKafka]:
-    with ApacheKafka(security=SecureListeners()) as kafka:
-        yield SecureKafka(kafka)
+def kerberos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerberos]:
+    """That of this process, in which nobody has a ticket."""
+    folder = tmp_path_factory.mktemp("kerberos")
+    with Kerberos(folder) as kerberos, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KRB5_CONFIG", str(kerberos.settings))
+        environment.setenv("KRB5CCNAME", f"FILE:{folder / 'no-tickets'}")
+        yield kerberos
+
+
+@pytest.fixture(scope="package")
+def secure(kerberos: Kerberos) -> Iterator[SecureKafka]:
+    with secure_kafka(kerberos) as kafka:
+        yield kafka
 
 
 @pytest.fixture

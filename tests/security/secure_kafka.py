@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from tests.conftest import wait_for
@@ -15,9 +17,11 @@ from barnabas.client.client import KafkaClient
 from barnabas.config import AdminConfig, load
 from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
-from barnabas.testing import ApacheKafka, Certificates
+from barnabas.testing import ApacheKafka, Certificates, SecureListeners
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+from .kerberos import Kerberos
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
 
 def password_of(user: str) -> str:
@@ -32,11 +36,21 @@ def unsecured_token(subject: str, lifetime_seconds: float = 3600) -> str:
     return ".".join([*encoded, ""])
 
 
+@contextlib.contextmanager
+def secure_kafka(kerberos: Kerberos, **config: str) -> Iterator[SecureKafka]:
+    """A broker that takes all MECHANISMS, with further settings."""
+    settings = kerberos.broker_settings(MECHANISMS[:-1]) | config
+    options = kerberos.java_options
+    with ApacheKafka(security=SecureListeners(), config=settings, java_options=options) as kafka:
+        yield SecureKafka(kafka, kerberos)
+
+
 class SecureKafka:
     """`server(listener)` is where to connect; `trust` names the authority of the broker's certificates."""
 
-    def __init__(self, kafka: ApacheKafka) -> None:
+    def __init__(self, kafka: ApacheKafka, kerberos: Kerberos) -> None:
         self._kafka = kafka
+        self._kerberos = kerberos
         self.server = kafka.bootstrap_for
 
     @property
@@ -52,6 +66,12 @@ class SecureKafka:
         settings = {"security_protocol": "SASL_SSL", "sasl_mechanism": mechanism, **self.trust}
         if mechanism == "OAUTHBEARER":
             settings["sasl_oauthbearer_token_callback"] = lambda: unsecured_token(user)
+        elif mechanism == "GSSAPI":
+            settings |= {
+                "sasl_kerberos_service_name": "kafka",
+                "sasl_kerberos_principal": user,
+                "sasl_kerberos_keytab": str(self._kerberos.keytab(user)),
+            }
         else:
             settings |= {"sasl_username": user, "sasl_password": password_of(user)}
         return settings | others

@@ -13,19 +13,18 @@ import pytest
 from barnabas import Admin, Consumer, Delivery, NewTopic, Producer, aio
 from barnabas.errors import CredentialsError, SaslAuthenticationError
 from barnabas.events import BrokerConnected, BrokerDisconnected, Event
-from barnabas.testing import ApacheKafka, SecureListeners
 
-from .secure_kafka import SecureKafka, unsecured_token
+from .kerberos import Kerberos
+from .secure_kafka import SecureKafka, secure_kafka, unsecured_token
 
 SESSION_MS = 6_000
 """A connection authenticates anew 0.3 s before that at the latest, and sooner as a rule."""
 
 
 @pytest.fixture(scope="module")
-def strict() -> Iterator[SecureKafka]:
-    config = {"connections.max.reauth.ms": str(SESSION_MS)}
-    with ApacheKafka(security=SecureListeners(), config=config) as kafka:
-        yield SecureKafka(kafka)
+def strict(kerberos: Kerberos) -> Iterator[SecureKafka]:
+    with secure_kafka(kerberos, **{"connections.max.reauth.ms": str(SESSION_MS)}) as kafka:
+        yield kafka
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def renewals(client: Any, events: list[Event]) -> int:
     return authentications(client) - connected
 
 
-@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER", "GSSAPI"])
 def test_no_record_is_lost_or_doubled_while_connections_authenticate_anew(
     strict: SecureKafka, new_topic: str, mechanism: str
 ) -> None:

@@ -713,11 +713,9 @@ class Connection:
     async def exchange_frame(self, frame: bytes) -> bytes:
         """Sends a frame without a header, and gives the one that answers it: how brokers before 1.0
         authenticate."""
-        if self._error is not None:
-            raise self._error
-        answer = self._bare_frame = self._loop.create_future()
-        assert self._protocol.transport is not None
-        self._protocol.transport.write(len(frame).to_bytes(LENGTH_BYTES) + frame)
+        answer = self._loop.create_future()
+        self.send_frame(frame)
+        self._bare_frame = answer
         try:
             async with asyncio.timeout(self._request_timeout_ms / 1000):
                 return await answer
@@ -725,6 +723,13 @@ class Connection:
             raise KafkaTimeoutError(
                 f"{self.name} did not answer the authentication within {self._request_timeout_ms:.0f} ms"
             ) from None
+
+    def send_frame(self, frame: bytes) -> None:
+        """Sends a frame without a header, which nothing answers."""
+        if self._error is not None:
+            raise self._error
+        assert self._protocol.transport is not None
+        self._protocol.transport.write(len(frame).to_bytes(LENGTH_BYTES) + frame)
 
     async def _prepared(self, mechanism: Mechanism) -> Authentication:
         """An authentication as whoever the credentials stand for now; the broker hears nothing of it yet.

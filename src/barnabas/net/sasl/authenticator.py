@@ -40,6 +40,10 @@ class Carrier(Protocol):
         """Sends a frame without a header, and gives the next one that comes."""
         ...
 
+    def send_frame(self, frame: bytes) -> None:
+        """Sends a frame without a header, and waits for nothing."""
+        ...
+
 
 class Authentication:
     """One authentication of a connection. Its first message is made before the broker is told of it, since
@@ -66,8 +70,11 @@ class Authentication:
         while message is not None:
             if version >= FRAMED_HANDSHAKE_VERSION:
                 challenge, session_lifetime_ms = await self._exchange(carrier, message)
-            else:
+            elif self._conversation.expects_answer:
                 challenge = await carrier.exchange_frame(message)
+            else:
+                carrier.send_frame(message)
+                break
             try:
                 message = await self._conversation.reply(challenge)
             except SaslAuthenticationError as error:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from barnabas.config import CommonConfig
 from barnabas.errors import CredentialsError, SaslAuthenticationError
 from barnabas.net.sasl.aws_credentials import AwsCredentialsFinder
+from barnabas.net.sasl.mechanism import Conversation
 from barnabas.net.sasl.sigv4 import presigned_query
 
 VERSION = "2020_10_22"
@@ -38,7 +39,7 @@ class AwsMskIam:
         return AwsMskIamConversation(self._finder, host, self._region)
 
 
-class AwsMskIamConversation:
+class AwsMskIamConversation(Conversation):
     """One message, which the broker answers with the id of the request."""
 
     def __init__(self, finder: AwsCredentialsFinder, host: str, region: str | None) -> None:

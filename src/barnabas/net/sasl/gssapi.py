@@ -11,10 +11,16 @@ from typing import Any
 from barnabas.config import CommonConfig
 from barnabas.errors import CredentialsError, InvalidSettingError, MissingExtraError, SaslAuthenticationError
 from barnabas.net.addresses import in_thread
+from barnabas.net.sasl.mechanism import Conversation
 
 # The bit for no layer, and no bytes that such a layer could take.
 NO_LAYER = 1
 CHOICE = bytes([NO_LAYER, 0, 0, 0])
+
+# Where GSSAPI (RFC 2744, 3.9.1) has no more to say than that there are no credentials, or that something
+# failed, the mechanism below it knows why.
+ROUTINE_ERRORS = 0xFF << 16
+TOLD_BY_KERBEROS = (7 << 16, 13 << 16)
 
 
 class Gssapi:
@@ -44,7 +50,7 @@ class Gssapi:
         return GssapiConversation(self._gssapi, f"{self._service}@{host}", self._principal, self._keytab)
 
 
-class GssapiConversation:
+class GssapiConversation(Conversation):
     """Tokens to and fro until both sides know each other; then the broker offers its layers, and gets told
     that none is wanted. Asking for tickets blocks, and so happens on another thread."""
 
@@ -54,24 +60,19 @@ class GssapiConversation:
         self._principal = principal
         self._keytab = keytab
         self._context: Any = None
-        self._has_chosen = False
 
     async def first(self) -> bytes:
         return await in_thread(self._begin)
 
     async def reply(self, challenge: bytes) -> bytes | None:
-        if self._has_chosen:
+        if not self.expects_answer:
             return None
         return await in_thread(lambda: self._answer(challenge))
 
     def _begin(self) -> bytes:
+        credentials = self._credentials()
         gssapi = self._gssapi
         try:
-            principal = None
-            if self._principal is not None:
-                principal = gssapi.Name(self._principal, gssapi.NameType.user)
-            store = None if self._keytab is None else {"client_keytab": self._keytab}
-            credentials = gssapi.Credentials(name=principal, usage="initiate", store=store)
             service = gssapi.Name(self._service, gssapi.NameType.hostbased_service)
             self._context = gssapi.SecurityContext(
                 name=service, creds=credentials, usage="initiate", mech=gssapi.MechType.kerberos
@@ -79,9 +80,36 @@ class GssapiConversation:
             return bytes(self._context.step() or b"")
         except gssapi.exceptions.GSSError as error:
             raise CredentialsError(
-                f"no Kerberos ticket for {self._service}: {error}; check sasl_kerberos_keytab and "
-                "sasl_kerberos_principal, or get one with kinit"
+                f"no Kerberos ticket for the service {self._service}: {_reason(error)}; its name is "
+                "sasl_kerberos_service_name and the broker's host"
             ) from error
+
+    def _credentials(self) -> Any:
+        gssapi = self._gssapi
+        try:
+            principal = None
+            if self._principal is not None:
+                principal = gssapi.Name(self._principal, gssapi.NameType.user)
+            return gssapi.Credentials(name=principal, usage="initiate", store=self._store())
+        except gssapi.exceptions.GSSError as error:
+            whose = self._principal or "the default principal"
+            if self._keytab is None:
+                source, hint = "", "get one with kinit, or set sasl_kerberos_keytab"
+            else:
+                source = f" by the keytab {self._keytab}"
+                hint = "it must be readable and hold that principal's key as it is now"
+            reason = f"no Kerberos ticket for {whose}{source}: {_reason(error)}"
+            raise CredentialsError(f"{reason}; {hint}") from error
+
+    def _store(self) -> dict[str, str] | None:
+        if self._keytab is None:
+            return None
+        # Tickets got by a keytab are kept in this process: in the default cache they would take the place of
+        # those that kinit left there, or that another client needs.
+        return {
+            "client_keytab": self._keytab,
+            "ccache": f"MEMORY:barnabas-{self._keytab}-{self._principal}",
+        }
 
     def _answer(self, challenge: bytes) -> bytes:
         try:
@@ -92,7 +120,16 @@ class GssapiConversation:
                 raise SaslAuthenticationError(
                     "the broker insists on a security layer of GSSAPI's own, which is not there: use TLS"
                 )
-            self._has_chosen = True
+            self.expects_answer = False
             return bytes(self._context.wrap(CHOICE, False).message)
         except self._gssapi.exceptions.GSSError as error:
-            raise SaslAuthenticationError(f"Kerberos does not agree with the broker: {error}") from error
+            raise SaslAuthenticationError(
+                f"Kerberos does not agree with the broker: {_reason(error)}"
+            ) from error
+
+
+def _reason(error: Any) -> str:
+    by_kerberos = bool(error.min_code) and error.maj_code & ROUTINE_ERRORS in TOLD_BY_KERBEROS
+    return ", ".join(
+        error.get_all_statuses(error.min_code if by_kerberos else error.maj_code, not by_kerberos)
+    )

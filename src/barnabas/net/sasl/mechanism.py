@@ -12,6 +12,10 @@ class Conversation(Protocol):
     """One authentication, from the first message to the last. Made anew for every connection, and again when
     a connection authenticates itself anew (KIP-368)."""
 
+    expects_answer: bool = True
+    """Whether the mechanism has the broker answer what the client said last. If not, nothing comes where
+    messages travel without Kafka's headers."""
+
     async def first(self) -> bytes:
         """The message that the client begins with. Raises: CredentialsError, KafkaConnectionError."""
         ...

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from barnabas.credentials import OAuthBearerToken
 from barnabas.errors import CredentialsError, InvalidSettingError, SaslAuthenticationError
+from barnabas.net.sasl.mechanism import Conversation
 from barnabas.net.sasl.user_callback import call
 
 SEPARATOR = "\x01"
@@ -78,7 +79,7 @@ class OAuthBearer:
         return given
 
 
-class OAuthBearerConversation:
+class OAuthBearerConversation(Conversation):
     """One message, which the broker answers with an empty one, or with its reasons."""
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.net.sasl.mechanism import Conversation
 from barnabas.net.sasl.user_password import CredentialsHolder, UserPassword
 
 
@@ -21,7 +22,7 @@ class Plain:
         return PlainConversation(self._credentials.current)
 
 
-class PlainConversation:
+class PlainConversation(Conversation):
     """One message, which the broker answers with an empty one."""
 
     def __init__(self, user: UserPassword) -> None:

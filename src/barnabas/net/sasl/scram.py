@@ -14,6 +14,7 @@ import secrets
 
 from barnabas.errors import SaslAuthenticationError
 from barnabas.net.addresses import in_thread
+from barnabas.net.sasl.mechanism import Conversation
 from barnabas.net.sasl.user_password import CredentialsHolder, UserPassword
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
@@ -38,7 +39,7 @@ class Scram:
         return ScramConversation(self.name, self._credentials.current, secrets.token_urlsafe(24))
 
 
-class ScramConversation:
+class ScramConversation(Conversation):
     """The four messages. `nonce`: what makes this conversation unlike any other."""
 
     def __init__(self, mechanism: str, user: UserPassword, nonce: str) -> None:
