@@ -202,7 +202,7 @@ class Connection:
             await connection._attach(sock, connect_timeout_ms / 1000)
             await connection._negotiate_versions(request_timeout_ms)
             if connection._mechanism is not None:
-                await connection._authenticate(await connection._prepared(connection._mechanism))
+                await connection._authenticate(await connection._prepare(connection._mechanism))
             else:
                 connection._hint = HINT_SASL
             connection._protocol.max_frame_bytes = MAX_FRAME_BYTES
@@ -731,20 +731,10 @@ class Connection:
         assert self._protocol.transport is not None
         self._protocol.transport.write(len(frame).to_bytes(LENGTH_BYTES) + frame)
 
-    async def _prepared(self, mechanism: Mechanism) -> Authentication:
-        """An authentication as whoever the credentials stand for now; the broker hears nothing of it yet.
-        Raises: CredentialsError, KafkaConnectionError, KafkaTimeoutError."""
+    async def _prepare(self, mechanism: Mechanism) -> Authentication:
+        """The broker hears nothing of it yet. Raises: as `Authentication.prepare`."""
         authentication = Authentication(mechanism, self._host)
-        try:
-            async with asyncio.timeout(self._request_timeout_ms / 1000):
-                await authentication.prepare()
-        except BarnabasError:
-            raise
-        except TimeoutError:
-            raise KafkaTimeoutError(
-                f"{self.name}: no credentials for {mechanism.name} came within "
-                f"{self._request_timeout_ms:.0f} ms"
-            ) from None
+        await authentication.prepare(self.name, self._request_timeout_ms)
         return authentication
 
     async def _authenticate(self, authentication: Authentication) -> None:
@@ -777,7 +767,7 @@ class Connection:
         """Authenticates the open connection anew: requests under way are answered, new ones wait."""
         try:
             try:
-                authentication = await self._prepared(mechanism)
+                authentication = await self._prepare(mechanism)
             except BarnabasError as error:
                 if self._is_authenticating or not error.retriable:
                     raise

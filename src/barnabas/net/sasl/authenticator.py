@@ -5,11 +5,14 @@ Owns what the broker's answers mean. Knows no mechanism, and nothing of what con
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Protocol, TypeVar
 
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.errors import (
+    BarnabasError,
     BrokenProtocolError,
+    KafkaTimeoutError,
     NoCommonVersionError,
     SaslAuthenticationError,
     SaslMechanismError,
@@ -55,9 +58,20 @@ class Authentication:
         self._conversation: Conversation = mechanism.converse(host)
         self._message = b""
 
-    async def prepare(self) -> None:
-        """Raises: CredentialsError, KafkaConnectionError (whoever gives credentials is away)."""
-        self._message = await self._conversation.first()
+    async def prepare(self, name: str, timeout_ms: float) -> None:
+        """Makes the first message, for the connection of this name.
+
+        Raises: CredentialsError, KafkaConnectionError (whoever gives credentials is away), KafkaTimeoutError.
+        """
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                self._message = await self._conversation.first()
+        except BarnabasError:
+            raise
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{name}: no credentials for {self._mechanism} came within {timeout_ms:.0f} ms"
+            ) from None
 
     async def run(self, carrier: Carrier) -> int:
         """Gives how long the broker will keep the connection, in milliseconds; 0 is for ever.
