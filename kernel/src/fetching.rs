@@ -281,7 +281,7 @@ mod tests {
 
     fn batch(base_offset: i64, leader_epoch: i32) -> Vec<u8> {
         let mut builder = BatchBuilder::new(Compression::None, None, 1000);
-        builder.append(&NewRecord { timestamp: 0, key: None, value: Some(b"value"), headers: NO_HEADERS });
+        builder.append(&NewRecord::new(0, None, Some(b"value"), NO_HEADERS));
         let mut batch = builder.seal();
         let producer =
             ProducerState { producer_id: -1, producer_epoch: -1, base_sequence: -1, is_transactional: false };

@@ -115,7 +115,7 @@ fn batch(codec: Compression, records: usize, value: &[u8]) -> Vec<u8> {
         let headers = if index % 2 == 0 { &headers } else { NO_HEADERS };
         let key = [index as u8; 3];
         let key = (index % 3 > 0).then_some(&key[..]);
-        builder.append(&NewRecord { timestamp: index as i64, key, value: Some(value), headers });
+        builder.append(&NewRecord::new(index as i64, key, Some(value), headers));
     }
     let producer =
         ProducerState { producer_id: 7, producer_epoch: 0, base_sequence: 0, is_transactional: true };

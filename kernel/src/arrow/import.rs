@@ -211,12 +211,21 @@ pub(super) struct Rows {
 
 struct BytesRows {
     rows: Rows,
-    bytes_type: BytesType,
-    buffers: Vec<*const c_void>,
-    /// What the last offset says, which no other may exceed.
-    data_bytes: usize,
-    /// Of the data buffers of a view column.
-    view_bytes: Vec<usize>,
+    values: BytesValues,
+}
+
+/// Where the rows' bytes lie. `data_bytes` is what the last offset says, which no other may exceed.
+enum BytesValues {
+    Null,
+    Fixed { data: *const u8, width: usize },
+    Offsets32 { offsets: *const c_void, data: *const u8, data_bytes: usize },
+    Offsets64 { offsets: *const c_void, data: *const u8, data_bytes: usize },
+    View { views: *const u8, buffers: Vec<DataBuffer> },
+}
+
+struct DataBuffer {
+    data: *const u8,
+    bytes: usize,
 }
 
 struct IntegerRows {
@@ -346,83 +355,109 @@ impl BytesRows {
             BytesType::Offsets32 | BytesType::Offsets64 | BytesType::View => 3,
         };
         let buffers = buffers(column, array, needed)?;
+        if length == 0 || bytes_type == BytesType::Null {
+            return Ok(Self { rows, values: BytesValues::Null });
+        }
+        if buffers[1].is_null() {
+            return Err(broken(column, "a buffer is missing"));
+        }
         let end = rows.offset + length;
-        let mut data_bytes = 0;
-        let mut view_bytes = Vec::new();
-        if length > 0 && needed > 0 {
-            if buffers[1].is_null() {
-                return Err(broken(column, "a buffer is missing"));
-            }
-            // SAFETY: offset buffers have one entry more than rows, and `end` is at most the number of rows;
-            // the last buffer of a view column holds the sizes of the data buffers before it.
-            unsafe {
-                match bytes_type {
-                    BytesType::Offsets32 => data_bytes = read::<i32>(buffers[1], end).max(0) as usize,
-                    BytesType::Offsets64 => data_bytes = read::<i64>(buffers[1], end).max(0) as usize,
-                    BytesType::View => {
-                        let sizes = buffers[buffers.len() - 1];
-                        view_bytes = (0..buffers.len() - 3)
-                            .map(|index| read::<i64>(sizes, index).max(0) as usize)
-                            .collect();
-                    }
-                    BytesType::Null | BytesType::Fixed(_) => {}
+        // SAFETY: offset buffers have one entry more than rows, and `end` is at most the number of rows; the last
+        // buffer of a view column holds the sizes of the data buffers before it.
+        let values = unsafe {
+            match bytes_type {
+                BytesType::Null => BytesValues::Null,
+                BytesType::Fixed(width) => BytesValues::Fixed { data: buffers[1].cast(), width },
+                BytesType::Offsets32 => BytesValues::Offsets32 {
+                    offsets: buffers[1],
+                    data: buffers[2].cast(),
+                    data_bytes: read::<i32>(buffers[1], end).max(0) as usize,
+                },
+                BytesType::Offsets64 => BytesValues::Offsets64 {
+                    offsets: buffers[1],
+                    data: buffers[2].cast(),
+                    data_bytes: read::<i64>(buffers[1], end).max(0) as usize,
+                },
+                BytesType::View => {
+                    let (views, sizes) = (buffers[1].cast(), buffers[buffers.len() - 1]);
+                    let data = &buffers[2..buffers.len() - 1];
+                    let buffers = data.iter().enumerate().map(|(index, data)| DataBuffer {
+                        data: data.cast(),
+                        bytes: read::<i64>(sizes, index).max(0) as usize,
+                    });
+                    BytesValues::View { views, buffers: buffers.collect() }
                 }
             }
-        }
-        Ok(Self { rows, bytes_type, buffers, data_bytes, view_bytes })
+        };
+        Ok(Self { rows, values })
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, column: &str, row: usize) -> Result<Option<&[u8]>, ImportError> {
         let Some(index) = self.rows.index(row) else { return Ok(None) };
-        // SAFETY: `index` is a row of the array, so that its entries exist in the buffers; the bytes between
-        // two offsets exist if they lie below the last offset, and those of a view if they lie in its buffer.
+        // SAFETY: `index` is a row of the array, so that its entries exist in the buffers; there are bytes up to the
+        // last offset, and in a view's buffers as many as they say.
         unsafe {
-            let (start, end) = match self.bytes_type {
-                BytesType::Null => return Ok(None),
-                BytesType::Fixed(width) => {
-                    let start = self.buffers[1].cast::<u8>().add(index * width);
-                    return Ok(Some(std::slice::from_raw_parts(start, width)));
+            match &self.values {
+                BytesValues::Null => Ok(None),
+                BytesValues::Fixed { data, width } => {
+                    Ok(Some(std::slice::from_raw_parts(data.add(index * width), *width)))
                 }
-                BytesType::View => return self.view(column, index).map(Some),
-                BytesType::Offsets32 => {
-                    let offsets = self.buffers[1];
-                    (i64::from(read::<i32>(offsets, index)), i64::from(read::<i32>(offsets, index + 1)))
+                BytesValues::Offsets32 { offsets, data, data_bytes } => {
+                    let (start, end) = (read::<i32>(*offsets, index), read::<i32>(*offsets, index + 1));
+                    between(column, *data, *data_bytes, i64::from(start), i64::from(end)).map(Some)
                 }
-                BytesType::Offsets64 => {
-                    (read::<i64>(self.buffers[1], index), read::<i64>(self.buffers[1], index + 1))
+                BytesValues::Offsets64 { offsets, data, data_bytes } => {
+                    let (start, end) = (read::<i64>(*offsets, index), read::<i64>(*offsets, index + 1));
+                    between(column, *data, *data_bytes, start, end).map(Some)
                 }
-            };
-            if start < 0 || end < start || end as usize > self.data_bytes {
-                return Err(broken(column, "its offsets do not rise"));
+                BytesValues::View { views, buffers } => {
+                    view(column, views.add(index * VIEW_BYTES), buffers).map(Some)
+                }
             }
-            if start == end {
-                return Ok(Some(&[]));
-            }
-            let data = self.buffers[2].cast::<u8>().add(start as usize);
-            Ok(Some(std::slice::from_raw_parts(data, (end - start) as usize)))
         }
     }
+}
 
-    /// # Safety
-    /// `index` must be a row of the array.
-    unsafe fn view(&self, column: &str, index: usize) -> Result<&[u8], ImportError> {
-        const INLINE_BYTES: usize = 12;
-        // SAFETY: a view is 16 bytes: its length, then its bytes if they are 12 at most, else four bytes, the
-        // number of a data buffer and where in it they begin. That they lie inside is checked.
-        unsafe {
-            let view = self.buffers[1].cast::<u8>().add(index * 16);
-            let length = usize::try_from(read::<i32>(view.cast(), 0))
-                .map_err(|_| broken(column, "a view has a negative length"))?;
-            if length <= INLINE_BYTES {
-                return Ok(std::slice::from_raw_parts(view.add(4), length));
-            }
-            let buffer = read::<i32>(view.cast(), 2) as usize;
-            let start = read::<i32>(view.cast(), 3) as usize;
-            if self.view_bytes.get(buffer).is_none_or(|&bytes| start.saturating_add(length) > bytes) {
-                return Err(broken(column, "a view leads outside its buffer"));
-            }
-            Ok(std::slice::from_raw_parts(self.buffers[2 + buffer].cast::<u8>().add(start), length))
+/// # Safety
+/// `data` must hold `data_bytes` bytes, and live as long as is needed.
+#[inline]
+unsafe fn between<'a>(
+    column: &str,
+    data: *const u8,
+    data_bytes: usize,
+    start: i64,
+    end: i64,
+) -> Result<&'a [u8], ImportError> {
+    if start < 0 || end < start || end as usize > data_bytes {
+        return Err(broken(column, "its offsets do not rise"));
+    }
+    if start == end {
+        return Ok(&[]);
+    }
+    // SAFETY: the caller's promise, and the bytes lie below the last.
+    Ok(unsafe { std::slice::from_raw_parts(data.add(start as usize), (end - start) as usize) })
+}
+
+const VIEW_BYTES: usize = 16;
+
+/// # Safety
+/// `view` must be a view, and `buffers` the data buffers of its column, which live as long as is needed.
+unsafe fn view<'a>(column: &str, view: *const u8, buffers: &[DataBuffer]) -> Result<&'a [u8], ImportError> {
+    const INLINE_BYTES: usize = 12;
+    // SAFETY: a view is its length, then its bytes if they are 12 at most, else four bytes, the number of a data
+    // buffer and where in it they begin. That they lie inside is checked.
+    unsafe {
+        let length = usize::try_from(read::<i32>(view.cast(), 0))
+            .map_err(|_| broken(column, "a view has a negative length"))?;
+        if length <= INLINE_BYTES {
+            return Ok(std::slice::from_raw_parts(view.add(4), length));
+        }
+        let buffer = buffers.get(read::<i32>(view.cast(), 2) as usize);
+        let start = read::<i32>(view.cast(), 3) as usize;
+        match buffer.filter(|buffer| start.saturating_add(length) <= buffer.bytes) {
+            Some(buffer) => Ok(std::slice::from_raw_parts(buffer.data.add(start), length)),
+            None => Err(broken(column, "a view leads outside its buffer")),
         }
     }
 }

@@ -310,12 +310,12 @@ impl Accumulator {
         timestamp: Option<i64>,
         on_delivery: Option<Py<PyAny>>,
     ) -> PyResult<Option<Py<Delivery>>> {
-        let record = NewRecord {
-            timestamp: timestamp.unwrap_or_else(now_ms),
-            key: key.as_ref().map(AsRef::as_ref),
-            value: value.as_ref().map(AsRef::as_ref),
-            headers: headers.as_ref(),
-        };
+        let record = NewRecord::new(
+            timestamp.unwrap_or_else(now_ms),
+            key.as_ref().map(AsRef::as_ref),
+            value.as_ref().map(AsRef::as_ref),
+            headers.as_ref(),
+        );
         self.append_record(py, topic, partition, &record, on_delivery)
     }
 

@@ -89,12 +89,7 @@ impl RowsToAppend<'_> {
         }
         let headers =
             if row.headers.is_empty() { None } else { Some(encode_headers(row.headers.into_iter())) };
-        let record = NewRecord {
-            timestamp,
-            key: row.key,
-            value: row.value,
-            headers: headers.as_deref().unwrap_or(NO_HEADERS),
-        };
+        let record = NewRecord::new(timestamp, row.key, row.value, headers.as_deref().unwrap_or(NO_HEADERS));
         let partition = match row.partition {
             None => None,
             Some(number) => {

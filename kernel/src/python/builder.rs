@@ -32,12 +32,12 @@ impl BatchBuilder {
         value: Option<InputBytes>,
         headers: InputHeaders,
     ) -> PyResult<bool> {
-        let record = NewRecord {
+        let record = NewRecord::new(
             timestamp,
-            key: key.as_ref().map(AsRef::as_ref),
-            value: value.as_ref().map(AsRef::as_ref),
-            headers: headers.as_ref(),
-        };
+            key.as_ref().map(AsRef::as_ref),
+            value.as_ref().map(AsRef::as_ref),
+            headers.as_ref(),
+        );
         if record.max_size() > MAX_RECORD_BYTES {
             let message = format!("a record of {} bytes fits into no batch", record.max_size());
             return Err(record_too_large(py, message));

@@ -175,7 +175,7 @@ fn enqueue(
         return Ok(Err(QUEUE_FULL));
     }
     let timestamp = if message.timestamp == 0 { now_ms() } else { message.timestamp };
-    let record = NewRecord { timestamp, key, value, headers: message.headers.wire() };
+    let record = NewRecord::new(timestamp, key, value, message.headers.wire());
     let partition = (message.partition != ANY_PARTITION).then_some(message.partition);
     let accumulator = outlet.accumulator.get();
     let settings = &accumulator.settings;

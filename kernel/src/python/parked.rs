@@ -44,12 +44,7 @@ impl ParkedMessage {
     }
 
     fn record(&self) -> NewRecord<'_> {
-        NewRecord {
-            timestamp: self.timestamp,
-            key: self.key.as_deref(),
-            value: self.value.as_deref(),
-            headers: &self.headers,
-        }
+        NewRecord::new(self.timestamp, self.key.as_deref(), self.value.as_deref(), &self.headers)
     }
 
     fn value_bytes(&self) -> usize {

@@ -128,12 +128,12 @@ impl ProducerBatch {
             }
             let headers: Vec<_> = HeaderIter::new(slices.headers.of(&payload)).collect();
             let headers = encode_headers(headers.into_iter());
-            let record = NewRecord {
-                timestamp: slices.timestamp,
-                key: slices.key.map(|key| key.of(&payload)),
-                value: slices.value.map(|value| value.of(&payload)),
-                headers: &headers,
-            };
+            let record = NewRecord::new(
+                slices.timestamp,
+                slices.key.map(|key| key.of(&payload)),
+                slices.value.map(|value| value.of(&payload)),
+                &headers,
+            );
             let fitted = parts.builders.last_mut().is_some_and(|(_, builder)| builder.append(&record));
             if !fitted {
                 let (codec, level) = self.codec;

@@ -48,12 +48,12 @@ impl RecordSender {
         };
         let key = arguments.key.map(BorrowedInput::of).transpose()?;
         let value = arguments.value.map(BorrowedInput::of).transpose()?;
-        let record = NewRecord {
-            timestamp: extracted(arguments.timestamp)?.unwrap_or_else(now_ms),
-            key: key.as_ref().map(AsRef::as_ref),
-            value: value.as_ref().map(AsRef::as_ref),
-            headers: headers.as_ref(),
-        };
+        let record = NewRecord::new(
+            extracted(arguments.timestamp)?.unwrap_or_else(now_ms),
+            key.as_ref().map(AsRef::as_ref),
+            value.as_ref().map(AsRef::as_ref),
+            headers.as_ref(),
+        );
         let on_delivery = arguments.on_delivery.map(|on_delivery| on_delivery.clone().unbind());
         let partition = extracted(arguments.partition)?;
         let appended = accumulator.get().append_record(py, arguments.topic, partition, &record, on_delivery);

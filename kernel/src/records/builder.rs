@@ -70,20 +70,23 @@ pub struct NewRecord<'a> {
     pub key: Option<&'a [u8]>,
     pub value: Option<&'a [u8]>,
     pub headers: &'a [u8],
+    /// What key, value and headers take.
+    body_size: usize,
 }
 
-impl NewRecord<'_> {
+impl<'a> NewRecord<'a> {
+    #[inline(always)]
+    pub fn new(timestamp: i64, key: Option<&'a [u8]>, value: Option<&'a [u8]>, headers: &'a [u8]) -> Self {
+        let body_size = nullable_size(key) + nullable_size(value) + headers.len();
+        Self { timestamp, key, value, headers, body_size }
+    }
+
     /// The most bytes that the record takes in any batch.
     #[inline]
     pub fn max_size(&self) -> usize {
         const MAX_VARINT: usize = 5;
         const MAX_VARLONG: usize = 10;
-        MAX_VARINT + 1 + MAX_VARLONG + MAX_VARINT + self.body_size()
-    }
-
-    #[inline]
-    fn body_size(&self) -> usize {
-        nullable_size(self.key) + nullable_size(self.value) + self.headers.len()
+        MAX_VARINT + 1 + MAX_VARLONG + MAX_VARINT + self.body_size
     }
 }
 
@@ -133,7 +136,7 @@ impl BatchBuilder {
     fn measured(&self, record: &NewRecord<'_>) -> (i64, i64, usize) {
         let timestamp_delta = record.timestamp.wrapping_sub(self.base_timestamp);
         let offset_delta = i64::from(self.record_count);
-        let body_size = 1 + varlong_size(timestamp_delta) + varlong_size(offset_delta) + record.body_size();
+        let body_size = 1 + varlong_size(timestamp_delta) + varlong_size(offset_delta) + record.body_size;
         (timestamp_delta, offset_delta, body_size)
     }
 

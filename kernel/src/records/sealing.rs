@@ -206,7 +206,7 @@ mod tests {
 
     fn body() -> Arc<BatchBody> {
         let mut builder = BatchBuilder::new(Compression::Lz4, None, 1000);
-        let record = NewRecord { timestamp: 0, key: None, value: Some(b"value"), headers: NO_HEADERS };
+        let record = NewRecord::new(0, None, Some(b"value"), NO_HEADERS);
         assert!(builder.append(&record));
         BatchBody::new(builder)
     }

@@ -63,25 +63,49 @@ pub fn write_varlong(output: &mut Vec<u8>, value: i64) {
     output.push(raw as u8);
 }
 
-/// Writes at the front of `output`, which has room for it; gives what lies behind.
+/// Writes at the front of `output`, which has room for it; gives what lies behind. One and two bytes without a call.
 #[inline(always)]
 pub fn put_varlong(output: &mut [u8], value: i64) -> &mut [u8] {
-    let mut raw = ((value << 1) ^ (value >> 63)) as u64;
-    let mut position = 0;
-    while raw >= 0x80 {
-        output[position] = raw as u8 | 0x80;
-        raw >>= 7;
-        position += 1;
+    let raw = ((value << 1) ^ (value >> 63)) as u64;
+    let size = raw_size(raw);
+    let (front, rest) = output.split_at_mut(size);
+    match front {
+        [only] => *only = raw as u8,
+        [first, second] => {
+            *first = raw as u8 | 0x80;
+            *second = (raw >> 7) as u8;
+        }
+        _ => put_long_raw(front, raw),
     }
-    output[position] = raw as u8;
-    &mut output[position + 1..]
+    rest
+}
+
+#[inline(never)]
+fn put_long_raw(output: &mut [u8], mut raw: u64) {
+    if let Some((last, others)) = output.split_last_mut() {
+        for byte in others {
+            *byte = raw as u8 | 0x80;
+            raw >>= 7;
+        }
+        *last = raw as u8;
+    }
 }
 
 /// Bytes that `write_varlong` makes of `value`.
-#[inline]
+#[inline(always)]
 pub fn varlong_size(value: i64) -> usize {
-    let raw = ((value << 1) ^ (value >> 63)) as u64;
-    (70 - (raw | 1).leading_zeros() as usize) / 7
+    raw_size(((value << 1) ^ (value >> 63)) as u64)
+}
+
+#[inline(always)]
+fn raw_size(raw: u64) -> usize {
+    if raw < 0x80 {
+        1
+    } else if raw < 0x4000 {
+        2
+    } else {
+        (70 - raw.leading_zeros() as usize) / 7
+    }
 }
 
 #[cfg(test)]
