@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +16,14 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from bench.broker import kafka
 from bench.page_cache import PageCache, page_cache
 from bench.results import Result, Results, markdown, rich_tables
-from bench.runs import Topics, is_writing, measure, run
+from bench.runs import Topics, asked, is_writing, measure, run
 from bench.works import COMPAT_WORKS, CORE_WORKS, OURS, PEER, PEER_AS_IT_COMES, Work
 
 CODECS = ("none", "lz4", "zstd")
-# Short ones, and many: whatever the machine does besides falls into a few of them.
-LATENCY_SECONDS = 2
-LATENCY_ROUNDS = 9
+# Each is measured on its own: whatever the machine does besides falls into a few of them.
+LATENCY_SECONDS = 40
+# The broker's compilers have to see single messages, too.
+LATENCY_WARM_UP_SECONDS = 5
 RECORDS = 2_000_000
 # A machine on which the peer consumes fewer a second is given half of the records, which takes it as long.
 SLOW_RECORDS_A_SECOND = 800_000
@@ -78,16 +81,19 @@ class Bench:
 
     def measure_latency(self) -> None:
         """To be called before much is written: broker and disk are busy with that for a while after."""
-        for number in range(1 + LATENCY_ROUNDS):
-            self._page_cache.fill()
+        self._say("latency")
+        self._page_cache.fill()
+        with ExitStack() as stack:
+            clients: dict[str, Callable[[], dict[str, float]]] = {}
             for client in (OURS, PEER):
-                self._say(f"latency: {client}")
-                with self._topics.fresh() as topic:
-                    arguments = (client, self._bootstrap, topic, str(LATENCY_SECONDS))
-                    figures = run("bench.latency", *arguments)
-                # The first round only shows the broker's compilers single messages.
-                if number:
-                    self.results.latency_runs.setdefault(client, []).append(figures)
+                topic = stack.enter_context(self._topics.fresh())
+                process = asked("bench.latency", client, self._bootstrap, topic)
+                clients[client] = stack.enter_context(process)
+            for second in range(-LATENCY_WARM_UP_SECONDS, LATENCY_SECONDS):
+                for client, ask in clients.items():
+                    figures = ask()
+                    if second >= 0:
+                        self.results.latency_seconds.setdefault(client, []).append(figures)
 
     def warm_up(self) -> None:
         """The broker's compilers need to have seen some work: the first client would pay for it. Shows how

@@ -1,8 +1,9 @@
 """How long a message takes from `send` to the consumer's hands, at a thousand messages a second and linger 0.
 
-    python -m bench.latency CLIENT BOOTSTRAP TOPIC SECONDS
+    python -m bench.latency CLIENT BOOTSTRAP TOPIC
 
-Producer and consumer are in one process, so that one clock does. Prints JSON: milliseconds.
+For each line of its input it sends for a second, and prints JSON: milliseconds. Producer and consumer are in
+one process, so that one clock does; between two lines they stay as they are.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from collections.abc import Callable
 from bench.works import OURS, PEER, VALUE_BYTES
 
 MESSAGES_A_SECOND = 1000
-# Connections and caches get warm in these.
-WARM_UP_SECONDS = 1
 _STAMP = struct.Struct(">q")
 _PADDING = b"x" * (VALUE_BYTES - _STAMP.size)
 
@@ -62,14 +61,12 @@ def peer(bootstrap: str, topic: str) -> tuple[Send, Receive]:
     return send, receive
 
 
-def measure(send: Send, receive: Receive, seconds: int) -> list[float]:
-    """Milliseconds of each message."""
-    total = (seconds + WARM_UP_SECONDS) * MESSAGES_A_SECOND
-    warm_up = WARM_UP_SECONDS * MESSAGES_A_SECOND
+def measure(send: Send, receive: Receive) -> list[float]:
+    """Milliseconds of each message of a second, in order of size."""
     taken: list[float] = []
 
     def read() -> None:
-        while len(taken) < total:
+        while len(taken) < MESSAGES_A_SECOND:
             value = receive()
             if value is not None:
                 taken.append((time.monotonic_ns() - _STAMP.unpack_from(value)[0]) / 1e6)
@@ -77,20 +74,22 @@ def measure(send: Send, receive: Receive, seconds: int) -> list[float]:
     reader = threading.Thread(target=read)
     reader.start()
     began = time.monotonic()
-    for number in range(total):
+    for number in range(MESSAGES_A_SECOND):
         wait = began + number / MESSAGES_A_SECOND - time.monotonic()
         if wait > 0:
             time.sleep(wait)
         send(_STAMP.pack(time.monotonic_ns()) + _PADDING)
     reader.join()
-    return sorted(taken[warm_up:])
+    return sorted(taken)
 
 
 def main() -> None:
-    client, bootstrap, topic, seconds = sys.argv[1:]
-    taken = measure(*{OURS: ours, PEER: peer}[client](bootstrap, topic), int(seconds))
-    print(json.dumps({"p50_ms": taken[len(taken) // 2], "p99_ms": taken[len(taken) * 99 // 100]}))
-    sys.stdout.flush()
+    client, bootstrap, topic = sys.argv[1:]
+    send, receive = {OURS: ours, PEER: peer}[client](bootstrap, topic)
+    for _ in sys.stdin:
+        taken = measure(send, receive)
+        figures = {"p50_ms": taken[len(taken) // 2], "p99_ms": taken[len(taken) * 99 // 100]}
+        print(json.dumps(figures), flush=True)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,8 @@ class Check:
 class Results:
     runs: int
     results: list[Result] = field(default_factory=list)
-    latency_runs: dict[str, list[dict[str, float]]] = field(default_factory=dict)
+    latency_seconds: dict[str, list[dict[str, float]]] = field(default_factory=dict)
+    """For each client the figures of the messages of a second, many times."""
     memory_bytes: dict[str, int] = field(default_factory=dict)
 
     def find(self, work: str, client: str, compression: str) -> Result | None:
@@ -62,10 +63,10 @@ class Results:
 
     @property
     def latency_ms(self) -> dict[str, dict[str, float]]:
-        """For each client the median of its runs."""
+        """For each client the median of its seconds."""
         return {
-            client: {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-            for client, runs in self.latency_runs.items()
+            client: {name: statistics.median(second[name] for second in seconds) for name in seconds[0]}
+            for client, seconds in self.latency_seconds.items()
         }
 
     @property
@@ -165,7 +166,7 @@ class Results:
                 for result in self.results
             ],
             "latency_ms": self.latency_ms,
-            "latency_runs": self.latency_runs,
+            "latency_seconds": self.latency_seconds,
             "memory_bytes": self.memory_bytes,
             "checks": [asdict(check) for check in self.checks()],
         }
@@ -215,8 +216,9 @@ def markdown(results: Results, command: str) -> str:
     if results.latency_ms:
         rows = [(c, f"{f['p50_ms']:.2f}", f"{f['p99_ms']:.2f}") for c, f in results.latency_ms.items()]
         headings = ("client", "median, ms", "p99, ms")
-        rounds = f"The medians of {len(results.latency_runs[OURS])} rounds each, in turn."
-        lines += ["## Latency", "", rounds, "", _markdown_table(headings, rows), ""]
+        count = len(results.latency_seconds[OURS])
+        how = f"Of the 1,000 messages of a second; the medians of {count} seconds each, in turn."
+        lines += ["## Latency", "", how, "", _markdown_table(headings, rows), ""]
     return "\n".join(lines)
 
 

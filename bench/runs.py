@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import subprocess
 import sys
+import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,10 +50,51 @@ def run(module: str, *arguments: str) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"not done after {TIMEOUT_SECONDS} s") from None
     if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        reasons = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
-        raise RuntimeError((reasons or lines or [f"exit status {done.returncode}"])[-1])
+        raise _ended(done.stderr or done.stdout, done.returncode)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def _ended(output: str, status: int) -> RuntimeError:
+    lines = output.strip().splitlines()
+    reasons = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
+    return RuntimeError((reasons or lines or [f"exit status {status}"])[-1])
+
+
+@contextmanager
+def asked(module: str, *arguments: str) -> Iterator[Callable[[], dict[str, Any]]]:
+    """A module that lives for as long as the context, and prints JSON whenever it is asked.
+
+    Asking raises: RuntimeError with the error that ended the process.
+    """
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        requests, answers = process.stdin, process.stdout
+        assert requests is not None
+        assert answers is not None
+
+        def ask() -> dict[str, Any]:
+            print(file=requests, flush=True)
+            if not select.select([answers], [], [], TIMEOUT_SECONDS)[0]:
+                raise RuntimeError(f"no answer after {TIMEOUT_SECONDS} s")
+            answer = answers.readline()
+            if not answer:
+                status = process.wait(TIMEOUT_SECONDS)
+                errors.seek(0)
+                raise _ended(errors.read(), status)
+            return json.loads(answer)
+
+        try:
+            yield ask
+        finally:
+            process.kill()
 
 
 def measure(client: str, work: str, bootstrap: str, topic: str, records: int, compression: str) -> Measure:
