@@ -6,7 +6,6 @@ Each function is one behaviour.
 
 from __future__ import annotations
 
-import gc
 import threading
 import warnings
 from concurrent.futures import Future
@@ -16,24 +15,6 @@ from tests.compat.facade_script import SILENT, FacadeScript
 from tests.conftest import wait_for
 
 UNREACHABLE = "127.0.0.1:1"
-
-
-def what_is_under_way_ends_with_the_client(run: FacadeScript) -> None:
-    client = run.admin_module.AdminClient({"bootstrap.servers": UNREACHABLE}, logger=SILENT)
-    topics = client.create_topics([run.admin_module.NewTopic("a", 1, 1)])
-    with client:
-        pass
-    run.show("topics", lambda: [future.exception(10).args[0].name() for future in topics.values()])
-
-
-def what_is_under_way_ends_when_nobody_holds_the_client(run: FacadeScript) -> None:
-    def begin() -> Any:
-        client = run.admin_module.AdminClient({"bootstrap.servers": UNREACHABLE}, logger=SILENT)
-        return client.describe_cluster()
-
-    future = begin()
-    gc.collect()
-    run.show("cluster", lambda: future.exception(10).args[0].name())
 
 
 def futures_are_under_way_at_once_and_cannot_be_cancelled(run: FacadeScript) -> None:

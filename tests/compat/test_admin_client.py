@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
 
 import confluent_kafka as real
 import pytest
@@ -15,7 +18,7 @@ from tests.compat import (
     admin_life_scripts,
     admin_security_scripts,
 )
-from tests.compat.facade_script import Behaviour, FacadeScript, behaviours_of, normalised
+from tests.compat.facade_script import SILENT, Behaviour, FacadeScript, behaviours_of, normalised
 from tests.conftest import wait_for
 
 from barnabas import Admin, TopicPartition
@@ -66,6 +69,28 @@ def open_kafka() -> Iterator[ApacheKafka]:
 @pytest.mark.parametrize("behaviour", behaviours_of(admin_life_scripts))
 def test_a_client_lives_as_the_real_one(behaviour: Behaviour, open_kafka: ApacheKafka) -> None:
     assert_same(behaviour, open_kafka.bootstrap)
+
+
+# In these two the real one nearly always does the same; but its thread that gives answers may end before
+# the one that makes them, and then its futures never end.
+def test_what_is_under_way_ends_with_the_client() -> None:
+    client = our_admin.AdminClient({"bootstrap.servers": admin_life_scripts.UNREACHABLE}, logger=SILENT)
+    future = client.create_topics([our_admin.NewTopic("a", 1, 1)])["a"]
+    with client:
+        pass
+    assert future.exception(10).args[0].name() == "_DESTROY"
+
+
+def test_what_is_under_way_ends_when_nobody_holds_the_client() -> None:
+    def begin() -> Future[Any]:
+        client = our_admin.AdminClient({"bootstrap.servers": admin_life_scripts.UNREACHABLE}, logger=SILENT)
+        return client.describe_cluster()
+
+    future = begin()
+    gc.collect()
+    error = future.exception(10)
+    assert error is not None
+    assert error.args[0].name() == "_DESTROY"
 
 
 @pytest.fixture(scope="module")
