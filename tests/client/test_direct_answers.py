@@ -48,6 +48,15 @@ def warm_up(producer: Producer, topic: str, eventually: Eventually) -> int:
     return count
 
 
+def send_each(producer: Producer, topic: str, values: list[bytes], eventually: Eventually) -> list[Delivery]:
+    """Sends each value as a batch of its own: the next when the one before has left."""
+    deliveries: list[Delivery] = []
+    for value in values:
+        deliveries.append(producer.send(topic, value, partition=0))
+        eventually(lambda: not producer._core.accumulator.partitions())
+    return deliveries
+
+
 def values_after(count: int, messages: list[Any]) -> list[bytes]:
     return [message.value() for message in messages[count:]]
 
@@ -80,6 +89,38 @@ def test_records_are_delivered_once_and_in_order_while_the_loop_does_something_e
     assert values == [b"%d" % number for number in range(300)]
 
 
+def test_what_is_handed_over_while_a_batch_is_under_way_leaves_as_one_without_the_loop(
+    own_broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(own_broker)
+    with Producer(own_broker.bootstrap, linger_ms=0, max_in_flight_requests_per_connection=1) as producer:
+        count = warm_up(producer, topic, eventually)
+        batches = producer.stats().batches_sent
+        is_over = threading.Event()
+        producer._thread.call(lambda: is_over.wait(TIMEOUT))
+        own_broker.pause()
+        deliveries = [producer.send(topic, b"%d" % number, partition=0) for number in range(50)]
+        own_broker.resume()
+        assert [delivery.result(TIMEOUT).offset for delivery in deliveries] == [count + n for n in range(50)]
+        is_over.set()
+        assert producer.stats().batches_sent == batches + 2
+    assert values_after(count, read_topic(own_broker, topic)) == [b"%d" % number for number in range(50)]
+
+
+def test_what_has_become_too_much_for_one_small_batch_is_sent_by_the_loop(
+    own_broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(own_broker)
+    values = [b"%d " % number + b"." * 1000 for number in range(50)]
+    with Producer(own_broker.bootstrap, linger_ms=0, max_in_flight_requests_per_connection=1) as producer:
+        count = warm_up(producer, topic, eventually)
+        own_broker.pause()
+        deliveries = [producer.send(topic, value, partition=0) for value in values]
+        own_broker.resume()
+        assert [delivery.result(TIMEOUT).offset for delivery in deliveries] == [count + n for n in range(50)]
+    assert values_after(count, read_topic(own_broker, topic)) == values
+
+
 def test_whoever_is_to_be_told_is_told_once(
     broker: Any, make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually
 ) -> None:
@@ -107,7 +148,7 @@ def test_several_that_are_under_way_are_sent_again_in_order(
     with Producer(own_broker.bootstrap, linger_ms=0) as producer:
         count = warm_up(producer, topic, eventually)
         own_broker.pause()
-        deliveries = [producer.send(topic, b"%d" % number, partition=0) for number in range(4)]
+        deliveries = send_each(producer, topic, [b"%d" % number for number in range(4)], eventually)
         assert producer._core.accumulator.has_sent_directly
         own_broker.kill()
         own_broker.start()
@@ -125,7 +166,7 @@ def test_several_that_are_under_way_can_be_purged(
     with Producer(own_broker.bootstrap, linger_ms=0) as producer:
         warm_up(producer, topic, eventually)
         own_broker.pause()
-        deliveries = [producer.send(topic, b"gone", partition=0) for _ in range(3)]
+        deliveries = send_each(producer, topic, [b"gone"] * 3, eventually)
         producer.purge(in_queue=False)
         for delivery in deliveries:
             with pytest.raises(PurgedError):

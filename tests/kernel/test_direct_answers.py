@@ -113,6 +113,17 @@ def append(accumulator: Accumulator, value: bytes, partition: int = 0, **rest: A
     return accumulator.append(TOPIC, partition, None, value, None, None, rest.get("on_delivery"))
 
 
+def leave(accumulator: Accumulator, broker: Broker, value: bytes, **rest: Any) -> tuple[Any, int]:
+    """Of a record that leaves in a batch of its own, the delivery and the request's correlation id."""
+    delivery = append(accumulator, value, **rest)
+    return delivery, broker.receive()[0]
+
+
+def record_count(request: ProduceRequest) -> int:
+    records = bytes(request.topic_data[0].partition_data[0].records or b"")
+    return int.from_bytes(records[57:61])
+
+
 def permit(accumulator: Accumulator, broker: Broker, *, sequence: int = 0, max_in_flight: int = 5) -> None:
     accumulator.permit(broker.target, (7, 1, sequence), 10, max_in_flight=max_in_flight, reads_answers=True)
 
@@ -164,33 +175,84 @@ def test_as_many_are_under_way_as_may_be_and_come_back_in_their_order(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
     permit(accumulator, broker, max_in_flight=3)
-    deliveries = [append(accumulator, b"%d" % number) for number in range(3)]
-    assert not waker.is_due
+    left = [leave(accumulator, broker, b"%d" % number) for number in range(3)]
+    assert [correlation_id for _, correlation_id in left] == [10, 11, 12]
     append(accumulator, b"one too many")
-    assert waker.is_due
-    assert [broker.receive()[0] for _ in range(3)] == [10, 11, 12]
     broker.answer(10, 50)
-    assert deliveries[0].result(SECONDS).offset == 50
+    # Then one more may leave.
+    assert broker.receive()[0] == 13
+    assert left[0][0].result(SECONDS).offset == 50
+    assert not waker.is_due
     back = accumulator.forbid()
     assert back is not None
-    assert back.correlation_id == 12
-    assert [correlation_id for _, correlation_id, *_ in back.sent] == [11, 12]
-    assert [batch.record_count for batch, *_ in back.sent] == [1, 1]
+    assert back.correlation_id == 13
+    assert [correlation_id for _, correlation_id, *_ in back.sent] == [11, 12, 13]
+    assert [batch.record_count for batch, *_ in back.sent] == [1, 1, 1]
     assert (back.exchanges.count, back.exchanges.records) == (1, 1)
     assert accumulator.forbid() is None
 
 
+def test_what_comes_while_no_more_may_be_under_way_gathers_into_one_batch(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker, max_in_flight=1)
+    first, correlation_id = leave(accumulator, broker, b"first")
+    deliveries = [append(accumulator, b"%d" % number) for number in range(20)]
+    broker.answer(correlation_id, 7)
+    correlation_id, request = broker.receive()
+    assert record_count(request) == 20
+    broker.answer(correlation_id, 8)
+    assert first.result(SECONDS).offset == 7
+    assert [delivery.result(SECONDS).offset for delivery in deliveries] == [8 + n for n in range(20)]
+    assert not waker.is_due
+
+
+def test_what_has_gathered_to_more_than_a_small_batch_is_left_to_the_loop(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker, max_in_flight=1)
+    first, correlation_id = leave(accumulator, broker, b"first")
+    # Two batches, and part of a third.
+    deliveries = [append(accumulator, b"." * 100) for _ in range(20)]
+    assert not waker.is_due
+    broker.answer(correlation_id, 7)
+    wait_until_woken(waker)
+    assert first.result(SECONDS).offset == 7
+    assert not any(delivery.done() for delivery in deliveries)
+    back = accumulator.forbid()
+    assert back is not None
+    assert (back.correlation_id, back.sent) == (10, [])
+    batches = iter(lambda: accumulator.drain(TOPIC, 0), None)
+    assert sum(batch.record_count for batch in batches) == 20
+
+
+def test_the_loop_hears_of_what_has_gathered_when_it_takes_the_connection_back(
+    accumulator: Accumulator, broker: Broker, waker: Waker
+) -> None:
+    permit(accumulator, broker, max_in_flight=1)
+    leave(accumulator, broker, b"first")
+    append(accumulator, b"second")
+    assert not waker.is_due
+    assert accumulator.forbid() is not None
+    assert waker.is_due
+    batch = accumulator.drain(TOPIC, 0)
+    assert batch is not None
+    assert batch.record_count == 1
+
+
 def test_answers_that_come_at_once_and_in_pieces_are_read(accumulator: Accumulator, broker: Broker) -> None:
     permit(accumulator, broker)
-    deliveries = [append(accumulator, b"v") for _ in range(3)]
-    frames = b"".join(broker.answer_frame(broker.receive()[0], number) for number in range(3))
+    left = [leave(accumulator, broker, b"v") for _ in range(3)]
+    frames = b"".join(
+        broker.answer_frame(correlation_id, number) for number, (_, correlation_id) in enumerate(left)
+    )
     broker.socket.sendall(frames[:5])
-    deliveries += [append(accumulator, b"v")]
+    left.append(leave(accumulator, broker, b"v"))
     broker.socket.sendall(frames[5:-1])
-    assert deliveries[1].result(SECONDS).offset == 1
+    assert left[1][0].result(SECONDS).offset == 1
     broker.socket.sendall(frames[-1:])
-    broker.answer(broker.receive()[0], 3)
-    assert [delivery.result(SECONDS).offset for delivery in deliveries] == [0, 1, 2, 3]
+    broker.answer(left[3][1], 3)
+    assert [delivery.result(SECONDS).offset for delivery, _ in left] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -226,8 +288,9 @@ def test_what_somebody_has_to_be_told_of_in_python_is_left_to_the_loop(
 ) -> None:
     reports: list[Any] = []
     permit(accumulator, broker)
-    first, second = append(accumulator, b"1"), append(accumulator, b"2", on_delivery=reports.append)
-    frames = [broker.answer_frame(broker.receive()[0], number) for number in range(2)]
+    first, first_id = leave(accumulator, broker, b"1")
+    second, second_id = leave(accumulator, broker, b"2", on_delivery=reports.append)
+    frames = [broker.answer_frame(first_id, 0), broker.answer_frame(second_id, 1)]
     broker.socket.sendall(b"".join(frames))
     wait_until_woken(waker)
     assert first.result(SECONDS).offset == 0

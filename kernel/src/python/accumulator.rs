@@ -34,9 +34,6 @@ pub fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
-/// To compress a batch as small as this takes less time than to have another thread do it.
-const SEALED_AT_ONCE_BYTES: usize = 4096;
-
 /// How the sender learns that there is something new for it to do.
 enum Wake {
     Call(Py<PyAny>),
@@ -137,46 +134,21 @@ impl Accumulator {
             outcome.report_when_done(py, record_index, timestamp, on_delivery);
         }
         let delivery = Delivery::new(outcome, record_index, record_index, timestamp);
-        if wake && !self.send_directly(py, name, partition)? {
+        if wake && !self.send_directly(name, partition) {
             self.wake_sender(py);
         }
         Py::new(py, delivery).map(Some)
     }
 
-    /// Sends what was just appended to an idle partition, where that is permitted; whether it was.
+    /// Sees to it that what was just appended to an idle partition is sent, where that is permitted; whether it was.
     #[cfg(unix)]
-    fn send_directly(&self, py: Python<'_>, topic: &str, partition: u32) -> PyResult<bool> {
-        let take = || self.take_small(topic, partition as usize);
-        match self.direct.send(topic, partition, take) {
-            Some(Ok(())) => Ok(true),
-            None => Ok(false),
-            Some(Err(batch)) => {
-                self.put_back(Py::new(py, batch)?)?;
-                Ok(false)
-            }
-        }
+    fn send_directly(&self, topic: &str, partition: u32) -> bool {
+        self.direct.send(topic, partition)
     }
 
     #[cfg(not(unix))]
-    fn send_directly(&self, _py: Python<'_>, _topic: &str, _partition: u32) -> PyResult<bool> {
-        Ok(false)
-    }
-
-    /// A partition's batch, if it is the only one and sealing it takes no time.
-    #[cfg(unix)]
-    fn take_small(&self, topic: &str, partition: usize) -> Option<ProducerBatch> {
-        let mut queues = self.queues.lock();
-        let queue = queues.partition(topic, partition)?;
-        match queue.batches.front() {
-            Some(Waiting::Open(batch))
-                if queue.batches.len() == 1 && batch.builder.size() <= SEALED_AT_ONCE_BYTES => {}
-            _ => return None,
-        }
-        let Some(Waiting::Open(batch)) = queue.batches.pop_front() else { return None };
-        drop(queues);
-        let batch = ClosedBatch::from(batch);
-        batch.body.seal();
-        Some(ProducerBatch::new(batch, self.settings.codec))
+    fn send_directly(&self, _topic: &str, _partition: u32) -> bool {
+        false
     }
 }
 
@@ -245,7 +217,7 @@ impl Accumulator {
         Ok(Self {
             settings,
             #[cfg(unix)]
-            direct: DirectSend::new(&queues, wake.signal()),
+            direct: DirectSend::new(&queues, codec, wake.signal()),
             queues,
             wake,
         })
@@ -393,7 +365,7 @@ impl Accumulator {
             Some(Waiting::Returned(batch)) => return Ok(Some(batch)),
             Some(Waiting::Closed(batch)) => batch,
             Some(Waiting::Open(batch)) => {
-                let is_small = batch.builder.size() <= SEALED_AT_ONCE_BYTES;
+                let is_small = batch.is_small();
                 let closed = ClosedBatch::from(batch);
                 match &self.settings.sealer {
                     Some(sealer) if !is_small => sealer.seal_soon(Arc::clone(&closed.body)),

@@ -5,6 +5,9 @@
 //! that the loop has the connection back as soon as it has taken the permit. Anything but an ordinary answer is left to
 //! the loop, which is woken and goes on as if it had sent the batches itself.
 //!
+//! While a batch is under way, the next is left to that thread: records that are handed over one right after the other
+//! gather until it has woken, and leave as one batch. Each as a batch of its own would take the broker as long again.
+//!
 //! The thread drops nothing that is Python's. After a fork there is none in the child, where all this may only be
 //! dropped.
 
@@ -20,10 +23,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
 use super::direct_send::{DirectlySent, Permit, Target};
-use super::producer_batch::ProducerBatch;
+use super::producer_batch::{ClosedBatch, ProducerBatch};
+use super::queues::Waiting;
 use super::shared_queues::SharedQueues;
 use super::sockets::wait_for_either;
 use super::waker::Signal;
+use crate::compression::Compression;
 use crate::frame_bytes::LENGTH_BYTES;
 use crate::locks::{lock, lock_unless_forked};
 use crate::producing::taken;
@@ -59,6 +64,8 @@ struct State {
     under_way: UnderWay,
     /// What is on the socket is for the loop, which has been woken.
     is_for_loop: bool,
+    /// The thread is to send what waits at the permit's partition.
+    is_batch_due: bool,
     /// With the present permit.
     records_delivered: u64,
     /// Since the loop has heard of them last.
@@ -72,14 +79,42 @@ impl State {
         (permit.reads_answers && !self.is_for_loop).then_some(&permit.target)
     }
 
-    /// Whether another batch may be sent to this partition.
+    /// Whether there is a permit for this partition.
     fn permits(&self, topic: &str, partition: u32) -> bool {
-        self.permit.as_ref().is_some_and(|permit| {
-            permit.target.partition == partition
-                && permit.target.topic == topic
-                && self.under_way.sent.len() < permit.max_in_flight
-                && self.under_way.sent.back().is_none_or(|last| last.unsent.is_empty())
-        })
+        self.permit
+            .as_ref()
+            .is_some_and(|permit| permit.target.partition == partition && permit.target.topic == topic)
+    }
+
+    /// Sends what waits at the permit's partition; whether it is gone, or there was nothing. Otherwise it is the loop's.
+    fn send_waiting(&mut self, queues: &SharedQueues, codec: (Compression, Option<i32>)) -> bool {
+        let Some(permit) = &mut self.permit else { return false };
+        if self.under_way.sent.back().is_some_and(|last| !last.unsent.is_empty()) {
+            return false;
+        }
+        let partition = permit.target.partition as usize;
+        let taken = {
+            let mut queues = queues.lock();
+            let Some(queue) = queues.partition(&permit.target.topic, partition) else { return false };
+            match queue.take_small() {
+                Some(batch) => batch,
+                None => return queue.batches.is_empty(),
+            }
+        };
+        let batch = ClosedBatch::from(taken);
+        batch.body.seal();
+        match permit.send(batch, codec) {
+            Ok(sent) => {
+                self.under_way.sent.push_back(sent);
+                true
+            }
+            Err(batch) => {
+                if let Some(queue) = queues.lock().partition(&permit.target.topic, partition) {
+                    queue.batches.push_front(Waiting::Closed(batch));
+                }
+                false
+            }
+        }
     }
 }
 
@@ -92,6 +127,7 @@ struct Orders {
 pub struct DirectSend {
     state: Arc<Mutex<State>>,
     queues: Weak<SharedQueues>,
+    codec: (Compression, Option<i32>),
     /// None where nobody may read answers without the loop.
     event_loop: Option<Arc<Signal>>,
     /// Of the thread, once there is one.
@@ -144,8 +180,13 @@ impl Forbidden {
 }
 
 impl DirectSend {
-    pub fn new(queues: &Arc<SharedQueues>, event_loop: Option<Arc<Signal>>) -> Self {
-        Self { state: Arc::default(), queues: Arc::downgrade(queues), event_loop, orders: OnceLock::new() }
+    pub fn new(
+        queues: &Arc<SharedQueues>,
+        codec: (Compression, Option<i32>),
+        event_loop: Option<Arc<Signal>>,
+    ) -> Self {
+        let (state, queues) = (Arc::default(), Arc::downgrade(queues));
+        Self { state, queues, codec, event_loop, orders: OnceLock::new() }
     }
 
     pub fn permit(&self, permit: Permit) -> io::Result<()> {
@@ -161,26 +202,20 @@ impl DirectSend {
         Ok(())
     }
 
-    /// Sends what `take` gives, if the next batch of the partition may be sent; gives it back where it cannot be.
-    pub fn send(
-        &self,
-        topic: &str,
-        partition: u32,
-        take: impl FnOnce() -> Option<ProducerBatch>,
-    ) -> Option<Result<(), ProducerBatch>> {
-        let mut guard = lock(&self.state);
-        let state = &mut *guard;
+    /// Has what waits at the partition sent, now or by the thread; whether the loop need not.
+    pub fn send(&self, topic: &str, partition: u32) -> bool {
+        let mut state = lock(&self.state);
         if !state.permits(topic, partition) {
-            return None;
+            return false;
         }
-        let batch = take()?;
-        match state.permit.as_mut()?.send(batch) {
-            Ok(sent) => {
-                state.under_way.sent.push_back(sent);
-                Some(Ok(()))
-            }
-            Err(batch) => Some(Err(batch)),
+        if state.under_way.sent.is_empty() {
+            return self.queues.upgrade().is_some_and(|queues| state.send_waiting(&queues, self.codec));
         }
+        let (Some(_), Some(orders)) = (state.target_to_read(), self.orders.get()) else { return false };
+        state.is_batch_due = true;
+        drop(state);
+        orders.signal.wake();
+        true
     }
 
     /// None where nothing was permitted.
@@ -189,6 +224,9 @@ impl DirectSend {
             let mut state = lock(&self.state);
             let was_read = state.target_to_read().is_some();
             state.is_for_loop = false;
+            if let (true, Some(event_loop)) = (mem::take(&mut state.is_batch_due), &self.event_loop) {
+                event_loop.wake();
+            }
             let forbidden = Forbidden {
                 correlation_id: state.permit.take()?.correlation_id,
                 under_way: mem::take(&mut state.under_way),
@@ -241,6 +279,7 @@ impl DirectSend {
         let thread = AnswerThread {
             state: Arc::clone(&self.state),
             queues: Weak::clone(&self.queues),
+            codec: self.codec,
             event_loop: Arc::clone(event_loop),
             orders: Arc::clone(&orders),
         };
@@ -256,6 +295,7 @@ impl DirectSend {
 struct AnswerThread {
     state: Arc<Mutex<State>>,
     queues: Weak<SharedQueues>,
+    codec: (Compression, Option<i32>),
     event_loop: Arc<Signal>,
     orders: Arc<Orders>,
 }
@@ -263,7 +303,11 @@ struct AnswerThread {
 impl AnswerThread {
     fn run(&self) {
         while !self.orders.shall_end.load(Ordering::Acquire) {
-            let target = lock(&self.state).target_to_read().map(Arc::clone);
+            let target = {
+                let mut state = lock(&self.state);
+                self.send_what_is_due(&mut state);
+                state.target_to_read().map(Arc::clone)
+            };
             let socket = target.as_ref().map(|target| &target.socket);
             match (wait_for_either(&self.orders.signal, socket), &target) {
                 (Ok(true), Some(target)) => self.read(target),
@@ -277,6 +321,18 @@ impl AnswerThread {
     fn leave_to_loop(&self, state: &mut State) {
         state.is_for_loop = true;
         self.event_loop.wake();
+    }
+
+    fn send_what_is_due(&self, state: &mut State) {
+        let Some(permit) = &state.permit else { return };
+        let may_send = !state.is_for_loop && state.under_way.sent.len() < permit.max_in_flight;
+        if !(may_send && mem::take(&mut state.is_batch_due)) {
+            return;
+        }
+        let is_done = self.queues.upgrade().is_some_and(|queues| state.send_waiting(&queues, self.codec));
+        if !is_done {
+            self.event_loop.wake();
+        }
     }
 
     /// Takes in what is on the socket, unless the loop has it back.

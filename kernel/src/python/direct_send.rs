@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use super::producer_batch::ProducerBatch;
+use super::producer_batch::{ClosedBatch, ProducerBatch};
 use super::sockets::duplicate;
+use crate::compression::Compression;
 use crate::frame_bytes::LENGTH_BYTES;
 use crate::producing::TopicKey;
 use crate::records::ProducerState;
@@ -98,8 +99,12 @@ pub struct DirectlySent {
 
 impl Permit {
     /// After this the permit is for the batch that follows. Gives the batch back where it cannot be sent as it is.
-    pub fn send(&mut self, batch: ProducerBatch) -> Result<DirectlySent, ProducerBatch> {
-        let Some(sealed) = batch.encoded(&self.producer) else { return Err(batch) };
+    pub fn send(
+        &mut self,
+        batch: ClosedBatch,
+        codec: (Compression, Option<i32>),
+    ) -> Result<DirectlySent, ClosedBatch> {
+        let Ok(sealed) = batch.body.encode(&self.producer) else { return Err(batch) };
         let correlation_id = self.correlation_id;
         let mut frame = self.target.frame(correlation_id, sealed.bytes());
         let sent_at = Instant::now();
@@ -117,10 +122,11 @@ impl Permit {
         let batch_bytes = sealed.bytes().len();
         // -1: the producer counts none.
         if self.producer.base_sequence >= 0 {
-            let sequence = self.producer.base_sequence.wrapping_add(batch.record_count() as i32);
+            let sequence = self.producer.base_sequence.wrapping_add(batch.record_count as i32);
             self.producer.base_sequence = sequence & i32::MAX;
         }
         self.correlation_id = correlation_id.wrapping_add(1) & i32::MAX;
+        let batch = ProducerBatch::new(batch, codec);
         Ok(DirectlySent { batch, correlation_id, sent_at, batch_bytes, frame_bytes, unsent })
     }
 }

@@ -28,6 +28,14 @@ pub struct OpenBatch {
     pub is_full: bool,
 }
 
+impl OpenBatch {
+    /// Whether to compress it takes less time than to have another thread do that.
+    pub fn is_small(&self) -> bool {
+        const MOST_BYTES: usize = 4096;
+        self.builder.size() <= MOST_BYTES
+    }
+}
+
 /// A batch that takes no more.
 pub struct ClosedBatch {
     pub outcome: Arc<BatchOutcome>,
@@ -85,11 +93,6 @@ impl ProducerBatch {
             buffered_bytes: AtomicUsize::new(batch.buffered_bytes),
             buffered_records: AtomicUsize::new(batch.record_count),
         }
-    }
-
-    /// The batch as this producer writes it, of a batch that was sealed; None if it was split, or is broken.
-    pub fn encoded(&self, producer: &ProducerState) -> Option<Arc<SealedBatch>> {
-        self.body.encode(producer).ok()
     }
 
     /// As `complete`, if nobody has to be told in Python; whether it did anything.

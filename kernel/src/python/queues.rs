@@ -426,6 +426,16 @@ impl PartitionQueue {
     }
 
     /// Puts a batch back before all that hold later records.
+    /// The batch, if it is the only one and sealing it takes no time.
+    #[cfg(unix)]
+    pub fn take_small(&mut self) -> Option<OpenBatch> {
+        let is_small = matches!(self.batches.front(), Some(Waiting::Open(batch)) if batch.is_small());
+        match if is_small && self.batches.len() == 1 { self.batches.pop_front() } else { None } {
+            Some(Waiting::Open(batch)) => Some(batch),
+            _ => None,
+        }
+    }
+
     pub fn put_back(&mut self, batch: Py<ProducerBatch>) {
         let number = batch.get().first_record_number;
         let position = self.batches.partition_point(|waiting| match waiting {

@@ -7,7 +7,8 @@ sent to last, if it is small. The loop hears of it when the answer comes, or whe
 then goes on as if it had sent the batch.
 
 Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the
-answers as well, and goes on with the next batches. Then the loop only counts, now and then.
+answers as well, and goes on with the next batches: what is handed over while others are under way gathers
+for a moment, and leaves as one. Then the loop only counts, now and then.
 
 Owns the permit. Knows nothing of what an answer means.
 """
