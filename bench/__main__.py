@@ -118,7 +118,7 @@ class Bench:
         ]
         self.results.results += taking_part
         # In turn, so that what else goes on on the machine hits all of them.
-        for number in range(self._options.runs):
+        for number in range(self._options.runs * work.turns):
             for result in taking_part:
                 if result.error is None and not (number and result.client in SIDE_CLIENTS):
                     self._say(f"{work.title} ({codec}): {result.client}")

@@ -11,14 +11,25 @@ from typing import Any
 
 from rich.table import Table
 
-from bench.works import LIMIT, OURS, OWN, PARTITIONS, PEER, PEER_AS_IT_COMES, VALUE_BYTES, Measure, Work
+from bench.works import (
+    ARROW_TURNS,
+    LIMIT,
+    OURS,
+    OWN,
+    PARTITIONS,
+    PEER,
+    PEER_AS_IT_COMES,
+    VALUE_BYTES,
+    Measure,
+    Work,
+)
 
 MOST_MEMORY_GROWTH = 1.10
 
 
 @dataclass
 class Result:
-    """The runs of one client at one work, or why there are none."""
+    """The runs of one client at one work, a round each, or why there are none."""
 
     work: Work
     client: str
@@ -29,6 +40,15 @@ class Result:
     @property
     def rate(self) -> float | None:
         return statistics.median(m.rate for m in self.measures) if self.measures else None
+
+    def times(self, other: Result) -> float:
+        """How many times the rate of another, which both have: at the same work the median of the rounds,
+        whose runs came right after each other."""
+        if self.work == other.work and len(self.measures) == len(other.measures):
+            return statistics.median(
+                own.rate / others.rate for own, others in zip(self.measures, other.measures, strict=True)
+            )
+        return (self.rate or 0) / (other.rate or 1)
 
     @property
     def cpu_seconds_per_million(self) -> float | None:
@@ -77,7 +97,7 @@ class Results:
         checks: list[Check] = []
         for result in self.results:
             if result.client in OWN and result.rate is not None:
-                checks += self._checks_of(result, result.rate)
+                checks += self._checks_of(result)
         if OURS in self.latency_ms and PEER in self.latency_ms:
             own, others = self.latency_ms[OURS]["p99_ms"], self.latency_ms[PEER]["p99_ms"]
             what = "p99 latency at 1,000 messages/s, linger 0"
@@ -90,19 +110,19 @@ class Results:
             checks.append(Check(what, f"{growth:.2f} x", wanted, growth <= MOST_MEMORY_GROWTH))
         return checks
 
-    def _checks_of(self, result: Result, rate: float) -> list[Check]:
+    def _checks_of(self, result: Result) -> list[Check]:
         work, codec = result.work, result.compression
         title = work.title if codec == "none" else f"{work.title}, {codec}"
         checks: list[Check] = []
         peer = self.find(work.peer_work, PEER, codec)
         if work.least_ratio and peer is not None and peer.rate:
-            ratio = rate / peer.rate
+            ratio = result.times(peer)
             wanted = f"at least {work.least_ratio:g} x {PEER}"
             checks.append(Check(title, f"{ratio:.1f} x", wanted, ratio >= work.least_ratio))
         # Nothing that decompresses keeps up with what does not.
         limit = self.find(work.name, LIMIT, codec)
         if work.least_share_of_limit and codec == "none" and limit is not None and limit.rate:
-            share = rate / limit.rate
+            share = result.times(limit)
             wanted = f"at least {work.least_share_of_limit:.0%} of the limit"
             checks.append(Check(title, f"{share:.0%}", wanted, share >= work.least_share_of_limit))
         own_cpu = result.cpu_seconds_per_million
@@ -130,12 +150,12 @@ class Results:
                     f"{result.rate:,.0f}",
                     f"{min(rates):,.0f} - {max(rates):,.0f}",
                     "" if cpu is None else f"{cpu:.2f}",
-                    self._against_others(result, result.rate),
+                    self._against_others(result),
                 )
             )
         return rows
 
-    def _against_others(self, result: Result, rate: float) -> str:
+    def _against_others(self, result: Result) -> str:
         if result.client not in OWN:
             return ""
         others = [
@@ -149,7 +169,7 @@ class Results:
         if not others:
             return ""
         best = max(others, key=lambda other: other.rate or 0)
-        return f"{rate / (best.rate or 1):.1f} x {best.client}"
+        return f"{result.times(best):.1f} x {best.client}"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -177,7 +197,7 @@ RIGHT_ALIGNED = {"records/s", "lowest - highest", "CPU s/million"}
 
 
 def rich_tables(results: Results) -> list[Table]:
-    table = Table(title=f"median of {results.runs} runs; {_conditions()}")
+    table = Table(title=f"median of {results.runs} runs or more; {_conditions()}")
     for heading in HEADINGS:
         table.add_column(heading, justify="right" if heading in RIGHT_ALIGNED else "left")
     last_work = ""
@@ -199,7 +219,9 @@ def markdown(results: Results, command: str) -> str:
     lines = [
         "# Benchmarks",
         "",
-        f"Written by `{command}`: median of {results.runs} runs, each client in turn; {_conditions()};",
+        f"Written by `{command}`: median of {results.runs} runs ({results.runs * ARROW_TURNS} with Arrow),",
+        "each client in turn; of ratios the median, or, between different works, the ratio of the medians;",
+        f"{_conditions()};",
         f"on {os.cpu_count()} cores with Python {platform.python_version()}; {_versions()}.",
         "Start-up, up to the first record, is not measured. The machine's memory is kept full of page cache:",
         "the broker would wait for a virtual machine's host to give it pages to write to, whoever it serves.",
