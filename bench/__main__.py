@@ -132,6 +132,7 @@ class Bench:
             if is_writing(work.name):
                 with self._topics.fresh() as topic:
                     figures = measure(client, work.name, self._bootstrap, topic, records, codec)
+                    result.bytes_a_record = self._topics.bytes_a_record(topic)
             else:
                 figures = measure(client, work.name, self._bootstrap, filled, records, codec)
             result.measures.append(figures)

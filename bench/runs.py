@@ -15,6 +15,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas import Admin
 from bench.works import PARTITIONS, Measure
 
 TIMEOUT_SECONDS = 300
@@ -26,6 +27,7 @@ class Topics:
     def __init__(self, bootstrap: str) -> None:
         # Quiet: the broker ends before this does, which it would go on about.
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._bootstrap = bootstrap
 
     @contextmanager
     def fresh(self) -> Iterator[str]:
@@ -35,6 +37,17 @@ class Topics:
             yield name
         finally:
             self._admin.delete_topics([name])[name].result(30)
+
+    def bytes_a_record(self, name: str) -> float:
+        """What a record of the topic takes in the broker's log."""
+        partitions = [(name, partition) for partition in range(PARTITIONS)]
+        with Admin(self._bootstrap) as admin:
+            [log_dirs] = admin.describe_log_dirs(partitions=partitions).values()
+            ends = admin.list_offsets(dict.fromkeys(partitions, "latest"))
+        size_bytes = sum(
+            replica.size_bytes for log_dir in log_dirs.values() for replica in log_dir.replicas.values()
+        )
+        return size_bytes / sum(end.offset for end in ends.values())
 
 
 def run(module: str, *arguments: str) -> dict[str, Any]:

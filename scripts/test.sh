@@ -14,4 +14,5 @@ if [ $# -eq 0 ]; then
     PYO3_PYTHON=$PWD/.venv/bin/python cargo test --quiet --manifest-path kernel/Cargo.toml
 fi
 echo "test: pytest $*"
-exec timeout --kill-after=30 3000 .venv/bin/python -m pytest "$@"
+# SIGINT, so that pytest says what failed until then.
+exec timeout --signal=INT --kill-after=60 3000 .venv/bin/python -m pytest "$@"

@@ -268,7 +268,7 @@ class ProducerConfig(CommonConfig):
     enable_idempotence: bool = setting(True, "No duplicates and no reordering by retries (KIP-98).")
     compression: Codec = setting("none", "Codec of record batches; also called compression_type.")
     compression_level: int | None = setting(
-        None, "Level of the codec; None is its default, for zstd 3 with tables that fit a near cache."
+        None, "Level of the codec; None is its default, for zstd 3 or a faster one that is about as small."
     )
     batch_size: int = setting(
         1_048_576, "Bytes of a batch, before compression. Java's default is 16384.", low=0

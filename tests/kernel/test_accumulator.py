@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import pathlib
 import select
 import threading
 import time
@@ -8,10 +10,22 @@ from typing import Any
 
 import pytest
 
-from barnabas._kernel import Accumulator, RecordReader, Waker, crc32, fnv1a, murmur2, scan_batches
+from barnabas._kernel import (
+    Accumulator,
+    ProducerBatch,
+    RecordReader,
+    Waker,
+    compress,
+    crc32,
+    decompress,
+    fnv1a,
+    murmur2,
+    scan_batches,
+)
 from barnabas.errors import InvalidRecordError, NoSuchPartitionError, RecordTooLargeError
 
 Make = Callable[..., Accumulator]
+HEADER_BYTES = 61
 
 
 @pytest.fixture
@@ -377,3 +391,41 @@ def test_full_batches_are_compressed_by_threads_that_wake_whoever_waits_for_it(m
             waker.clear()
         found += values(batch.encode())
     assert found == expected
+
+
+def ids(count: int) -> list[bytes]:
+    """In which matches are few, and short."""
+    return [hashlib.sha256(b"%d" % number).hexdigest().encode() for number in range(count)]
+
+
+def records_of(batch: ProducerBatch | None) -> tuple[bytes, bytes]:
+    """As the batch has them, and decompressed."""
+    assert batch is not None
+    compressed = bytes(batch.encode())[HEADER_BYTES:]
+    return compressed, decompress("zstd", compressed, 1 << 24)
+
+
+@pytest.mark.parametrize("level", [1, 3, 19])
+def test_zstd_takes_the_level_that_is_named(make: Make, level: int) -> None:
+    accumulator = make(batch_size=50_000, compression="zstd", compression_level=level)
+    for value in ids(2000):
+        append(accumulator, value)
+    for _ in range(3):
+        compressed, records = records_of(accumulator.drain("t", 0))
+        assert compressed == compress("zstd", records, level)
+
+
+def test_zstd_searches_the_records_of_each_partition_no_harder_than_it_pays(make: Make) -> None:
+    accumulator = make(2, batch_size=1 << 20, compression="zstd")
+    program = pathlib.Path(__file__).read_bytes().splitlines()
+    for _ in range(2):
+        for value in ids(2000):
+            append(accumulator, value, partition=0, timestamp=1)
+        for line in program:
+            append(accumulator, line, partition=1, timestamp=1)
+        compressed_ids, records = records_of(accumulator.drain("t", 0))
+        by_default = compress("zstd", records)
+        assert compressed_ids != by_default
+        assert len(compressed_ids) <= len(by_default) * 1.01
+        compressed_program, records = records_of(accumulator.drain("t", 1))
+        assert compressed_program == compress("zstd", records, 3)

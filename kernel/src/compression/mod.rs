@@ -1,16 +1,19 @@
 //! The codecs of record batches, one shot from bytes to bytes, never above a given size.
 
+mod level_choice;
 mod lz4;
 mod snappy;
 
 use std::cell::RefCell;
 use std::io::{Cursor, Read, Write};
 
-use zstd::zstd_safe::CParameter;
+use zstd::zstd_safe::{CParameter, ParamSwitch};
 
 use crate::error::Reason;
 use crate::spare_memory::SpareBytes;
 
+pub use level_choice::LevelChoice;
+use level_choice::Search;
 pub use lz4::HeaderChecksum;
 
 /// A codec, numbered as in the attributes of a batch.
@@ -76,7 +79,9 @@ impl Compression {
             Self::Gzip => compress_gzip(data, level, output),
             Self::Snappy => snappy::compress(data, output),
             Self::Lz4 => lz4::compress(data, output),
-            Self::Zstd => compress_zstd(data, level, output),
+            Self::Zstd => {
+                compress_zstd(data, Search::Level(level.unwrap_or(level_choice::DEFAULT_LEVEL)), output);
+            }
         }
     }
 
@@ -135,32 +140,23 @@ fn decompress_gzip(data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
 
 thread_local! {
     // Making a zstd context costs more than a small batch does; one for each thread is kept.
-    static ZSTD_COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
+    static ZSTD_COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
     static ZSTD_DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Above this zstd's level 3 has tables of 768 KiB, at this of 384: more than a thread has to itself of a cache that is
-/// near, where two share a core. Compressing then takes up to a quarter longer, for less than a hundredth in size.
-const LARGEST_WITH_SMALL_TABLES: usize = 128 * 1024;
-/// The tables' sizes (powers of two) and the shortest match at that limit. The window is left as large as the data.
-const SMALL_TABLES: [CParameter; 3] =
-    [CParameter::HashLog(16), CParameter::ChainLog(15), CParameter::MinMatch(5)];
-/// 0 is zstd's own choice.
-const OWN_TABLES: [CParameter; 3] =
-    [CParameter::HashLog(0), CParameter::ChainLog(0), CParameter::MinMatch(0)];
-
-fn compress_zstd(data: &[u8], level: Option<i32>, output: &mut Vec<u8>) {
-    // Whoever names a level gets what zstd has for it.
-    let has_small_tables = level.is_none() && data.len() > LARGEST_WITH_SMALL_TABLES;
-    let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL);
+fn compress_zstd(data: &[u8], search: Search, output: &mut Vec<u8>) {
+    // 0 is the level's own. Any other, which makes the steps of level 1, has zstd leave literals as they are by itself.
+    let (level, target_length, literals) = match search {
+        Search::Sparse => (1, 2, ParamSwitch::Enable),
+        Search::Level(level) => (level, 0, ParamSwitch::Auto),
+    };
     ZSTD_COMPRESSOR.with_borrow_mut(|slot| {
-        if slot.as_ref().is_none_or(|(made_for, _)| *made_for != level) {
-            let compressor = zstd::bulk::Compressor::new(level).expect("zstd takes any level");
-            *slot = Some((level, compressor));
-        }
-        let (_, compressor) = slot.as_mut().expect("set just above");
-        for parameter in if has_small_tables { SMALL_TABLES } else { OWN_TABLES } {
-            compressor.set_parameter(parameter).expect("zstd takes these sizes");
+        let compressor = slot.get_or_insert_with(zstd::bulk::Compressor::default);
+        compressor.set_compression_level(level).expect("zstd takes any level");
+        for parameter in
+            [CParameter::TargetLength(target_length), CParameter::LiteralCompressionMode(literals)]
+        {
+            compressor.set_parameter(parameter).expect("zstd has these parameters");
         }
         let start = output.len();
         output.reserve(zstd::zstd_safe::compress_bound(data.len()));
@@ -218,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_zstd_makes_depends_on_no_other_batch() {
+    fn what_zstd_makes_at_a_level_depends_on_no_other_batch() {
         let zstd = |data: &[u8], level| {
             let mut compressed = Vec::new();
             Compression::Zstd.compress(data, level, &mut compressed);
@@ -227,13 +223,12 @@ mod tests {
         let large: Vec<u8> =
             (0..40_000_u64).flat_map(|n| (n * n % 65_521).to_string().into_bytes()).collect();
         let small = &large[..10_000];
-        assert!(large.len() > LARGEST_WITH_SMALL_TABLES);
-        let (of_large, of_small) = (zstd(&large, None), zstd(small, None));
-        assert_eq!(zstd(&large, Some(3)), zstd::bulk::compress(&large, 3).unwrap());
-        assert_eq!(zstd(small, None), of_small);
-        assert_eq!(of_small, zstd::bulk::compress(small, 3).unwrap());
-        assert_eq!(zstd(&large, None), of_large);
-        assert_ne!(of_large, zstd::bulk::compress(&large, 3).unwrap());
+        for (data, level) in
+            [(&large[..], 3), (small, 1), (small, 3), (&large[..], 1), (small, 19), (&large[..], -5)]
+        {
+            assert_eq!(zstd(data, Some(level)), zstd::bulk::compress(data, level).unwrap());
+        }
+        assert_eq!(zstd(small, None), zstd(small, Some(3)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::delivery::{BatchOutcome, TopicName};
 use super::event_queue::Events;
 use super::parked::ParkedMessage;
 use super::producer_batch::{ClosedBatch, OpenBatch, ProducerBatch};
-use crate::compression::Compression;
+use crate::compression::{Compression, LevelChoice};
 use crate::partitioner::{Odds, Partitioner, StickyChoice};
 use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
 
@@ -32,6 +32,7 @@ pub enum Waiting {
 pub struct PartitionQueue {
     pub batches: VecDeque<Waiting>,
     records_appended: u64,
+    level_choice: Arc<LevelChoice>,
     /// Records that may go to any partition leave this one out.
     is_unavailable: bool,
 }
@@ -420,12 +421,12 @@ impl PartitionQueue {
             buffered_bytes: 0,
             is_full: false,
         };
+        batch.builder.choose_level_by(&self.level_choice);
         let bytes = batch.append(settings, record).expect("the first record always fits");
         self.batches.push_back(Waiting::Open(batch));
         bytes
     }
 
-    /// Puts a batch back before all that hold later records.
     /// The batch, if it is the only one and sealing it takes no time.
     #[cfg(unix)]
     pub fn take_small(&mut self) -> Option<OpenBatch> {
@@ -436,6 +437,7 @@ impl PartitionQueue {
         }
     }
 
+    /// Puts a batch back before all that hold later records.
     pub fn put_back(&mut self, batch: Py<ProducerBatch>) {
         let number = batch.get().first_record_number;
         let position = self.batches.partition_point(|waiting| match waiting {

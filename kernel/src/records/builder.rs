@@ -1,8 +1,10 @@
 //! Writing record batches of magic 2.
 
+use std::sync::Arc;
+
 use super::header::{BatchHeader, HEADER_BYTES};
 use super::varint::{put_varlong, varlong_size, write_varint};
-use crate::compression::Compression;
+use crate::compression::{Compression, LevelChoice};
 use crate::spare_memory;
 
 /// Who writes a batch, for idempotence and transactions (KIP-98); all -1 for a plain producer.
@@ -95,6 +97,8 @@ impl<'a> NewRecord<'a> {
 pub struct BatchBuilder {
     compression: Compression,
     compression_level: Option<i32>,
+    /// Chooses zstd's level.
+    level_choice: Option<Arc<LevelChoice>>,
     max_bytes: usize,
     /// Up to `end` room for the header, then the records; behind it old contents or zeros.
     bytes: Vec<u8>,
@@ -112,12 +116,20 @@ impl BatchBuilder {
         Self {
             compression,
             compression_level,
+            level_choice: None,
             max_bytes,
             bytes: Vec::new(),
             end: HEADER_BYTES,
             record_count: 0,
             base_timestamp: -1,
             max_timestamp: -1,
+        }
+    }
+
+    /// Has zstd's level, where none is named, chosen by what batches before this one came to.
+    pub fn choose_level_by(&mut self, choice: &Arc<LevelChoice>) {
+        if self.compression == Compression::Zstd && self.compression_level.is_none() {
+            self.level_choice = Some(Arc::clone(choice));
         }
     }
 
@@ -198,11 +210,11 @@ impl BatchBuilder {
             let mut compressed = spare_memory::take(self.end, self.max_bytes).unwrap_or_default();
             compressed.clear();
             compressed.resize(HEADER_BYTES, 0);
-            self.compression.compress(
-                &self.bytes[HEADER_BYTES..self.end],
-                self.compression_level,
-                &mut compressed,
-            );
+            let records = &self.bytes[HEADER_BYTES..self.end];
+            match &self.level_choice {
+                Some(choice) => choice.compress(records, &mut compressed),
+                None => self.compression.compress(records, self.compression_level, &mut compressed),
+            }
             compressed
         };
         let header = BatchHeader {

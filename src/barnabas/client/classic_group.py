@@ -91,7 +91,7 @@ class ClassicMembership(GroupMembership):
     def start_join(self, subscription: Subscription, owned: Sequence[TopicPartition]) -> None:
         self.needs_join = False
         self.phase = "joining"
-        self._start(asyncio.create_task(self._join(sorted(subscription.topics), owned)))
+        self._tasks.start(self._join(sorted(subscription.topics), owned))
 
     def assignment_taken(self, owned: Sequence[TopicPartition], revoked: Sequence[TopicPartition]) -> None:
         if revoked:

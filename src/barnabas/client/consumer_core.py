@@ -41,6 +41,7 @@ from barnabas.client.subscription import (
     Subscription,
     compiled_pattern,
 )
+from barnabas.client.tasks import Tasks
 from barnabas.client.telemetry_metrics import consumer_metrics
 from barnabas.config import ConsumerConfig
 from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
@@ -109,7 +110,7 @@ class ConsumerCore:
         self._topic_watch: asyncio.Task[None] | None = None
         self._knows_pattern = False
         self._commit_lock = asyncio.Lock()
-        self._commits: set[asyncio.Task[None]] = set()
+        self._commits = Tasks[None]()
         self._finished_commits: deque[tuple[CommitCallback, Offsets, BarnabasError | None]] = deque()
         self._next_auto_commit = time.monotonic() + config.auto_commit_interval_ms / 1000
         self.client.add_metadata_listener(self._on_metadata)
@@ -572,12 +573,9 @@ class ConsumerCore:
         is_last: bool = False,
     ) -> asyncio.Task[None]:
         """`is_last`: of partitions that are about to be given up, so that there is no other chance."""
-        task = self._loop.create_task(
+        return self._commits.start(
             self._commit_in_background(offsets, timeout_ms, on_commit, waits_for_rebalance=is_last)
         )
-        self._commits.add(task)
-        task.add_done_callback(self._commits.discard)
-        return task
 
     async def _commit_in_background(
         self,

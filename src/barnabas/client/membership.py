@@ -18,6 +18,7 @@ from barnabas.client.client import KafkaClient
 from barnabas.client.group_coordinator import say_goodbye
 from barnabas.client.poll_watch import PollWatch
 from barnabas.client.subscription import Subscription
+from barnabas.client.tasks import Tasks
 from barnabas.config import ConsumerConfig
 from barnabas.errors import BarnabasError
 from barnabas.events import PollIntervalExceeded
@@ -63,7 +64,7 @@ class GroupMembership(ABC):
         self._on_error = on_error
         self.polls = PollWatch(config.max_poll_interval_ms, progress)
         self._assignment: list[TopicPartition] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks[None]()
         self._heartbeats: asyncio.Task[None] | None = None
         self._poll_watch: asyncio.Task[None] | None = None
 
@@ -119,9 +120,9 @@ class GroupMembership(ABC):
     def _stay(self) -> None:
         """Has heartbeats sent, and the caller's polls watched."""
         if self._heartbeats is None or self._heartbeats.done():
-            self._heartbeats = self._start(asyncio.create_task(self._send_heartbeats()))
+            self._heartbeats = self._tasks.start(self._send_heartbeats())
         if self._poll_watch is None or self._poll_watch.done():
-            self._poll_watch = self._start(asyncio.create_task(self._watch_polls()))
+            self._poll_watch = self._tasks.start(self._watch_polls())
 
     async def _watch_polls(self) -> None:
         """Leaves the group when the caller is overdue. With max_poll_interval_action="pause" this member
@@ -167,9 +168,7 @@ class GroupMembership(ABC):
 
     def _lose(self, reason: str) -> None:
         logger.info("group %r: membership lost: %s", self.group_id, reason)
-        for task in self._tasks:
-            if task is not asyncio.current_task():
-                task.cancel()
+        self._tasks.cancel_others()
         self._heartbeats = self._poll_watch = None
         self._forget_membership()
         self.phase = "outside"
@@ -190,7 +189,7 @@ class GroupMembership(ABC):
     ) -> None:
         """Ends the membership. A static member stays in the group, to find its partitions when it is back
         within the session's time-out (KIP-345), unless `operation` says otherwise."""
-        await self._stop_tasks()
+        await self._tasks.end()
         if operation != "remain_in_group" or self._config.group_instance_id is not None:
             leaving = self._leaving(reason, timeout_ms, operation)
             if leaving is not None:
@@ -202,15 +201,4 @@ class GroupMembership(ABC):
 
     async def close(self) -> None:
         """Ends the background work without telling the group."""
-        await self._stop_tasks()
-
-    def _start(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    async def _stop_tasks(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.end()

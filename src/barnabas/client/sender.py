@@ -11,10 +11,9 @@ import itertools
 import logging
 import time
 import uuid
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.broker_errors import ErrorCode, error_for
@@ -32,6 +31,7 @@ from barnabas.client.produce_requests import (
 )
 from barnabas.client.producer_ids import get_producer_id
 from barnabas.client.producer_stats import SenderStats
+from barnabas.client.tasks import Tasks
 from barnabas.client.topics_in_use import TopicsInUse
 from barnabas.client.transactions import FailedBatch, Transactions
 from barnabas.client.unconfirmed import UnconfirmedConnections
@@ -107,7 +107,7 @@ class Sender:
         self._outstanding = OutstandingBatches()
         self.producer_id = NO_PRODUCER_ID
         self.producer_epoch = -1
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks[None]()
         self._is_getting_producer_id = False
         self._wake_is_due = False
         self._waking = LoopWaking.of(self._loop, self._cycle)
@@ -203,9 +203,7 @@ class Sender:
             self._waking.close()
         if self._timer is not None:
             self._timer.cancel()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.end()
         self.fail_all(error)
 
     def use_producer_id(self, producer_id: int, producer_epoch: int) -> None:
@@ -432,12 +430,12 @@ class Sender:
         if connection is None:
             if not leader.is_connecting:
                 leader.is_connecting = True
-                self._spawn(self._connect(leader_id, leader))
+                self._tasks.start(self._connect(leader_id, leader))
             for queue in leader.sendable:
                 self._hold(queue)
             return
         if not connection.can_write:
-            self._spawn(self._wait_until_writable(connection))
+            self._tasks.start(self._wait_until_writable(connection))
             return
         now = time.monotonic()
         queues = leader.sendable
@@ -747,7 +745,7 @@ class Sender:
         self._outstanding.add(pending)
         self._busy[queue.partition] = queue
         if self._waking is None and not batch.is_sealed:
-            self._spawn(self._seal(batch))
+            self._tasks.start(self._seal(batch))
 
     async def _seal(self, batch: ProducerBatch) -> None:
         await in_thread(batch.seal)
@@ -760,7 +758,7 @@ class Sender:
             queue.set_producer_id(self.producer_id, self.producer_epoch)
         elif not self._is_getting_producer_id:
             self._is_getting_producer_id = True
-            self._spawn(self._get_producer_id())
+            self._tasks.start(self._get_producer_id())
 
     async def _get_producer_id(self) -> None:
         try:
@@ -789,8 +787,3 @@ class Sender:
     async def _wait_until_writable(self, connection: Connection) -> None:
         await connection.wait_until_writable()
         self.wake()
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -19,6 +19,7 @@ from barnabas.client.share_acknowledgements import AcknowledgementResult, ShareL
 from barnabas.client.share_broker import ShareBroker
 from barnabas.client.share_membership import ShareMembership, new_member_id
 from barnabas.client.share_records import AcknowledgeType, ShareRecord
+from barnabas.client.tasks import Tasks
 from barnabas.config import ShareConsumerConfig
 from barnabas.errors import (
     BarnabasError,
@@ -61,7 +62,7 @@ class ShareCore:
         self._brokers: dict[int, ShareBroker] = {}
         self._fetches: dict[int, asyncio.Task[None]] = {}
         self._acknowledging: dict[int, asyncio.Task[list[AcknowledgementResult]]] = {}
-        self._commits: set[asyncio.Task[list[AcknowledgementResult]]] = set()
+        self._commits = Tasks[list[AcknowledgementResult]]()
         self._failures: defaultdict[int, int] = defaultdict(int)
         self._last_node_id = -1
         self._topic_watch: asyncio.Task[None] | None = None
@@ -311,12 +312,9 @@ class ShareCore:
             self.ledger.accept_all()
         deadline = time.monotonic() + timeout_ms / 1000
         tasks = [
-            self._loop.create_task(self._broker(node_id).acknowledge(deadline))
+            self._commits.start(self._broker(node_id).acknowledge(deadline))
             for node_id in self.ledger.node_ids()
         ]
-        for task in tasks:
-            self._commits.add(task)
-            task.add_done_callback(self._commits.discard)
         if tasks:
             _, silent = await asyncio.wait(tasks, timeout=timeout_ms / 1000)
             if silent:

@@ -11,8 +11,7 @@ import base64
 import contextlib
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.client import KafkaClient
@@ -23,6 +22,7 @@ from barnabas.client.group_coordinator import (
     send_to_group_coordinator,
 )
 from barnabas.client.poll_watch import PollWatch
+from barnabas.client.tasks import Tasks
 from barnabas.config import ShareConsumerConfig
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.protocol.messages.share_group_heartbeat import (
@@ -79,7 +79,7 @@ class ShareMembership:
         self._wake = asyncio.Event()
         self._heartbeats: asyncio.Task[None] | None = None
         self._poll_watch: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks[None]()
         self.polls = PollWatch(config.max_poll_interval_ms)
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -92,22 +92,13 @@ class ShareMembership:
         if not self._topics:
             return
         if self._heartbeats is None or self._heartbeats.done():
-            self._heartbeats = self._start(self._send_heartbeats())
+            self._heartbeats = self._tasks.start(self._send_heartbeats())
         if self._poll_watch is None or self._poll_watch.done():
-            self._poll_watch = self._start(self._watch_polls())
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+            self._poll_watch = self._tasks.start(self._watch_polls())
 
     async def leave(self, timeout_ms: float) -> None:
         """Ends the membership and the background work. Never raises for what the broker says."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.end()
         self._topics = frozenset()
         await self._end(timeout_ms)
 

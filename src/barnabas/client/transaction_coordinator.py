@@ -27,6 +27,7 @@ from barnabas.broker_errors import (
 from barnabas.client.client import GROUP_COORDINATOR, TRANSACTION_COORDINATOR, KafkaClient
 from barnabas.client.group_coordinator import note_coordinator_error, send_to_group_coordinator
 from barnabas.client.sender import Sender
+from barnabas.client.tasks import Tasks
 from barnabas.client.transactions import RefusedOffsets, State, Transactions
 from barnabas.config import ProducerConfig
 from barnabas.errors import (
@@ -120,7 +121,7 @@ class TransactionCoordinator:
         self._id = transactions.transactional_id
         self._operation: _Operation | None = None
         self._registering: asyncio.Task[None] | None = None
-        self._offset_commits: set[asyncio.Task[BarnabasError | None]] = set()
+        self._offset_commits = Tasks[BarnabasError | None]()
         self._offsets_lock = asyncio.Lock()
         self._last_error: BarnabasError | None = None
         self._prepared: PreparedTransaction | None = None
@@ -153,9 +154,7 @@ class TransactionCoordinator:
         self._transactions.check_open("send_offsets_to_transaction")
         if not offsets:
             return
-        task = asyncio.create_task(self._add_offsets(offsets, group))
-        self._offset_commits.add(task)
-        task.add_done_callback(self._offset_commits.discard)
+        task = self._offset_commits.start(self._add_offsets(offsets, group))
         done, _ = await asyncio.wait([task], timeout=timeout)
         if not done:
             raise KafkaTimeoutError(
@@ -268,7 +267,7 @@ class TransactionCoordinator:
         """Waits until all that was sent is stored; False if something failed."""
         await self._sender.flush()
         if self._offset_commits:
-            await asyncio.wait(self._offset_commits)
+            await asyncio.wait(list(self._offset_commits))
         return self._transactions.state is State.COMMITTING
 
     async def _abort(self) -> BarnabasError | None:

@@ -1,0 +1,41 @@
+"""Tasks in the background: kept while they run, and ended together. Knows nothing of what they do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Tasks(Generic[T]):
+    """Those that run on behalf of one owner. Without it an event loop would not keep them alive."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[T]] = set()
+
+    def __iter__(self) -> Iterator[asyncio.Task[T]]:
+        return iter(list(self._running))
+
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def cancel_others(self) -> None:
+        """All but the one that calls this."""
+        for task in self:
+            if task is not asyncio.current_task():
+                task.cancel()
+
+    async def end(self) -> None:
+        """Cancels all, and waits until they have ended."""
+        tasks = list(self)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
