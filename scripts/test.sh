@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 unset PYTHONDONTWRITEBYTECODE
 
 if [ $# -eq 0 ]; then
-    # Two at a time, each with brokers and a Spark of its own: much of the time goes into waiting for those.
+    # Four at a time, each with brokers and a Spark of its own: most of the time goes into waiting for those.
     # Worksteal keeps the order, which groups tests by their broker.
-    set -- -n 2 --dist worksteal
+    set -- -n 4 --dist worksteal
     echo "test: cargo test"
     # Rust's tests call Python, so they load the same libpython as .venv.
     PYO3_PYTHON=$PWD/.venv/bin/python cargo test --quiet --manifest-path kernel/Cargo.toml

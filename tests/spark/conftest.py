@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 from tests.conftest import wait_for
+from tests.spark.spark_home import make_spark_home
 
 from barnabas import Consumer, TopicPartition
 from barnabas.testing import ApacheKafka, free_ports
@@ -32,6 +33,14 @@ with warnings.catch_warnings():
 
 TIMEOUT_SECONDS = 60.0
 CONNECTOR = Path(__file__).resolve().parents[2] / "build" / "spark-connector"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Also that of the processes that tests start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_HOME", str(make_spark_home(tmp_path_factory.mktemp("spark"))))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +55,7 @@ def connect_url(spark: SparkSession, connect_port: int) -> str:
 
 
 @pytest.fixture(scope="session")
-def spark(connect_port: int) -> Iterator[SparkSession]:
+def spark(spark_home: None, connect_port: int) -> Iterator[SparkSession]:
     """Spark on two threads of this machine. Its workers are of this Python, so they find this package.
 
     Spark's own connector is there as well, for `side_by_side`: a machine can run one session at a time."""
@@ -54,6 +63,8 @@ def spark(connect_port: int) -> Iterator[SparkSession]:
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        # The best compiler and collector pay off after minutes only.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.extraClassPath", spark_connector.fetch(CONNECTOR).replace(",", os.pathsep))
