@@ -17,8 +17,13 @@ from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
 
-# Of brokers that no test stops: a machine that stands still for a few seconds makes them elect nobody.
-PATIENCE = {"broker.session.timeout.ms": "30000", "controller.quorum.fetch.timeout.ms": "15000"}
+# Of brokers that no test stops: a machine that stands still for a few seconds makes them elect nobody. There
+# are many of them, and what a controller writes twice a second is a third of what each takes while idle.
+PATIENCE = {
+    "broker.session.timeout.ms": "30000",
+    "controller.quorum.fetch.timeout.ms": "15000",
+    "metadata.max.idle.interval.ms": "5000",
+}
 
 T = TypeVar("T")
 
