@@ -16,8 +16,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from bench.broker import kafka
 from bench.page_cache import PageCache, page_cache
 from bench.results import Result, Results, markdown, rich_tables
-from bench.runs import Topics, asked, is_writing, measure, run
-from bench.works import COMPAT_WORKS, CORE_WORKS, OURS, PEER, PEER_AS_IT_COMES, Work
+from bench.runs import Topics, asked, measure, run
+from bench.works import COMPAT_WORKS, CORE_WORKS, OURS, PEER, PEER_AS_IT_COMES, Work, is_writing
 
 CODECS = ("none", "lz4", "zstd")
 # Each is measured on its own: whatever the machine does besides falls into a few of them.
@@ -127,7 +127,6 @@ class Bench:
     def _run_once(self, result: Result, filled: str) -> None:
         work, client, codec = result.work, result.client, result.compression
         records = int(self._records * work.share_of_records[client])
-        self._page_cache.fill()
         try:
             if is_writing(work.name):
                 with self._topics.fresh() as topic:

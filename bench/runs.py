@@ -114,7 +114,3 @@ def measure(client: str, work: str, bootstrap: str, topic: str, records: int, co
     """Raises: RuntimeError."""
     arguments = (client, work, bootstrap, topic, str(records), compression)
     return Measure(**run("bench.worker", *arguments))
-
-
-def is_writing(work: str) -> bool:
-    return work.startswith("produce/")

@@ -12,7 +12,8 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from bench.works import FACADE, PEER_AS_IT_COMES, Task
+from bench.page_cache import fill_page_cache
+from bench.works import FACADE, PEER_AS_IT_COMES, Task, is_writing
 
 MODULES = {
     "barnabas": "barnabas_native",
@@ -31,7 +32,10 @@ def function_of(client: str, work: str) -> Callable[[Task], Any]:
 
 def main() -> None:
     client, work, bootstrap, topic, records, compression = sys.argv[1:]
-    print(json.dumps(asdict(function_of(client, work)(Task(bootstrap, topic, int(records), compression)))))
+    function = function_of(client, work)
+    if not is_writing(work):
+        fill_page_cache()
+    print(json.dumps(asdict(function(Task(bootstrap, topic, int(records), compression)))))
 
 
 if __name__ == "__main__":

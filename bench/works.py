@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from functools import cache
 
+from bench.page_cache import fill_page_cache
+
 PARTITIONS = 2
 VALUE_BYTES = 100
 VALUE_COUNT = 10_000
@@ -66,6 +68,16 @@ class Stopwatch:
 
     def stop(self, records: int) -> Measure:
         return Measure(records, time.perf_counter() - self._began, time.process_time() - self._cpu_began)
+
+
+def is_writing(work: str) -> bool:
+    return work.startswith("produce/")
+
+
+def stopwatch_of_writing() -> Stopwatch:
+    """Begins with memory full again, of which a process that starts has some freed."""
+    fill_page_cache()
+    return Stopwatch()
 
 
 @dataclass(frozen=True)

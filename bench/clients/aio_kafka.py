@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, stopwatch_of_writing, values
 
 
 async def consumer_of(task: Task) -> AIOKafkaConsumer:
@@ -80,7 +80,7 @@ async def _produce(task: Task, note: Callable[[asyncio.Future], None]) -> Measur
     key_pool, value_pool = keys(), values()
     last: deque[asyncio.Future] = deque(maxlen=1)
     size = len(value_pool)
-    watch = Stopwatch()
+    watch = stopwatch_of_writing()
     for number in range(task.records):
         index = number % size
         future = await producer.send(task.topic, value_pool[index], key_pool[index])

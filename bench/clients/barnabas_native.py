@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow
 
 from barnabas import Consumer, Producer, RecordMetadata, TopicPartition
-from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, stopwatch_of_writing, values
 
 TABLE_ROWS = 100_000
 
@@ -73,7 +73,7 @@ def produce_plain(task: Task) -> Measure:
     key_pool, value_pool = keys(), values()
     with producer_of(task) as producer:
         size = len(value_pool)
-        watch = Stopwatch()
+        watch = stopwatch_of_writing()
         for number in range(task.records):
             index = number % size
             delivery = producer.send(task.topic, value_pool[index], key=key_pool[index])
@@ -93,7 +93,7 @@ def produce_callback(task: Task) -> Measure:
     key_pool, value_pool = keys(), values()
     with producer_of(task) as producer:
         size = len(value_pool)
-        watch = Stopwatch()
+        watch = stopwatch_of_writing()
         for number in range(task.records):
             index = number % size
             producer.send(task.topic, value_pool[index], key=key_pool[index], on_delivery=on_delivery)
@@ -110,7 +110,7 @@ def produce_arrow(task: Task) -> Measure:
         {"key": pyarrow.array(keys() * repeats), "value": pyarrow.array(values() * repeats)}
     )
     with producer_of(task) as producer:
-        watch = Stopwatch()
+        watch = stopwatch_of_writing()
         deliveries = [
             producer.send_arrow(task.topic, table.slice(0, task.records - row))
             for row in range(0, task.records, TABLE_ROWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
-from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, stopwatch_of_writing, values
 
 # By default it stops fetching for a second whenever its queue is full: a sixth of this speed.
 TUNING = {"fetch.queue.backoff.ms": 1}
@@ -94,7 +94,7 @@ def _produce(task: Task, options: dict) -> Measure:
     producer = producer_of(task)
     key_pool, value_pool = keys(), values()
     size = len(value_pool)
-    watch = Stopwatch()
+    watch = stopwatch_of_writing()
     for number in range(task.records):
         index = number % size
         while True:

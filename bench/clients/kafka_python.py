@@ -6,7 +6,7 @@ from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, stopwatch_of_writing, values
 
 
 def consumer_of(task: Task) -> KafkaConsumer:
@@ -75,7 +75,7 @@ def _produce(task: Task, note: Any) -> Measure:
     key_pool, value_pool = keys(), values()
     future = None
     size = len(value_pool)
-    watch = Stopwatch()
+    watch = stopwatch_of_writing()
     for number in range(task.records):
         index = number % size
         future = producer.send(task.topic, value_pool[index], key_pool[index])

@@ -14,7 +14,7 @@ from barnabas._kernel import BatchBuilder
 from barnabas.protocol.frame import decode_response, encode_request
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.produce import ProduceRequest
-from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, values
+from bench.works import PARTITIONS, Measure, Stopwatch, Task, keys, stopwatch_of_writing, values
 
 # The last versions that name topics, so that no topic id has to be found out.
 FETCH_VERSION = 12
@@ -130,7 +130,7 @@ def produce(task: Task) -> Measure:
         frames.append(encode_request(request, PRODUCE_VERSION, partition, "raw"))
     total = -(-task.records // batch_records)
     sent = answered = 0
-    watch = Stopwatch()
+    watch = stopwatch_of_writing()
     while answered < total:
         while sent < total and sent - answered < IN_FLIGHT:
             connection.send(frames[sent % PARTITIONS])

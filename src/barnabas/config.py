@@ -59,6 +59,10 @@ BrokerAddressFamily = Literal["any", "v4", "v6"]
 
 # The broker remembers this many batches of each producer to tell duplicates (KIP-98).
 MAX_IN_FLIGHT_WITH_IDEMPOTENCE = 5
+# What brokers take by default (message.max.bytes), but for a few bytes.
+MAX_RECORD_BYTES = 1 << 20
+# Two full batches: a broker takes one request of a connection at a time, and has to be woken for each.
+MAX_REQUEST_BYTES = 2 << 20
 
 
 def setting(
@@ -279,7 +283,11 @@ class ProducerConfig(CommonConfig):
     linger_ms: float = setting(5, "How long a record waits for others to join its batch.", low=0)
     buffer_memory: int = setting(33_554_432 * 2, "Bytes of records that may wait to be sent.", low=1)
     max_block_ms: int = setting(60_000, "How long send may wait for buffer space or metadata.", low=0)
-    max_request_size: int = setting(1_048_576, "Bytes of the largest record and request.", low=1)
+    max_request_size: int | None = setting(
+        None,
+        "Bytes of the largest record and request. None: 1 MiB, Java's, of a record, and 2 MiB of a request.",
+        low=1,
+    )
     max_in_flight_requests_per_connection: int = setting(5, "Requests under way to a broker.", low=1)
     delivery_timeout_ms: int = setting(120_000, "From send to success or failure, retries included.", low=1)
     retries: int = setting(2_147_483_647, "Tries after the first, within delivery_timeout_ms.", low=0)
@@ -318,6 +326,14 @@ class ProducerConfig(CommonConfig):
     transaction_timeout_ms: int = setting(
         60_000, "The coordinator aborts a transaction that is open for longer than this.", low=1
     )
+
+    @property
+    def max_record_bytes(self) -> int:
+        return MAX_RECORD_BYTES if self.max_request_size is None else self.max_request_size
+
+    @property
+    def max_request_bytes(self) -> int:
+        return MAX_REQUEST_BYTES if self.max_request_size is None else self.max_request_size
 
 
 @frozen(kw_only=True)

@@ -135,7 +135,7 @@ class ProducerSettings(CommonSettings, total=False):
     linger_ms: float
     buffer_memory: int
     max_block_ms: int
-    max_request_size: int
+    max_request_size: int | None
     max_in_flight_requests_per_connection: int
     delivery_timeout_ms: int
     retries: int

@@ -79,8 +79,17 @@ class _Leader:
     """What is under way to one broker."""
 
     in_flight: int = 0
+    bytes_in_flight: int = 0
     is_connecting: bool = False
     sendable: list[PartitionQueue] = field(default_factory=list["PartitionQueue"])
+
+    def departed(self, sent: dict[TopicPartition, _Sent]) -> None:
+        self.in_flight += 1
+        self.bytes_in_flight += sum(entry.bytes for entry in sent.values())
+
+    def answered(self, sent: dict[TopicPartition, _Sent]) -> None:
+        self.in_flight -= 1
+        self.bytes_in_flight -= sum(entry.bytes for entry in sent.values())
 
 
 class Sender:
@@ -103,6 +112,8 @@ class Sender:
             else 0
         )
         self._leaders: dict[int, _Leader] = {}
+        # Requests of several batches are not to make a slow network's answers later than time-outs allow for.
+        self._max_bytes_in_flight = config.max_in_flight_requests_per_connection * config.max_record_bytes
         self._unconfirmed = UnconfirmedConnections(config.client_id, config.request_timeout_ms)
         self._outstanding = OutstandingBatches()
         self.producer_id = NO_PRODUCER_ID
@@ -121,7 +132,7 @@ class Sender:
         self.accumulator = Accumulator(
             batch_size=config.batch_size,
             buffer_memory=config.buffer_memory,
-            max_record_bytes=config.max_request_size,
+            max_record_bytes=config.max_record_bytes,
             compression=config.compression,
             compression_level=config.compression_level,
             partitioner=config.partitioner if isinstance(config.partitioner, str) else "murmur2",
@@ -324,9 +335,14 @@ class Sender:
 
     def _can_take(self, leader_id: int) -> bool:
         connection = self._client.ready_connection(leader_id)
-        in_flight = self._leaders[leader_id].in_flight
-        has_room = in_flight < self._config.max_in_flight_requests_per_connection
+        has_room = self._has_room_for_request(self._leaders[leader_id])
         return has_room and connection is not None and connection.can_write
+
+    def _has_room_for_request(self, leader: _Leader) -> bool:
+        return (
+            leader.in_flight < self._config.max_in_flight_requests_per_connection
+            and leader.bytes_in_flight < self._max_bytes_in_flight
+        )
 
     def leave_out_unavailable(self, topic: str) -> None:
         """Keeps records without a key from partitions that have no leader, or one that takes nothing."""
@@ -439,14 +455,14 @@ class Sender:
             return
         now = time.monotonic()
         queues = leader.sendable
-        while queues and leader.in_flight < self._config.max_in_flight_requests_per_connection:
+        while queues and self._has_room_for_request(leader):
             group: list[tuple[PartitionQueue, PendingBatch]] = []
             size = 0
             for queue in list(queues):
                 pending = self._take(queue, now)
                 if pending is None:
                     queues.remove(queue)
-                elif not group or size + pending.size <= self._config.max_request_size:
+                elif not group or size + pending.size <= self._config.max_request_bytes:
                     group.append((queue, pending))
                     size += pending.size
             if not group:
@@ -495,13 +511,13 @@ class Sender:
                 return
             names = {topic.topic_id: name for name, topic in topics.items()}
             answer = AnswerTo[ProduceResponse](partial(self._on_answer, leader_id, leader, sent, names))
-            leader.in_flight += 1
+            leader.departed(sent)
             try:
                 connection.submit_to(
                     answer, request, timeout_ms=self._config.request_timeout_ms, max_version=max_version
                 )
             except BaseException:
-                leader.in_flight -= 1
+                leader.answered(sent)
                 raise
         except BarnabasError as error:
             self._not_answered(sent, error)
@@ -516,8 +532,8 @@ class Sender:
         self.topics_in_use.use(name, now)
         self.stats.batch_sent_at_once(now)
         leader = self._leaders[leader_id]
-        leader.in_flight += 1
         sent = {queue.partition: _Sent(queue, pending, size)}
+        leader.departed(sent)
         names = {self._client.metadata.topic_id(name): name}
         return AnswerTo(partial(self._on_answer, leader_id, leader, sent, names))
 
@@ -538,7 +554,7 @@ class Sender:
         response: ProduceResponse | None,
         error: Exception | None,
     ) -> None:
-        leader.in_flight -= 1
+        leader.answered(sent)
         if self._is_closed:
             return
         last = next(reversed(sent.values())).queue
