@@ -33,6 +33,9 @@ class Topics:
     def fresh(self) -> Iterator[str]:
         name = f"bench-{uuid.uuid4().hex[:8]}"
         self._admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(30)
+        # Answered when the broker has the partitions: `raw` makes no second attempt.
+        with Admin(self._bootstrap) as admin:
+            admin.list_offsets(dict.fromkeys(self._partitions(name), "latest"))
         try:
             yield name
         finally:
@@ -40,7 +43,7 @@ class Topics:
 
     def bytes_a_record(self, name: str) -> float:
         """What a record of the topic takes in the broker's log."""
-        partitions = [(name, partition) for partition in range(PARTITIONS)]
+        partitions = self._partitions(name)
         with Admin(self._bootstrap) as admin:
             [log_dirs] = admin.describe_log_dirs(partitions=partitions).values()
             ends = admin.list_offsets(dict.fromkeys(partitions, "latest"))
@@ -48,6 +51,9 @@ class Topics:
             replica.size_bytes for log_dir in log_dirs.values() for replica in log_dir.replicas.values()
         )
         return size_bytes / sum(end.offset for end in ends.values())
+
+    def _partitions(self, name: str) -> list[tuple[str, int]]:
+        return [(name, partition) for partition in range(PARTITIONS)]
 
 
 def run(module: str, *arguments: str) -> dict[str, Any]:

@@ -112,6 +112,19 @@ def test_what_does_not_exist_is_named_at_once(broker: Any) -> None:
     with_admin(broker, work)
 
 
+def test_offsets_of_a_topic_that_brokers_have_yet_to_hear_of_are_waited_for(broker: Any, topic: Any) -> None:
+    name = topic()
+
+    async def work(admin: Any) -> None:
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            offsets = tasks.create_task(admin.list_offsets({(name, 0): "latest"}))
+            await asyncio.sleep(0)
+            tasks.create_task(admin.create_topics([NewTopic(name, 1)]))
+        assert offsets.result()[name, 0].offset == 0
+
+    with_admin(broker, work)
+
+
 def test_settings_of_a_topic_are_described_set_and_brought_back(
     broker: Any, make_topic: Any, eventually_async: Any
 ) -> None:

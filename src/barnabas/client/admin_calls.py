@@ -6,6 +6,7 @@ Knows nothing of single requests.
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,10 @@ MOVED_LEADER = frozenset(
         ErrorCode.OFFSET_NOT_AVAILABLE,
     }
 )
+
+# Brokers hear of new partitions within moments of each other. Java's admin client goes on asking until its
+# deadline, a minute, which is long for what mostly is a mistake.
+NEW_PARTITION_SECONDS = 1.0
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
@@ -302,18 +307,12 @@ class AdminCalls(Observed):
         what: str,
         timeout: float | None,
     ) -> dict[TopicPartition, T]:
-        """`_ask_for_each` of the leaders of partitions. One that does not exist has failed at once."""
+        """`_ask_for_each` of the leaders of partitions. One that does not exist has failed after
+        NEW_PARTITION_SECONDS."""
         if self._client.reaches_controllers:
             raise needs_brokers(what)
         wanted = list(dict.fromkeys(partitions))
-        timeout_ms = None if timeout is None else timeout * 1000
-        topics = {partition.topic for partition in wanted}
-        metadata = await self._client.refresh_metadata(topics, timeout_ms=timeout_ms)
-        unknown: dict[TopicPartition, BarnabasError] = {}
-        for partition in wanted:
-            if metadata.partition(partition) is None:
-                code = metadata.topic_errors.get(partition.topic, 0)
-                unknown[partition] = error_for(code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(partition))
+        unknown = await self._unknown_partitions(wanted, timeout)
 
         async def leader(partition: TopicPartition) -> int:
             node_id = self._client.metadata.leader(partition)
@@ -334,6 +333,29 @@ class AdminCalls(Observed):
             on_retry=has_moved,
             failed=unknown,
         )
+
+    async def _unknown_partitions(
+        self, partitions: list[TopicPartition], timeout: float | None
+    ) -> dict[TopicPartition, BarnabasError]:
+        """Those that are in no broker's metadata, with their errors."""
+        seconds = self.config.default_api_timeout_ms / 1000 if timeout is None else timeout
+        deadline = time.monotonic() + seconds
+        search_until = time.monotonic() + min(NEW_PARTITION_SECONDS, seconds / 2)
+        topics = {partition.topic for partition in partitions}
+        misses = 0
+        while True:
+            timeout_ms = (deadline - time.monotonic()) * 1000
+            metadata = await self._client.refresh_metadata(topics, timeout_ms=timeout_ms)
+            codes = {
+                partition: metadata.topic_errors.get(partition.topic) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                for partition in partitions
+                if metadata.partition(partition) is None
+            }
+            may_be_new = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+            if not may_be_new or time.monotonic() >= search_until:
+                return {partition: error_for(code, str(partition)) for partition, code in codes.items()}
+            misses += 1
+            await self._client.backoff.pause(misses, search_until - time.monotonic())
 
     async def _known_node(self, node_id: int) -> int:
         """A broker by its node id, which is looked up if it is not known. Raises: KafkaConnectionError."""
