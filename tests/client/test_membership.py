@@ -29,6 +29,7 @@ from barnabas.broker_errors import (
     UnknownMemberIdError,
 )
 from barnabas.errors import InvalidSettingError, MisuseError
+from barnabas.protocol.messages.join_group import JoinGroupRequest
 
 from .group_members import Group, numbers
 
@@ -201,6 +202,64 @@ def test_what_was_read_is_committed_by_a_member_that_leaves_while_the_leader_div
         leading.may_answer.set()
         is_over.set()
         leader.join()
+
+
+class SlowToHear:
+    """A connection to the coordinator on which the answer to JoinGroup comes when it may."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.has_joined = threading.Event()
+        self.may_hear = threading.Event()
+
+    async def send(self, request: Any, **settings: Any) -> Any:
+        response = await self.connection.send(request, **settings)
+        if isinstance(request, JoinGroupRequest):
+            self.has_joined.set()
+            assert await asyncio.to_thread(self.may_hear.wait, 60)
+        return response
+
+
+def test_what_was_read_is_committed_by_a_member_that_leaves_before_it_hears_of_the_new_generation(
+    apache_kafka: Any,
+    classic_group: Group,
+    make_topic: MakeTopic,
+    fill_topic: FillTopic,
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic = make_topic(apache_kafka, 2)
+    fill_topic(apache_kafka, topic, numbers(0, 10), 1)
+    settings: Any = {
+        "partition_assignment_strategy": "cooperative-sticky",
+        "auto_commit_interval_ms": 600_000,
+        "heartbeat_interval_ms": 200,
+    }
+    leaving = classic_group.member([topic], **settings)
+    classic_group.poll_until(lambda: len(classic_group.records) == 10)
+    membership: Any = leaving._core._group
+    slow = SlowToHear(None)
+    join_connection = membership._join_connection
+
+    async def slow_connection() -> SlowToHear:
+        slow.connection = await join_connection()
+        return slow
+
+    monkeypatch.setattr(membership, "_join_connection", slow_connection)
+    classic_group.member([topic], **settings)
+    classic_group.poll_until(slow.has_joined.is_set)
+    closing = threading.Thread(target=classic_group.close, args=(leaving,))
+    closing.start()
+    try:
+        # The first was refused, or there would be no second.
+        eventually(lambda: requests_of(leaving, "OffsetCommit") >= 2)
+        assert closing.is_alive()
+    finally:
+        slow.may_hear.set()
+        closing.join()
+    with Admin(apache_kafka.bootstrap) as admin:
+        committed = admin.list_group_offsets(classic_group.name)
+    assert committed[TopicPartition(topic, 1)].offset == 10
 
 
 def test_a_member_that_pauses_stays_in_its_group_while_a_handler_runs(

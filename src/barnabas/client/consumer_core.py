@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import Record
-from barnabas.broker_errors import RebalanceInProgressError, StaleMemberEpochError
+from barnabas.broker_errors import IllegalGenerationError, RebalanceInProgressError, StaleMemberEpochError
 from barnabas.client.classic_group import ClassicMembership
 from barnabas.client.client import KafkaClient
 from barnabas.client.consumer_group import ConsumerProtocolMembership
@@ -643,8 +643,8 @@ class ConsumerCore:
     async def _commit_as_member(
         self, offsets: Offsets, deadline: float, *, retries_unknown: bool, waits_for_rebalance: bool
     ) -> None:
-        """`waits_for_rebalance`: a member that has joined and waits to hear what it is assigned owns what it
-        owned before, but its coordinator takes no commit meanwhile."""
+        """`waits_for_rebalance`: a member that joins again owns what it owned before, until it hears what it
+        is assigned, but its coordinator takes no commit meanwhile."""
         failures = 0
         while True:
             identity = self.group_metadata()
@@ -658,9 +658,14 @@ class ConsumerCore:
                     retries_unknown=retries_unknown,
                 )
                 return
-            except (StaleMemberEpochError, RebalanceInProgressError) as error:
-                # KIP-848: the answer to a heartbeat, under way, has the new epoch.
-                if isinstance(error, RebalanceInProgressError) and not waits_for_rebalance:
+            except (StaleMemberEpochError, RebalanceInProgressError, IllegalGenerationError) as error:
+                # The answer to a heartbeat (KIP-848) or to JoinGroup has the new epoch or generation, and is
+                # under way or has just come.
+                is_rejoining = self._group is not None and self._group.phase == "joining"
+                has_news = is_rejoining or self.group_metadata() != identity
+                if isinstance(error, IllegalGenerationError) and not has_news:
+                    raise
+                if not (waits_for_rebalance or isinstance(error, StaleMemberEpochError)):
                     raise
                 failures += 1
                 delay_ms = self.client.backoff.delay_ms(failures)
