@@ -26,7 +26,7 @@ from barnabas.testing.kafka_settings import (
     quorum_settings,
     zookeeper_settings,
 )
-from barnabas.testing.process import ServerProcess, ServerStartError, free_ports
+from barnabas.testing.process import ServerProcess, ServerStartError
 from barnabas.testing.secure_listeners import SecureListeners
 from barnabas.testing.zookeeper import ZooKeeper
 
@@ -151,7 +151,7 @@ class ApacheKafka(BrokerProcess):
         settings: dict[str, str] = {}
         if self.security is not None:
             self._certificates = Certificates.in_folder(directory / "certificates")
-            self._listeners += self.security.listeners()
+            self._listeners += self.security.listeners(self._kept_ports)
             settings |= self.security.settings(self._certificates)
         if self.distribution.has_zookeeper:
             self._zookeeper = ZooKeeper(
@@ -189,7 +189,7 @@ class ApacheKafka(BrokerProcess):
         return ["--standalone"] if self.has_dynamic_quorum else []
 
     def _quorum_settings(self) -> dict[str, str]:
-        controller = self._add_controller_listener(free_ports(1)[0])
+        controller = self._add_controller_listener(self._kept_ports.take()[0])
         if self.has_dynamic_quorum:
             return dynamic_quorum_settings(1, "broker,controller", controller.port, SESSION_TIMEOUT_MS)
         return quorum_settings(1, {1: controller.port}, SESSION_TIMEOUT_MS)

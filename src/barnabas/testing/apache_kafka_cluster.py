@@ -24,7 +24,7 @@ from barnabas.testing.broker_process import START_ATTEMPTS, start_on_free_ports
 from barnabas.testing.distribution import DEFAULT_VERSION
 from barnabas.testing.kafka_settings import quorum_settings
 from barnabas.testing.metadata_probe import known_broker_ports
-from barnabas.testing.process import ServerStartError, free_ports
+from barnabas.testing.process import KeptPorts, ServerStartError
 
 SESSION_TIMEOUT_MS = 3000
 WHOLE_TIMEOUT_SECONDS = 180.0
@@ -59,6 +59,7 @@ class ApacheKafkaCluster:
         self._config = dict(config or {})
         self._racks = racks
         self._heap_mb = heap_mb
+        self._kept_ports = KeptPorts()
 
     @property
     def bootstrap(self) -> str:
@@ -105,6 +106,7 @@ class ApacheKafkaCluster:
         for node in self.nodes:
             node.close()
         self.nodes = []
+        self._kept_ports.release()
 
     def tool(
         self, class_name: str, *arguments: str, input: str | None = None, timeout: float = 120
@@ -121,7 +123,7 @@ class ApacheKafkaCluster:
         self.close()
 
     def _first_start(self) -> None:
-        ports = free_ports(2 * self._brokers)
+        ports = self._kept_ports.take(2 * self._brokers)
         voters = {index + 1: port for index, port in enumerate(ports[self._brokers :])}
         cluster_id = new_cluster_id()
         defaults = {

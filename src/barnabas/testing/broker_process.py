@@ -15,10 +15,10 @@ from typing import Self
 
 from barnabas.testing.metadata_probe import is_broker_ready
 from barnabas.testing.process import (
+    KeptPorts,
     ServerProcess,
     ServerStartError,
     check_port_is_free,
-    free_ports,
     wait_until_ready,
 )
 
@@ -37,6 +37,7 @@ class BrokerProcess(ABC):
         self._chosen_port = port
         self._data_dir = None if data_dir is None else Path(data_dir).absolute()
         self._port: int | None = None
+        self._kept_ports = KeptPorts()
         self._directory: Path | None = None
         self._process: ServerProcess | None = None
 
@@ -84,7 +85,7 @@ class BrokerProcess(ABC):
         For brokers that become ready together, such as the voters of a quorum.
         """
         if self._directory is None:
-            self._port = self._chosen_port or free_ports(1)[0]
+            self._port = self._chosen_port or self._kept_ports.take()[0]
             self._directory = self._data_dir or self._temporary_directory()
             self._directory.mkdir(parents=True, exist_ok=True)
             self._prepare(self._directory)
@@ -124,6 +125,7 @@ class BrokerProcess(ABC):
         if self._data_dir is None and self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
         self._directory = self._process = self._port = None
+        self._kept_ports.release()
 
     def __enter__(self) -> Self:
         return self.start()

@@ -32,14 +32,45 @@ class ServerStartError(BarnabasError):
     """A server did not become ready; the message quotes the end of its log."""
 
 
-def free_ports(count: int = 1) -> list[int]:
-    """Ports of 127.0.0.1, all below 32768, on which nothing listens at the moment."""
-    ports: list[int] = []
-    while len(ports) < count:
-        port = chance.randint(LOWEST_PORT, HIGHEST_PORT)
-        if port not in ports and is_port_free(port):
+class KeptPorts:
+    """Ports of 127.0.0.1 that nobody else is given by `free_ports` or here, in whichever process, until they
+    are let go of: while a server is down, its clients would take a stranger on its port for it.
+    """
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+
+    def take(self, count: int = 1) -> list[int]:
+        """Ports below 32768, on which nothing listens."""
+        ports: list[int] = []
+        while len(ports) < count:
+            port = chance.randint(LOWEST_PORT, HIGHEST_PORT)
+            keeper = socket.socket()
+            try:
+                # Fails wherever another socket is bound, listening or not.
+                keeper.bind(("127.0.0.1", port))
+            except OSError:
+                keeper.close()
+                continue
+            # Servers set it as well, and may then bind where a socket is that does not listen.
+            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._sockets.append(keeper)
             ports.append(port)
-    return ports
+        return ports
+
+    def release(self) -> None:
+        while self._sockets:
+            self._sockets.pop().close()
+
+
+def free_ports(count: int = 1) -> list[int]:
+    """Ports of 127.0.0.1, all below 32768, on which nothing listens at the moment, and that no server of this
+    package has, even if it is down."""
+    ports = KeptPorts()
+    try:
+        return ports.take(count)
+    finally:
+        ports.release()
 
 
 def is_port_free(port: int) -> bool:

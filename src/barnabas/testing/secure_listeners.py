@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 from barnabas.testing.certificates import Certificates
 from barnabas.testing.kafka_settings import Listener
-from barnabas.testing.process import free_ports
+from barnabas.testing.process import KeptPorts
 
 SUPER_USER = "admin"
 
@@ -65,10 +65,13 @@ class SecureListeners:
         if SUPER_USER not in self.users:
             raise ValueError(f"users has no {SUPER_USER!r}, as whom the broker talks to itself")
 
-    def listeners(self) -> list[Listener]:
-        """On free ports."""
-        ports = iter(free_ports(len(_PROTOCOLS)))
-        return [Listener(name, protocol, next(ports)) for name, protocol in _PROTOCOLS.items()]
+    def listeners(self, kept_ports: KeptPorts) -> list[Listener]:
+        """On ports that `kept_ports` takes."""
+        ports = kept_ports.take(len(_PROTOCOLS))
+        return [
+            Listener(name, protocol, port)
+            for (name, protocol), port in zip(_PROTOCOLS.items(), ports, strict=True)
+        ]
 
     def settings(self, certificates: Certificates) -> dict[str, str]:
         """What the broker's `server.properties` needs besides the listeners themselves."""

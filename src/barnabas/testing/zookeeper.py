@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 
 from barnabas.testing.distribution import KafkaDistribution
-from barnabas.testing.process import ServerProcess, ServerStartError, free_ports, wait_until_ready
+from barnabas.testing.process import KeptPorts, ServerProcess, ServerStartError, wait_until_ready
 
 START_TIMEOUT_SECONDS = 60.0
 FORGET_TIMEOUT_SECONDS = 30.0
@@ -40,6 +40,7 @@ class ZooKeeper:
         self._directory = directory
         self._remove_at_exit = remove_at_exit
         self._port: int | None = None
+        self._kept_ports = KeptPorts()
         self._process: ServerProcess | None = None
 
     @property
@@ -50,7 +51,7 @@ class ZooKeeper:
 
     def start(self) -> None:
         """Starts it and waits until it answers. Raises: ServerStartError (quotes its log)."""
-        self._port = free_ports(1)[0]
+        self._port = self._kept_ports.take()[0]
         (self._directory / "data").mkdir(parents=True, exist_ok=True)
         settings = self._directory / "zoo.cfg"
         settings.write_text(_SETTINGS.format(directory=self._directory, port=self._port))
@@ -69,6 +70,7 @@ class ZooKeeper:
     def close(self) -> None:
         if self._process is not None:
             self._process.kill()
+        self._kept_ports.release()
 
     def wait_until_brokers_are_forgotten(self) -> None:
         """Waits until no broker is registered: one that is started again before that, after a kill, would
