@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from barnabas.testing import EmbeddedBroker, free_ports, process
 from barnabas.testing.process import KeptPorts
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no server can bind where another socket is")
 def test_the_port_of_a_broker_that_is_down_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     with EmbeddedBroker() as broker:
         address = broker.bootstrap

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -34,7 +35,8 @@ class ServerStartError(BarnabasError):
 
 class KeptPorts:
     """Ports of 127.0.0.1 that nobody else is given by `free_ports` or here, in whichever process, until they
-    are let go of: while a server is down, its clients would take a stranger on its port for it.
+    are let go of: while a server is down, its clients would take a stranger on its port for it. Only Linux
+    keeps them.
     """
 
     def __init__(self) -> None:
@@ -45,6 +47,8 @@ class KeptPorts:
         ports: list[int] = []
         while len(ports) < count:
             port = chance.randint(LOWEST_PORT, HIGHEST_PORT)
+            if port in ports:
+                continue
             keeper = socket.socket()
             try:
                 # Fails wherever another socket is bound, listening or not.
@@ -52,9 +56,12 @@ class KeptPorts:
             except OSError:
                 keeper.close()
                 continue
-            # Servers set it as well, and may then bind where a socket is that does not listen.
-            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._sockets.append(keeper)
+            if sys.platform == "linux":
+                # Servers set it as well, and may then bind where a socket is that does not listen.
+                keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                self._sockets.append(keeper)
+            else:
+                keeper.close()
             ports.append(port)
         return ports
 
