@@ -93,7 +93,7 @@ def test_a_topic_that_is_only_validated_is_not_created(broker: Any, topic: Any) 
     with_admin(broker, work)
 
 
-def test_what_does_not_exist_is_named_at_once(broker: Any) -> None:
+def test_what_does_not_exist_is_named_soon(broker: Any) -> None:
     async def work(admin: Any) -> None:
         started = time.monotonic()
         for call in (

@@ -30,9 +30,10 @@ from barnabas.client.consumer_arguments import (
     as_partitions,
     as_timeout_ms,
 )
-from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, CommitCallback, ConsumerCore
+from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consumer_front import ConsumerFront
 from barnabas.client.membership import GroupMembershipOperation
+from barnabas.client.offset_commits import CommitCallback
 from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.config import ConsumerConfig, load
 from barnabas.errors import MissingExtraError
@@ -237,7 +238,7 @@ class Consumer(ConsumerFront):
             call = await core.advance()
             if call is not None:
                 await _run(call)
-            for on_commit, offsets, error in core.take_finished_commits():
+            for on_commit, offsets, error in core.commits.take_finished():
                 on_commit(offsets, error)
 
     # Positions
@@ -384,7 +385,7 @@ class Consumer(ConsumerFront):
 
         while call := await next_step():
             await _run(call)
-        for on_commit, offsets, error in core.take_finished_commits():
+        for on_commit, offsets, error in core.commits.take_finished():
             on_commit(offsets, error)
 
     async def __aenter__(self) -> Self:

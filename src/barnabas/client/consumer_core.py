@@ -1,7 +1,7 @@
 """What the consumers for asyncio and for plain calls share: the parts of a consumer, put together.
 
 Owns the order of things: when positions are looked up, when partitions change hands and which callbacks are
-due, what is committed when. Everything here runs on the event loop unless it says otherwise. Must not know
+due, when what is committed. Everything here runs on the event loop unless it says otherwise. Must not know
 how a caller waits.
 """
 
@@ -11,12 +11,10 @@ import asyncio
 import logging
 import re
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import Record
-from barnabas.broker_errors import IllegalGenerationError, RebalanceInProgressError, StaleMemberEpochError
 from barnabas.client.classic_group import ClassicMembership
 from barnabas.client.client import KafkaClient
 from barnabas.client.consumer_group import ConsumerProtocolMembership
@@ -26,13 +24,8 @@ from barnabas.client.fetcher import Fetcher
 from barnabas.client.group_observer import GroupObserver
 from barnabas.client.membership import GroupMembership, GroupMembershipOperation
 from barnabas.client.metadata import ClusterMetadata
-from barnabas.client.offsets import (
-    GroupIdentity,
-    commit_offsets,
-    fetch_committed,
-    list_offsets,
-    membership_error,
-)
+from barnabas.client.offset_commits import CommitCallback, OffsetCommits, Offsets
+from barnabas.client.offsets import fetch_committed, list_offsets
 from barnabas.client.positions import PositionFinder
 from barnabas.client.subscription import (
     ListenerCall,
@@ -41,7 +34,6 @@ from barnabas.client.subscription import (
     Subscription,
     compiled_pattern,
 )
-from barnabas.client.tasks import Tasks
 from barnabas.client.telemetry_metrics import consumer_metrics
 from barnabas.config import ConsumerConfig
 from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
@@ -51,6 +43,7 @@ from barnabas.stats import ConsumerStats
 from barnabas.types import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
+    GroupIdentity,
     OffsetAndMetadata,
     OffsetAndTimestamp,
     PartitionInfo,
@@ -62,9 +55,6 @@ if TYPE_CHECKING:
     from barnabas._kernel import DirectFetches
 
 logger = logging.getLogger("barnabas.client")
-
-Offsets = Mapping[TopicPartition, OffsetAndMetadata]
-CommitCallback = Callable[[Offsets, BarnabasError | None], None]
 
 CLOSE_TIMEOUT_MS = 30_000
 
@@ -109,13 +99,19 @@ class ConsumerCore:
         self._lookup: asyncio.Task[None] | None = None
         self._topic_watch: asyncio.Task[None] | None = None
         self._knows_pattern = False
-        self._commit_lock = asyncio.Lock()
-        self._commits = Tasks[None]()
-        self._finished_commits: deque[tuple[CommitCallback, Offsets, BarnabasError | None]] = deque()
         self._next_auto_commit = time.monotonic() + config.auto_commit_interval_ms / 1000
         self.client.add_metadata_listener(self._on_metadata)
         self.client.add_refusal_listener(self.buffer.raise_later)
         self.group_observer = GroupObserver(config.client_id, config.group_id or "", self.client.events)
+        self.commits = OffsetCommits(
+            self.client,
+            config,
+            self.subscription,
+            self.group_observer,
+            identity=self.group_metadata,
+            is_rejoining=lambda: self._group is not None and self._group.phase == "joining",
+            on_finished=self._attend,
+        )
         self.poll_clock = PollClock()
         self.client.telemetry.measure_with(lambda: consumer_metrics(self.stats()), self._telemetry_resource)
 
@@ -334,7 +330,7 @@ class ConsumerCore:
         try:
             if self.commits_automatically:
                 timeout_ms = self.config.default_api_timeout_ms
-                commit = self._start_commit(self.buffer.positions(), timeout_ms, is_last=True)
+                commit = self.commits.start(self.buffer.positions(), timeout_ms, is_last=True)
                 commit.add_done_callback(lambda _: self._attend())
                 while not commit.done():
                     yield None
@@ -354,8 +350,8 @@ class ConsumerCore:
         try:
             if commit and self.commits_automatically:
                 positions = self.buffer.positions()
-                await asyncio.wait([self._start_commit(positions, timeout_ms, is_last=True)])
-            await self.finish_commits(max(0, deadline - time.monotonic()) * 1000)
+                await asyncio.wait([self.commits.start(positions, timeout_ms, is_last=True)])
+            await self.commits.wait(max(0, deadline - time.monotonic()) * 1000)
             if self.subscription.is_automatic and group is not None:
                 listener = self.subscription.listener
                 if gone := self.buffer.assignment:
@@ -514,7 +510,7 @@ class ConsumerCore:
             positions = self.buffer.positions()
             if positions:
                 self._loop.call_soon_threadsafe(
-                    self._start_commit, positions, self.config.default_api_timeout_ms
+                    self.commits.start, positions, self.config.default_api_timeout_ms
                 )
 
     def intercept(self, records: list[Record]) -> list[Record]:
@@ -543,135 +539,14 @@ class ConsumerCore:
         self._check_group("commit()")
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else offsets
-        await self._commit(offsets, timeout_ms, retries_unknown=retries_unknown)
+        await self.commits.commit(offsets, timeout_ms, retries_unknown=retries_unknown)
 
     def commit_async(self, offsets: Offsets | None, on_commit: CommitCallback | None) -> None:
-        """`on_commit` waits in `take_finished_commits`. Raises: MisuseError."""
+        """`on_commit` waits in `commits.take_finished`. Raises: MisuseError."""
         self._check_group("commit_async()")
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else dict(offsets)
-        self._start_commit(offsets, self.config.default_api_timeout_ms, on_commit)
-
-    async def finish_commits(self, timeout_ms: float) -> None:
-        """Waits for the commits that are under way."""
-        if self._commits:
-            await asyncio.wait(list(self._commits), timeout=timeout_ms / 1000)
-
-    def take_finished_commits(self) -> list[tuple[CommitCallback, Offsets, BarnabasError | None]]:
-        """Callbacks of asynchronous commits to run now, with their arguments. Any thread."""
-        finished: list[tuple[CommitCallback, Offsets, BarnabasError | None]] = []
-        while self._finished_commits:
-            finished.append(self._finished_commits.popleft())
-        return finished
-
-    def _start_commit(
-        self,
-        offsets: Offsets,
-        timeout_ms: float,
-        on_commit: CommitCallback | None = None,
-        *,
-        is_last: bool = False,
-    ) -> asyncio.Task[None]:
-        """`is_last`: of partitions that are about to be given up, so that there is no other chance."""
-        return self._commits.start(
-            self._commit_in_background(offsets, timeout_ms, on_commit, waits_for_rebalance=is_last)
-        )
-
-    async def _commit_in_background(
-        self,
-        offsets: Offsets,
-        timeout_ms: float,
-        on_commit: CommitCallback | None,
-        *,
-        waits_for_rebalance: bool,
-    ) -> None:
-        error: BarnabasError | None = None
-        try:
-            await self._commit(
-                offsets, timeout_ms, retries_unknown=False, waits_for_rebalance=waits_for_rebalance
-            )
-        except BarnabasError as raised:
-            error = raised
-        if on_commit is not None:
-            self._finished_commits.append((on_commit, offsets, error))
-            self._attend()
-        elif error is not None:
-            logger.warning("committing offsets in the background failed: %s", error)
-
-    async def _commit(
-        self,
-        offsets: Offsets,
-        timeout_ms: float,
-        *,
-        retries_unknown: bool = True,
-        waits_for_rebalance: bool = False,
-    ) -> None:
-        """Commits in the order of calls. `retries_unknown`: see `commit_offsets`; `waits_for_rebalance`: see
-        `_commit_as_member`."""
-        if not offsets:
-            return
-        identity = self.group_metadata()
-        if self.subscription.is_automatic and identity.generation < 0:
-            # A broker takes a stranger's commit when the group is empty: it could undo a later one.
-            raise membership_error(identity.group_id)
-        deadline = time.monotonic() + timeout_ms / 1000
-        try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                await self._commit_lock.acquire()
-        except TimeoutError:
-            raise KafkaTimeoutError(
-                f"an earlier commit of group {identity.group_id!r} still runs after {timeout_ms:.0f} ms"
-            ) from None
-        started_at = time.monotonic()
-        error: BarnabasError | None = None
-        try:
-            await self._commit_as_member(
-                offsets, deadline, retries_unknown=retries_unknown, waits_for_rebalance=waits_for_rebalance
-            )
-        except BarnabasError as raised:
-            error = raised
-            raise
-        finally:
-            self._commit_lock.release()
-            self.group_observer.committed(offsets, started_at, error)
-        for interceptor in self.config.interceptors:
-            try:
-                interceptor.on_commit(offsets)
-            except Exception:
-                logger.exception("on_commit of interceptor %r failed", interceptor)
-
-    async def _commit_as_member(
-        self, offsets: Offsets, deadline: float, *, retries_unknown: bool, waits_for_rebalance: bool
-    ) -> None:
-        """`waits_for_rebalance`: a member that joins again owns what it owned before, until it hears what it
-        is assigned, but its coordinator takes no commit meanwhile."""
-        failures = 0
-        while True:
-            identity = self.group_metadata()
-            remaining_ms = max(0, deadline - time.monotonic()) * 1000
-            try:
-                await commit_offsets(
-                    self.client,
-                    identity,
-                    offsets,
-                    timeout_ms=remaining_ms,
-                    retries_unknown=retries_unknown,
-                )
-                return
-            except (StaleMemberEpochError, RebalanceInProgressError, IllegalGenerationError) as error:
-                # The answer to a heartbeat (KIP-848) or to JoinGroup has the new epoch or generation, and is
-                # under way or has just come.
-                is_rejoining = self._group is not None and self._group.phase == "joining"
-                has_news = is_rejoining or self.group_metadata() != identity
-                if isinstance(error, IllegalGenerationError) and not has_news:
-                    raise
-                if not (waits_for_rebalance or isinstance(error, StaleMemberEpochError)):
-                    raise
-                failures += 1
-                delay_ms = self.client.backoff.delay_ms(failures)
-                if delay_ms >= remaining_ms or self.group_metadata().generation < 0:
-                    raise
-                await asyncio.sleep(delay_ms / 1000)
+        self.commits.start(offsets, self.config.default_api_timeout_ms, on_commit)
 
     def group_metadata(self) -> GroupIdentity:
         """Who this member is at present. Raises: MisuseError without a group."""
@@ -775,10 +650,10 @@ class ConsumerCore:
     async def close(self) -> None:
         """Stops fetching and closes the connections; for after the last closing step."""
         self.is_closed = True
-        tasks = [task for task in (self._lookup, *self._commits) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._lookup is not None:
+            self._lookup.cancel()
+            await asyncio.gather(self._lookup, return_exceptions=True)
+        await self.commits.end()
         self._stop_watch()
         if self._group is not None:
             await self._group.close()

@@ -12,7 +12,6 @@ import logging
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import partial
 
 from barnabas._kernel import Accumulator, ProducerBatch
@@ -20,6 +19,7 @@ from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.availability import LeaderAvailability
 from barnabas.client.client import KafkaClient
 from barnabas.client.direct_sending import DirectSending
+from barnabas.client.leader_in_flight import LeaderInFlight, SentBatch
 from barnabas.client.metadata import NO_TOPIC_ID
 from barnabas.client.outstanding import OutstandingBatches
 from barnabas.client.partition_queue import NO_PRODUCER_ID, PartitionQueue, PendingBatch
@@ -65,33 +65,6 @@ SEQUENCE_ERRORS = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.U
 TOO_LARGE_ERRORS = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
 
 
-@dataclass(slots=True)
-class _Sent:
-    """A batch in a request under way."""
-
-    queue: PartitionQueue
-    pending: PendingBatch
-    bytes: int
-
-
-@dataclass(slots=True)
-class _Leader:
-    """What is under way to one broker."""
-
-    in_flight: int = 0
-    bytes_in_flight: int = 0
-    is_connecting: bool = False
-    sendable: list[PartitionQueue] = field(default_factory=list["PartitionQueue"])
-
-    def departed(self, sent: dict[TopicPartition, _Sent]) -> None:
-        self.in_flight += 1
-        self.bytes_in_flight += sum(entry.bytes for entry in sent.values())
-
-    def answered(self, sent: dict[TopicPartition, _Sent]) -> None:
-        self.in_flight -= 1
-        self.bytes_in_flight -= sum(entry.bytes for entry in sent.values())
-
-
 class Sender:
     """Everything but `wake_from_any_thread` and `append` on the accumulator belongs to the loop's thread."""
 
@@ -111,9 +84,7 @@ class Sender:
             if config.partitioner_adaptive_partitioning_enable
             else 0
         )
-        self._leaders: dict[int, _Leader] = {}
-        # Requests of several batches are not to make a slow network's answers later than time-outs allow for.
-        self._max_bytes_in_flight = config.max_in_flight_requests_per_connection * config.max_record_bytes
+        self._leaders: dict[int, LeaderInFlight] = {}
         self._unconfirmed = UnconfirmedConnections(config.client_id, config.request_timeout_ms)
         self._outstanding = OutstandingBatches()
         self.producer_id = NO_PRODUCER_ID
@@ -311,7 +282,7 @@ class Sender:
                 self._client.request_metadata_update()
                 self._hold(queue)
                 continue
-            self._leaders.setdefault(leader_id, _Leader()).sendable.append(queue)
+            self._leaders.setdefault(leader_id, LeaderInFlight()).sendable.append(queue)
         for leader_id, leader in self._leaders.items():
             if leader.sendable:
                 self._send_to(leader_id, leader)
@@ -335,14 +306,8 @@ class Sender:
 
     def _can_take(self, leader_id: int) -> bool:
         connection = self._client.ready_connection(leader_id)
-        has_room = self._has_room_for_request(self._leaders[leader_id])
+        has_room = self._leaders[leader_id].has_room_for_request(self._config)
         return has_room and connection is not None and connection.can_write
-
-    def _has_room_for_request(self, leader: _Leader) -> bool:
-        return (
-            leader.in_flight < self._config.max_in_flight_requests_per_connection
-            and leader.bytes_in_flight < self._max_bytes_in_flight
-        )
 
     def leave_out_unavailable(self, topic: str) -> None:
         """Keeps records without a key from partitions that have no leader, or one that takes nothing."""
@@ -441,7 +406,7 @@ class Sender:
                 self._add(queue, batch)
                 self.wake()
 
-    def _send_to(self, leader_id: int, leader: _Leader) -> None:
+    def _send_to(self, leader_id: int, leader: LeaderInFlight) -> None:
         connection = self._client.ready_connection(leader_id)
         if connection is None:
             if not leader.is_connecting:
@@ -455,7 +420,7 @@ class Sender:
             return
         now = time.monotonic()
         queues = leader.sendable
-        while queues and self._has_room_for_request(leader):
+        while queues and leader.has_room_for_request(self._config):
             group: list[tuple[PartitionQueue, PendingBatch]] = []
             size = 0
             for queue in list(queues):
@@ -472,12 +437,12 @@ class Sender:
     def _send(
         self,
         leader_id: int,
-        leader: _Leader,
+        leader: LeaderInFlight,
         connection: Connection,
         group: list[tuple[PartitionQueue, PendingBatch]],
     ) -> None:
         topics: dict[str, ProduceRequest.TopicProduceData] = {}
-        sent: dict[TopicPartition, _Sent] = {}
+        sent: dict[TopicPartition, SentBatch] = {}
         max_version = self._highest_version
         now = time.monotonic()
         for queue, pending in group:
@@ -485,7 +450,7 @@ class Sender:
             data = queue.sent(pending)
             if pending.attempts == 1:
                 self.stats.queue_time_ms.add(now, now * 1000 - pending.batch.created_ms)
-            sent[queue.partition] = _Sent(queue, pending, len(data))
+            sent[queue.partition] = SentBatch(queue, pending, len(data))
             topic = topics.get(name)
             if topic is None:
                 self.topics_in_use.use(name, now)
@@ -532,7 +497,7 @@ class Sender:
         self.topics_in_use.use(name, now)
         self.stats.batch_sent_at_once(now)
         leader = self._leaders[leader_id]
-        sent = {queue.partition: _Sent(queue, pending, size)}
+        sent = {queue.partition: SentBatch(queue, pending, size)}
         leader.departed(sent)
         names = {self._client.metadata.topic_id(name): name}
         return AnswerTo(partial(self._on_answer, leader_id, leader, sent, names))
@@ -548,8 +513,8 @@ class Sender:
     def _on_answer(
         self,
         leader_id: int,
-        leader: _Leader,
-        sent: dict[TopicPartition, _Sent],
+        leader: LeaderInFlight,
+        sent: dict[TopicPartition, SentBatch],
         names: dict[uuid.UUID, str],
         response: ProduceResponse | None,
         error: Exception | None,
@@ -581,7 +546,7 @@ class Sender:
     def _answered(
         self,
         leader_id: int,
-        sent: dict[TopicPartition, _Sent],
+        sent: dict[TopicPartition, SentBatch],
         names: dict[uuid.UUID, str],
         response: ProduceResponse,
     ) -> None:
@@ -600,7 +565,7 @@ class Sender:
                 sent, BrokenProtocolError(f"node {leader_id} left a partition out of its answer")
             )
 
-    def _not_answered(self, sent: dict[TopicPartition, _Sent], error: BarnabasError) -> None:
+    def _not_answered(self, sent: dict[TopicPartition, SentBatch], error: BarnabasError) -> None:
         if error.retriable:
             self._client.request_metadata_update()
         for entry in sent.values():
@@ -613,7 +578,7 @@ class Sender:
 
     def _refused(
         self,
-        entry: _Sent,
+        entry: SentBatch,
         answer: ProduceResponse.PartitionProduceResponse,
         endpoints: list[ProduceResponse.NodeEndpoint],
     ) -> None:
@@ -657,7 +622,7 @@ class Sender:
             self._client.update_leader(partition, leader.leader_id, leader.leader_epoch, nodes)
         self._client.request_metadata_update()
 
-    def _retry(self, entry: _Sent, error: BarnabasError, code: int | None = None) -> None:
+    def _retry(self, entry: SentBatch, error: BarnabasError, code: int | None = None) -> None:
         queue, pending = entry.queue, entry.pending
         pending.last_error = error
         if pending.attempts > self._config.retries:
@@ -704,7 +669,7 @@ class Sender:
             self._fail(queue, pending, error)
         return None
 
-    def _deliver(self, entry: _Sent, base_offset: int, log_append_time: int) -> None:
+    def _deliver(self, entry: SentBatch, base_offset: int, log_append_time: int) -> None:
         entry.queue.succeeded(entry.pending)
         records, now = entry.pending.record_count, time.monotonic()
         self.stats.batch_delivered(entry.queue.partition.topic, records, entry.bytes, now)
@@ -788,7 +753,7 @@ class Sender:
         self.producer_id, self.producer_epoch = producer_id, epoch
         self.wake()
 
-    async def _connect(self, leader_id: int, leader: _Leader) -> None:
+    async def _connect(self, leader_id: int, leader: LeaderInFlight) -> None:
         try:
             await self._client.connect(leader_id)
         except AuthenticationError as error:

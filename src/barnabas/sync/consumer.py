@@ -30,9 +30,10 @@ from barnabas.client.consumer_arguments import (
     as_partitions,
     as_timeout_ms,
 )
-from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, CommitCallback, ConsumerCore
+from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consumer_front import ConsumerFront
 from barnabas.client.membership import GroupMembershipOperation
+from barnabas.client.offset_commits import CommitCallback
 from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.config import ConsumerConfig, load
 from barnabas.errors import MisuseError
@@ -260,7 +261,7 @@ class Consumer(ConsumerFront):
             call = self._run(core.advance())
             if call is not None:
                 _run_callback(call)
-            for on_commit, offsets, error in core.take_finished_commits():
+            for on_commit, offsets, error in core.commits.take_finished():
                 on_commit(offsets, error)
 
     # Positions
@@ -406,7 +407,7 @@ class Consumer(ConsumerFront):
 
         while call := self._run(next_step()):
             _run_callback(call)
-        for on_commit, offsets, error in core.take_finished_commits():
+        for on_commit, offsets, error in core.commits.take_finished():
             on_commit(offsets, error)
 
     def __enter__(self) -> Self:

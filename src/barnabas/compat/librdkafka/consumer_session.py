@@ -422,7 +422,7 @@ class ConsumerSession(Observed):
 
     def serve_commits(self) -> None:
         """Tells of commits that are done."""
-        for on_commit, offsets, error in self.core.take_finished_commits():
+        for on_commit, offsets, error in self.core.commits.take_finished():
             on_commit(offsets, error)
         while self._finished:
             self._finished.popleft()()
@@ -696,7 +696,7 @@ class ConsumerSession(Observed):
                 self._leave("the consumer was closed")
             else:
                 self._unassign(list(self.assignment))
-            self.run(self.core.finish_commits(COMMIT_TIMEOUT_MS))
+            self.run(self.core.commits.wait(COMMIT_TIMEOUT_MS))
             self.serve_commits()
         finally:
             self.run(self.core.close())
