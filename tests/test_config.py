@@ -5,8 +5,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from barnabas import settings
-from barnabas.config import (
+from barnabas.credentials import Secret
+from barnabas.errors import InvalidSettingError, UnknownSettingError
+from barnabas.settings import keywords as settings
+from barnabas.settings.table import (
     ALIASES,
     AdminConfig,
     CommonConfig,
@@ -19,8 +21,6 @@ from barnabas.config import (
     parse_server,
     reset_duration_ms,
 )
-from barnabas.credentials import Secret
-from barnabas.errors import InvalidSettingError, UnknownSettingError
 
 
 def producer(**given: Any) -> ProducerConfig:

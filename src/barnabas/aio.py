@@ -13,20 +13,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.client.admin import Admin
-    from barnabas.client.consumer import Consumer
-    from barnabas.client.parallel import ParallelConsumer
-    from barnabas.client.producer import Producer
-    from barnabas.client.share_consumer import ShareConsumer
+    from barnabas.client.admin.admin import Admin
+    from barnabas.client.consume.consumer import Consumer
+    from barnabas.client.consume.parallel import ParallelConsumer
+    from barnabas.client.produce.producer import Producer
+    from barnabas.client.share.consumer import ShareConsumer
 
 __all__ = ["Admin", "Consumer", "ParallelConsumer", "Producer", "ShareConsumer"]
 
 _HOMES = {
-    "Admin": "barnabas.client.admin",
-    "Consumer": "barnabas.client.consumer",
-    "ParallelConsumer": "barnabas.client.parallel",
-    "Producer": "barnabas.client.producer",
-    "ShareConsumer": "barnabas.client.share_consumer",
+    "Admin": "barnabas.client.admin.admin",
+    "Consumer": "barnabas.client.consume.consumer",
+    "ParallelConsumer": "barnabas.client.consume.parallel",
+    "Producer": "barnabas.client.produce.producer",
+    "ShareConsumer": "barnabas.client.share.consumer",
 }
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from barnabas.cli.options import client_settings
 from barnabas.cli.properties import read_properties
-from barnabas.config import AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig
 from barnabas.errors import InvalidSettingError
+from barnabas.settings.table import AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig
 
 
 @pytest.mark.parametrize(

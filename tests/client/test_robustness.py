@@ -15,8 +15,7 @@ import pytest
 
 from barnabas import ClientQuotaEntity, ClientQuotaFilter, NewTopic, QuotaMatch, aio
 from barnabas.broker_errors import ProducerFencedError, RebootstrapRequiredError
-from barnabas.client.client import KafkaClient
-from barnabas.config import CommonConfig, load
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.errors import BarnabasError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.events import (
     AllBrokersDown,
@@ -35,6 +34,7 @@ from barnabas.net.addresses import canonical_names
 from barnabas.net.server import KafkaServer
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from barnabas.settings.table import CommonConfig, load
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 SPOKEN = {ApiVersionsRequest.API_KEY: (0, 4), MetadataRequest.API_KEY: (0, 13)}

@@ -22,7 +22,7 @@ from tests.compat.facade_script import SILENT, Behaviour, FacadeScript, behaviou
 from tests.conftest import wait_for
 
 from barnabas import Admin, TopicPartition
-from barnabas.client.admin_types import NewTopic
+from barnabas.client.admin.types import NewTopic
 from barnabas.compat import confluent_kafka as ours
 from barnabas.compat.confluent_kafka import admin as our_admin
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker, SecureListeners

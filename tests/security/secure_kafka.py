@@ -13,10 +13,10 @@ from typing import Any
 from tests.conftest import wait_for
 
 from barnabas import AclBinding, AclOperation, AclResourceType, Admin
-from barnabas.client.client import KafkaClient
-from barnabas.config import AdminConfig, load
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from barnabas.settings.table import AdminConfig, load
 from barnabas.testing import ApacheKafka, Certificates, SecureListeners
 
 from .kerberos import Kerberos

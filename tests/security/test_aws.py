@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.config import AdminConfig, load
 from barnabas.credentials import AwsCredentials
 from barnabas.errors import CredentialsError, InvalidSettingError, SaslAuthenticationError
 from barnabas.net.sasl.aws_msk_iam import AwsMskIam
 from barnabas.net.sasl.sigv4 import presigned_query
+from barnabas.settings.table import AdminConfig, load
 
 # "Authenticating Requests: Using Query Parameters" in the reference of Amazon S3.
 EXAMPLE = AwsCredentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

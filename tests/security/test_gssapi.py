@@ -15,7 +15,6 @@ import pytest
 from barnabas import AclOperation, AclResourceType, Admin, Producer
 from barnabas.broker_errors import TopicAuthorizationFailedError
 from barnabas.compat import confluent_kafka
-from barnabas.config import AdminConfig, load
 from barnabas.errors import (
     CredentialsError,
     InvalidSettingError,
@@ -24,6 +23,7 @@ from barnabas.errors import (
 )
 from barnabas.net.sasl.gssapi import Gssapi
 from barnabas.net.sasl.mechanism import Conversation
+from barnabas.settings.table import AdminConfig, load
 
 from .kerberos import REALM, SERVICE, Kerberos
 from .secure_kafka import SecureKafka

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.config import AdminConfig, SaslMechanism, load
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError
 from barnabas.net.sasl import jaas
 from barnabas.net.security import Security
+from barnabas.settings.table import AdminConfig, SaslMechanism, load
 
 MODULES = "org.apache.kafka.common.security"
 

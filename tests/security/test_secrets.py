@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from barnabas import Admin, AwsCredentials, Consumer, OAuthBearerToken, Producer
-from barnabas.config import CommonConfig, ConsumerConfig, ProducerConfig, load
 from barnabas.credentials import Secret
 from barnabas.errors import BarnabasError, ConfigError
 from barnabas.net.sasl.user_password import CredentialsHolder, UserPassword
 from barnabas.net.security import Security
+from barnabas.settings.table import CommonConfig, ConsumerConfig, ProducerConfig, load
 
 from .secure_kafka import SecureKafka
 

@@ -12,9 +12,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
-from barnabas.config import AdminConfig, load
 from barnabas.errors import InvalidSettingError
 from barnabas.net.tls import Tls
+from barnabas.settings.table import AdminConfig, load
 from barnabas.testing import Certificates
 
 

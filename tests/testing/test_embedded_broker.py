@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barnabas import Admin, ConfigResource
-from barnabas.client.admin_types import ResourceType
+from barnabas.client.admin.types import ResourceType
 from barnabas.testing import ApacheKafka, EmbeddedBroker, ServerStartError, run_kafka_tool
 from barnabas.testing.metadata_probe import is_broker_ready
 from barnabas.testing.process import is_port_free

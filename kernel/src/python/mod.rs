@@ -1,111 +1,72 @@
 //! The classes and functions of `barnabas._kernel`. Knows Python; leaves formats to the rest of the crate.
 
-mod accumulator;
-mod arrow_in;
-mod arrow_out;
-mod arrow_rows;
-mod batch_bytes;
-mod batch_openers;
-mod batches;
-mod builder;
-#[cfg(unix)]
-mod bulk_fetch;
-mod codecs;
-mod delivery;
-#[cfg(unix)]
-mod direct_answers;
-#[cfg(unix)]
-mod direct_fetches;
-#[cfg(unix)]
-mod direct_send;
-mod errors;
-mod event_queue;
-mod formats;
-#[cfg(unix)]
-mod frame_receiver;
-mod input;
-mod locked_rc;
-mod message;
-mod message_arguments;
-mod message_poller;
-mod message_report;
-mod message_sender;
+mod consume;
+mod librdkafka;
 mod objects;
-mod parked;
-mod producer_batch;
-mod queues;
-mod reader;
-mod receive_buffer;
-mod record;
-mod record_metadata;
-mod record_sender;
-mod shared_queues;
-#[cfg(unix)]
-mod sockets;
-#[cfg(unix)]
-mod waker;
+mod os;
+mod produce;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _kernel {
     #[pymodule_export]
-    use super::accumulator::Accumulator;
+    use super::consume::arrow_out::{ArrowRecords, take_arrow};
     #[pymodule_export]
-    use super::arrow_out::{ArrowRecords, take_arrow};
+    use super::consume::batch_bytes::BatchBytes;
     #[pymodule_export]
-    use super::batch_bytes::BatchBytes;
+    use super::consume::batch_openers::BatchOpeners;
     #[pymodule_export]
-    use super::batch_openers::BatchOpeners;
-    #[pymodule_export]
-    use super::batches::{
+    use super::consume::batches::{
         BatchInfo, KeyOffsets, compact_batches, find_batch_offset_for_timestamp, find_max_timestamp,
         scan_batches, stamp_batches,
     };
-    #[pymodule_export]
-    use super::builder::BatchBuilder;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::bulk_fetch::FetchCredit;
-    #[pymodule_export]
-    use super::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
-    #[pymodule_export]
-    use super::delivery::Delivery;
+    use super::consume::bulk_fetch::FetchCredit;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_answers::{DirectReturn, Exchanges};
+    use super::consume::direct_fetches::{DirectFetches, TakenBack};
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_fetches::{DirectFetches, TakenBack};
+    use super::consume::frame_receiver::FrameReceiver;
+    #[pymodule_export]
+    use super::consume::reader::RecordReader;
+    #[pymodule_export]
+    use super::consume::receive_buffer::{FrameRoom, ReceiveBuffer};
+    #[pymodule_export]
+    use super::consume::record::Record;
+    #[pymodule_export]
+    use super::librdkafka::event_queue::EventQueue;
+    #[pymodule_export]
+    use super::librdkafka::message::Message;
+    #[pymodule_export]
+    use super::librdkafka::message_poller::MessagePoller;
+    #[pymodule_export]
+    use super::librdkafka::message_sender::MessageSender;
+    #[pymodule_export]
+    use super::objects::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
+    #[pymodule_export]
+    use super::objects::formats::{ArrowColumn, Format};
     #[cfg(unix)]
     #[pymodule_export]
-    use super::direct_send::DirectTarget;
+    use super::os::waker::Waker;
     #[pymodule_export]
-    use super::event_queue::EventQueue;
+    use super::produce::accumulator::Accumulator;
     #[pymodule_export]
-    use super::formats::{ArrowColumn, Format};
+    use super::produce::builder::BatchBuilder;
+    #[pymodule_export]
+    use super::produce::delivery::Delivery;
     #[cfg(unix)]
     #[pymodule_export]
-    use super::frame_receiver::FrameReceiver;
-    #[pymodule_export]
-    use super::message::Message;
-    #[pymodule_export]
-    use super::message_poller::MessagePoller;
-    #[pymodule_export]
-    use super::message_sender::MessageSender;
-    #[pymodule_export]
-    use super::producer_batch::ProducerBatch;
-    #[pymodule_export]
-    use super::reader::RecordReader;
-    #[pymodule_export]
-    use super::receive_buffer::{FrameRoom, ReceiveBuffer};
-    #[pymodule_export]
-    use super::record::Record;
-    #[pymodule_export]
-    use super::record_metadata::RecordMetadata;
-    #[pymodule_export]
-    use super::record_sender::RecordSender;
+    use super::produce::direct_answers::{DirectReturn, Exchanges};
     #[cfg(unix)]
     #[pymodule_export]
-    use super::waker::Waker;
+    use super::produce::direct_send::DirectTarget;
+    #[pymodule_export]
+    use super::produce::producer_batch::ProducerBatch;
+    #[pymodule_export]
+    use super::produce::record_metadata::RecordMetadata;
+    #[pymodule_export]
+    use super::produce::record_sender::RecordSender;
 }

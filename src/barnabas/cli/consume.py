@@ -15,7 +15,7 @@ from barnabas import Consumer, Record, TopicPartition
 from barnabas.cli import record_format
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note
-from barnabas.config import ConsumerConfig
+from barnabas.settings.table import ConsumerConfig
 
 _MAX_RECORDS_A_POLL = 10_000
 _POLL_SECONDS = 0.2

@@ -17,8 +17,8 @@ from barnabas.cli.options import (
     client_settings,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.client.admin_types import MemberDescription, OffsetSpec
-from barnabas.config import AdminConfig
+from barnabas.client.admin.types import MemberDescription, OffsetSpec
+from barnabas.settings.table import AdminConfig
 
 app = typer.Typer(help="List, describe, delete and reset consumer groups.", no_args_is_help=True)
 

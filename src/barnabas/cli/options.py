@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from barnabas.cli.properties import read_properties
-from barnabas.config import (
+from barnabas.errors import InvalidSettingError, MisuseError
+from barnabas.settings.table import (
     ALIASES,
     AdminConfig,
     CommonConfig,
@@ -21,7 +22,6 @@ from barnabas.config import (
     from_properties,
     names,
 )
-from barnabas.errors import InvalidSettingError, MisuseError
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 # A person at a terminal hears of a wrong address sooner than a service does.

@@ -24,8 +24,8 @@ from barnabas.cli.options import (
     client_settings,
 )
 from barnabas.cli.output import note
-from barnabas.client.admin_types import BROKER_DEFAULT
-from barnabas.config import AdminConfig
+from barnabas.client.admin.types import BROKER_DEFAULT
+from barnabas.settings.table import AdminConfig
 
 STORAGE = "pipeline-storage"
 # Where Spark keeps how far the flow to the sink is, below the storage.

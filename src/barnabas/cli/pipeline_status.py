@@ -27,8 +27,8 @@ from barnabas.cli.options import (
     client_settings,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.config import AdminConfig
 from barnabas.errors import KafkaConnectionError
+from barnabas.settings.table import AdminConfig
 from barnabas.values import frozen
 
 LISTENER_TIMEOUT_SECONDS = 5.0

@@ -23,7 +23,7 @@ from barnabas.cli.options import (
     pairs,
 )
 from barnabas.cli.output import note, print_json, stderr
-from barnabas.config import ProducerConfig
+from barnabas.settings.table import ProducerConfig
 
 # The bar is only for what takes a while: some seconds' worth of lines.
 _BYTES_WORTH_A_BAR = 4_000_000

@@ -18,8 +18,8 @@ from barnabas.cli.options import (
     pairs,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.client.admin_types import BROKER_DEFAULT, ConfigResource, ResourceType, TopicDescription
-from barnabas.config import AdminConfig
+from barnabas.client.admin.types import BROKER_DEFAULT, ConfigResource, ResourceType, TopicDescription
+from barnabas.settings.table import AdminConfig
 
 app = typer.Typer(help="List, describe, create, alter and delete topics.", no_args_is_help=True)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.config import CommonConfig
 from barnabas.errors import MisuseError
 from barnabas.net.sasl.mechanism import Mechanism
+from barnabas.settings.table import CommonConfig
 
 if TYPE_CHECKING:
     from barnabas.net.sasl.user_password import CredentialsHolder

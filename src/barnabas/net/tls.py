@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
-from barnabas.config import CommonConfig, StoreType
 from barnabas.errors import (
     AuthenticationError,
     CertificateExpiredError,
@@ -24,6 +23,7 @@ from barnabas.errors import (
     TlsError,
 )
 from barnabas.net.keystores import key_and_certificates, trusted_certificates
+from barnabas.settings.table import CommonConfig, StoreType
 
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 TLS_1_3_SUITES = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}

@@ -24,11 +24,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from barnabas._kernel import Delivery, Record, RecordMetadata
-from barnabas.client.observed import Observed
-from barnabas.client.producer import Producer as AsyncProducer
-from barnabas.config import ConsumerConfig
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.produce.producer import Producer as AsyncProducer
 from barnabas.errors import BarnabasError, MissingExtraError
 from barnabas.observe.figures import Family, ObservableClient, collect
+from barnabas.settings.table import ConsumerConfig
 from barnabas.sync.producer import Producer
 from barnabas.types import Buffer, Headers
 

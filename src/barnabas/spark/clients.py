@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
-from barnabas.settings import CommonSettings, ConsumerSettings, ProducerSettings
+from barnabas.settings.keywords import CommonSettings, ConsumerSettings, ProducerSettings
 
 if TYPE_CHECKING:
     from barnabas.sync.admin import Admin

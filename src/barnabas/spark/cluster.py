@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.client.admin_types import TopicDescription
-from barnabas.config import AdminConfig, ConsumerConfig, IsolationLevel, load, names
+from barnabas.client.admin.types import TopicDescription
+from barnabas.settings.table import AdminConfig, ConsumerConfig, IsolationLevel, load, names
 from barnabas.spark.clients import CLOSE_TIMEOUT_SECONDS, make_admin, make_consumer
 from barnabas.spark.limits import BytesPerOffset
 from barnabas.spark.log_sizes import LogSizes

@@ -15,9 +15,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from barnabas.broker_errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
-from barnabas.client.admin_types import ConfigResource, NewTopic, ResourceType
-from barnabas.config import AdminConfig, ConsumerConfig, names
+from barnabas.client.admin.types import ConfigResource, NewTopic, ResourceType
 from barnabas.errors import BarnabasError, KafkaTimeoutError
+from barnabas.settings.table import AdminConfig, ConsumerConfig, names
 from barnabas.spark.clients import make_admin, make_consumer, producers
 from barnabas.types import PreparedTransaction, TopicPartition
 from barnabas.values import frozen

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import StructType
 
-from barnabas.config import CommonConfig, names
 from barnabas.formats import Codec, Form
+from barnabas.settings.table import CommonConfig, names
 from barnabas.spark.clients import producers
 from barnabas.spark.column_types import arrow_type, check_nullable, form_of
 from barnabas.spark.errors import UnreadableRecordError

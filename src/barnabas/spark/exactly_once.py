@@ -35,7 +35,7 @@ from barnabas.broker_errors import (
     TransactionalIdNotFoundError,
     UnsupportedVersionError,
 )
-from barnabas.client.admin_types import TransactionDescription
+from barnabas.client.admin.types import TransactionDescription
 from barnabas.errors import BarnabasError, NoCommonVersionError
 from barnabas.spark.clients import producers
 from barnabas.spark.decisions import Decision, DecisionLog, decision_log

@@ -13,7 +13,8 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from barnabas.config import (
+from barnabas.errors import ConfigError
+from barnabas.settings.table import (
     ALIASES,
     CommonConfig,
     ConsumerConfig,
@@ -22,7 +23,6 @@ from barnabas.config import (
     load,
     names,
 )
-from barnabas.errors import ConfigError
 from barnabas.spark.errors import InvalidOptionError, UnsupportedOptionError
 from barnabas.spark.format_options import (
     DECODING_OPTIONS,

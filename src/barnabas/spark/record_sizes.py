@@ -14,7 +14,7 @@ from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
 
 if TYPE_CHECKING:
-    from barnabas.settings import CommonSettings
+    from barnabas.settings.keywords import CommonSettings
 
 ASK_AGAIN_SECONDS = 60.0
 API_TIMEOUT_SECONDS = 5.0

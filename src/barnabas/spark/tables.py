@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from barnabas.config import ALIASES, ConsumerConfig, ProducerConfig, names
+from barnabas.settings.table import ALIASES, ConsumerConfig, ProducerConfig, names
 from barnabas.spark.errors import InvalidOptionError
 
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribepattern")

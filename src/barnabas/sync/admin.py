@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from barnabas.client import admin as core
-from barnabas.client.observed import Observed
-from barnabas.settings import AdminSettings
+from barnabas.client.admin import admin as core
+from barnabas.client.cluster.observed import Observed
+from barnabas.settings.keywords import AdminSettings
 from barnabas.stats import ClientStats
 from barnabas.sync.loop import close_at_exit, loop_thread
 
@@ -22,7 +22,7 @@ class Admin(Observed):
     all threads may share one. Its calls are those of `barnabas.aio.Admin`, without `await`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.config.AdminConfig`. Every call takes `timeout` in seconds, by default
+    in snake_case, see `barnabas.settings.table.AdminConfig`. Every call takes `timeout` in seconds, by default
     default_api_timeout_ms. `bootstrap_controllers`, in place of bootstrap_servers, speaks to the controllers
     of KRaft themselves, also while there is no broker; what only brokers know raises
     UnsupportedEndpointTypeError then.

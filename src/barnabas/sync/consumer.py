@@ -18,8 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from barnabas._kernel import ArrowRecords, Record
-from barnabas.client.consumer import ITERATION_POLL_SECONDS, to_arrow
-from barnabas.client.consumer_arguments import (
+from barnabas.client.arguments import (
     OffsetsLike,
     PartitionLike,
     TakenRecords,
@@ -30,15 +29,16 @@ from barnabas.client.consumer_arguments import (
     as_partitions,
     as_timeout_ms,
 )
-from barnabas.client.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
-from barnabas.client.consumer_front import ConsumerFront
-from barnabas.client.membership import GroupMembershipOperation
-from barnabas.client.offset_commits import CommitCallback
-from barnabas.client.subscription import ListenerCall, PartitionsCallback, RebalanceListener
-from barnabas.config import ConsumerConfig, load
+from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
+from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
+from barnabas.client.consume.consumer_front import ConsumerFront
+from barnabas.client.groups.membership import GroupMembershipOperation
+from barnabas.client.groups.offset_commits import CommitCallback
+from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.errors import MisuseError
 from barnabas.fork import forked_error, generation
-from barnabas.settings import ConsumerSettings
+from barnabas.settings.keywords import ConsumerSettings
+from barnabas.settings.table import ConsumerConfig, load
 from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
@@ -54,7 +54,7 @@ class Consumer(ConsumerFront):
     records. For one thread at a time, but for `wakeup`.
 
     `topics` or `pattern` (matched against whole names): as `subscribe`. Without `group_id` a subscription
-    means all partitions of the topics, and nothing is committed. Settings: `barnabas.config.ConsumerConfig`.
+    means all partitions of the topics, and nothing is committed. Settings: `barnabas.settings.table.ConsumerConfig`.
     `barnabas.aio.Consumer` is the same for asyncio.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows in `poll`, after

@@ -14,15 +14,15 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from barnabas._kernel import Record
-from barnabas.client.parallel_front import (
+from barnabas.client.consume.parallel_front import (
     POLL_SECONDS,
     NotTriedAgainError,
     ParallelFront,
     refuse_automatic_commits,
 )
-from barnabas.client.work_queue import Ordering, Work
+from barnabas.client.consume.work_queue import Ordering, Work
 from barnabas.errors import BarnabasError, MisuseError
-from barnabas.settings import ConsumerSettings
+from barnabas.settings.keywords import ConsumerSettings
 from barnabas.sync.consumer import Consumer
 from barnabas.types import TopicPartition
 
@@ -43,7 +43,7 @@ class ParallelConsumer(ParallelFront):
     When partitions are given up, no more of their records begin; handlers under way have `drain_timeout_ms`.
     A thread cannot be ended: one that takes longer runs on, and its record is handled again elsewhere.
 
-    Other settings: `barnabas.config.ConsumerConfig`, but for enable_auto_commit; commits are made every
+    Other settings: `barnabas.settings.table.ConsumerConfig`, but for enable_auto_commit; commits are made every
     auto_commit_interval_ms. `barnabas.aio.ParallelConsumer` is the same for coroutines.
     Raises: UnknownSettingError, InvalidSettingError.
     """

@@ -14,14 +14,14 @@ from typing import Any, Self, TypeVar, Unpack
 
 from barnabas import fork
 from barnabas._kernel import Delivery, RecordSender
-from barnabas.client import producer as core
-from barnabas.client.arrow_delivery import ArrowDelivery
-from barnabas.client.consumer_arguments import OffsetsLike
-from barnabas.client.observed import Observed
-from barnabas.client.producer import ArrowRows, OnDelivery
-from barnabas.client.send_hooks import SendHooks
+from barnabas.client.arguments import OffsetsLike
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.produce import producer as core
+from barnabas.client.produce.arrow_delivery import ArrowDelivery
+from barnabas.client.produce.producer import ArrowRows, OnDelivery
+from barnabas.client.produce.send_hooks import SendHooks
 from barnabas.errors import BarnabasError, TransactionFailedError
-from barnabas.settings import ProducerSettings
+from barnabas.settings.keywords import ProducerSettings
 from barnabas.stats import ProducerStats
 from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.types import (
@@ -40,7 +40,7 @@ class Producer(RecordSender, Observed):
     """Sends records to a cluster. Used with `with`, or closed with `close`; all threads may share one.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.config.ProducerConfig`. What is still unsent when the interpreter ends is
+    in snake_case, see `barnabas.settings.table.ProducerConfig`. What is still unsent when the interpreter ends is
     delivered then, as by `close`.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call. In the

@@ -8,14 +8,14 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from barnabas.client.consumer_arguments import as_timeout_ms
-from barnabas.client.share_consumer import ITERATION_POLL_SECONDS, ShareConsumerFront
-from barnabas.client.share_core import CLOSE_TIMEOUT_MS, ShareCore
-from barnabas.client.share_records import ShareRecord
-from barnabas.config import ShareConsumerConfig, load
+from barnabas.client.arguments import as_timeout_ms
+from barnabas.client.share.consumer import ITERATION_POLL_SECONDS, ShareConsumerFront
+from barnabas.client.share.core import CLOSE_TIMEOUT_MS, ShareCore
+from barnabas.client.share.records import ShareRecord
 from barnabas.errors import BarnabasError
 from barnabas.fork import generation
-from barnabas.settings import ShareConsumerSettings
+from barnabas.settings.keywords import ShareConsumerSettings
+from barnabas.settings.table import ShareConsumerConfig, load
 from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.types import TopicPartition
 
@@ -31,7 +31,7 @@ class ShareConsumer(ShareConsumerFront):
     iteration each record when the next one is asked for; with "explicit" `acknowledge` decides. What was not
     acknowledged is released by `close`, or when its acquisition lock expires. A group begins at the latest
     record unless its setting share.auto.offset.reset says otherwise. Settings:
-    `barnabas.config.ShareConsumerConfig`. Takes Kafka 4.1 or later. `barnabas.aio.ShareConsumer` is the same
+    `barnabas.settings.table.ShareConsumerConfig`. Takes Kafka 4.1 or later. `barnabas.aio.ShareConsumer` is the same
     for asyncio.
 
     Raises: UnknownSettingError, InvalidSettingError.

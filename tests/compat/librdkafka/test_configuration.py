@@ -10,10 +10,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.compat.both import Outcome, outcome_of
 
-from barnabas.compat.librdkafka.configuration import Configuration
-from barnabas.compat.librdkafka.errors import KafkaException
-from barnabas.compat.librdkafka.property_rules import ClientKind
-from barnabas.config import (
+from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.config.property_rules import ClientKind
+from barnabas.compat.librdkafka.values.errors import KafkaException
+from barnabas.errors import InvalidSettingError
+from barnabas.settings.table import (
     AdminConfig,
     CommonConfig,
     ConsumerConfig,
@@ -21,7 +22,6 @@ from barnabas.config import (
     ShareConsumerConfig,
     load,
 )
-from barnabas.errors import InvalidSettingError
 
 KINDS: tuple[ClientKind, ...] = ("producer", "consumer", "share_consumer", "admin")
 REAL: dict[ClientKind, Any] = {

@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from barnabas import Admin
-from barnabas.compat.librdkafka.configuration import Configuration
-from barnabas.compat.librdkafka.errors import kafka_error_of
-from barnabas.compat.librdkafka.tokens import unsecured
+from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.config.tokens import unsecured
+from barnabas.compat.librdkafka.values.errors import kafka_error_of
 from barnabas.errors import BarnabasError
 from barnabas.testing import ApacheKafka, SecureListeners
 

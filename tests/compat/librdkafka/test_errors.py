@@ -7,7 +7,7 @@ import pytest
 from tests.compat.both import outcomes
 
 from barnabas import broker_errors, errors
-from barnabas.compat.librdkafka.errors import (
+from barnabas.compat.librdkafka.values.errors import (
     ConcurrentModificationException,
     IllegalStateException,
     KafkaError,

@@ -12,8 +12,8 @@ from tests.compat.both import outcomes
 
 import barnabas.compat.confluent_kafka as ours
 import barnabas.compat.confluent_kafka.cimpl as our_cimpl
-from barnabas.compat.librdkafka.errors import KafkaError
-from barnabas.compat.librdkafka.topic_partition import TopicPartition, topic_partition
+from barnabas.compat.librdkafka.values.errors import KafkaError
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 
 
 def changed(partition: Any, name: str, value: Any) -> Any:

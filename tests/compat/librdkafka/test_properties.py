@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compat.librdkafka.real_library import complaint_about, documented_properties
 
-from barnabas.compat.librdkafka.properties import PROPERTIES, Property, find
-from barnabas.compat.librdkafka.property_values import PropertyError, read
+from barnabas.compat.librdkafka.config.properties import PROPERTIES, Property, find
+from barnabas.compat.librdkafka.config.property_values import PropertyError, read
 
 VALUES = [
     None,

@@ -44,7 +44,7 @@ from barnabas.compat.confluent_kafka.cimpl import (
 from barnabas.compat.confluent_kafka.deserializing_consumer import DeserializingConsumer
 from barnabas.compat.confluent_kafka.deserializing_share_consumer import DeserializingShareConsumer
 from barnabas.compat.confluent_kafka.serializing_producer import SerializingProducer
-from barnabas.compat.librdkafka.models import ThrottleEvent as ThrottleEvent
+from barnabas.compat.librdkafka.values.models import ThrottleEvent as ThrottleEvent
 
 __all__ = [
     "OFFSET_BEGINNING",

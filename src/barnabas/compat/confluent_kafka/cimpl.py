@@ -1,8 +1,13 @@
 """What the real package's extension in C holds, by the same names. Each piece is implemented elsewhere."""
 
 from barnabas._kernel import Message
-from barnabas.compat.librdkafka import message_pickling as message_pickling
-from barnabas.compat.librdkafka.constants import (
+from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
+from barnabas.compat.librdkafka.config.partitioners import consistent, fnv1a, murmur2
+from barnabas.compat.librdkafka.consume.consumer import Consumer
+from barnabas.compat.librdkafka.consume.share_consumer import ShareConsumer
+from barnabas.compat.librdkafka.produce.producer import Producer
+from barnabas.compat.librdkafka.values import message_pickling as message_pickling
+from barnabas.compat.librdkafka.values.constants import (
     ACL_OPERATION_ALL,
     ACL_OPERATION_ALTER,
     ACL_OPERATION_ALTER_CONFIGS,
@@ -72,20 +77,15 @@ from barnabas.compat.librdkafka.constants import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
 )
-from barnabas.compat.librdkafka.consumer import Consumer
-from barnabas.compat.librdkafka.errors import (
+from barnabas.compat.librdkafka.values.errors import (
     ConcurrentModificationException,
     IllegalStateException,
     KafkaError,
     KafkaException,
 )
-from barnabas.compat.librdkafka.new_topics import NewPartitions, NewTopic
-from barnabas.compat.librdkafka.partitioners import consistent, fnv1a, murmur2
-from barnabas.compat.librdkafka.producer import Producer
-from barnabas.compat.librdkafka.share_consumer import ShareConsumer
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
-from barnabas.compat.librdkafka.uuid import Uuid
-from barnabas.compat.librdkafka.version import libversion, version
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.values.uuid import Uuid
+from barnabas.compat.librdkafka.values.version import libversion, version
 
 # Its pickles name this module; the kernel knows nothing of facades.
 Message.__module__ = __name__

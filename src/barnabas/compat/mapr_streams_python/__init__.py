@@ -6,7 +6,7 @@ users.
 """
 
 from barnabas._kernel import Message
-from barnabas.compat.librdkafka.constants import (
+from barnabas.compat.librdkafka.values.constants import (
     OFFSET_BEGINNING,
     OFFSET_END,
     OFFSET_INVALID,
@@ -15,9 +15,9 @@ from barnabas.compat.librdkafka.constants import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
 )
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
-from barnabas.compat.librdkafka.version import libversion, version
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.values.version import libversion, version
 from barnabas.compat.mapr_streams_python._consumer import Consumer
 from barnabas.compat.mapr_streams_python._producer import Producer
 

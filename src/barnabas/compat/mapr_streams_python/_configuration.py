@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.mapr_streams_python._names import StreamTopics, naming_of
 
 BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP_SERVERS"

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from barnabas._kernel import Message
-from barnabas.compat.librdkafka.constants import OFFSET_INVALID
-from barnabas.compat.librdkafka.consumer import Consumer as LibrdkafkaConsumer
-from barnabas.compat.librdkafka.consumer_session import ShownNames
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.consume.consumer import Consumer as LibrdkafkaConsumer
+from barnabas.compat.librdkafka.consume.consumer_session import ShownNames
+from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.compat.mapr_streams_python._configuration import CONSUMER_STREAM, parse, wrapped
 from barnabas.compat.mapr_streams_python._translation import Translation
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.compat.librdkafka.producer import Producer as LibrdkafkaProducer
-from barnabas.compat.librdkafka.producer import ProgramDialect
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.produce.producer import Producer as LibrdkafkaProducer
+from barnabas.compat.librdkafka.produce.producer import ProgramDialect
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.compat.mapr_streams_python._configuration import PRODUCER_STREAM, parse
 from barnabas.compat.mapr_streams_python._translation import Translation
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from barnabas._kernel import Message
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.metadata import ClusterMetadata
-from barnabas.compat.librdkafka.topic_partition import TopicPartition, topic_partition
+from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.compat.mapr_streams_python._configuration import wrapped
 from barnabas.compat.mapr_streams_python._names import StreamTopics
 

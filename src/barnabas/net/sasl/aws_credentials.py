@@ -12,11 +12,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from barnabas.config import CommonConfig
 from barnabas.credentials import AwsCredentials, AwsCredentialsCallback
 from barnabas.errors import CredentialsError, InvalidSettingError
 from barnabas.net.addresses import in_thread
 from barnabas.net.sasl.user_callback import call
+from barnabas.settings.table import CommonConfig
 
 
 class AwsCredentialsFinder:

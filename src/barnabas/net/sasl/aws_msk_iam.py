@@ -11,11 +11,11 @@ import platform
 import re
 from datetime import UTC, datetime
 
-from barnabas.config import CommonConfig
 from barnabas.errors import CredentialsError, SaslAuthenticationError
 from barnabas.net.sasl.aws_credentials import AwsCredentialsFinder
 from barnabas.net.sasl.mechanism import Conversation
 from barnabas.net.sasl.sigv4 import presigned_query
+from barnabas.settings.table import CommonConfig
 
 VERSION = "2020_10_22"
 SERVICE = "kafka-cluster"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from barnabas.config import CommonConfig
 from barnabas.errors import InvalidSettingError
 from barnabas.net.sasl import jaas
 from barnabas.net.sasl.assertion import (
@@ -36,6 +35,7 @@ from barnabas.net.sasl.plain import Plain
 from barnabas.net.sasl.scram import Scram
 from barnabas.net.sasl.user_password import CredentialsHolder, UserPassword
 from barnabas.net.tls import endpoint_context
+from barnabas.settings.table import CommonConfig
 
 USER_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from barnabas.config import CommonConfig
 from barnabas.errors import CredentialsError, InvalidSettingError, MissingExtraError, SaslAuthenticationError
 from barnabas.net.addresses import in_thread
 from barnabas.net.sasl.mechanism import Conversation
+from barnabas.settings.table import CommonConfig
 
 # The bit for no layer, and no bytes that such a layer could take.
 NO_LAYER = 1

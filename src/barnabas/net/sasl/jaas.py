@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from barnabas.config import SaslMechanism
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError
+from barnabas.settings.table import SaslMechanism
 from barnabas.values import frozen
 
 _TOKEN = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s=;"']+)|([=;]))""", re.DOTALL)

@@ -1,6 +1,6 @@
 """Plain data and enumerations, under the real package's name for them."""
 
-from barnabas.compat.librdkafka.models import (
+from barnabas.compat.librdkafka.values.models import (
     AcknowledgeType,
     ConsumerGroupState,
     ConsumerGroupTopicPartitions,

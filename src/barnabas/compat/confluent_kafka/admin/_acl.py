@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from barnabas.compat.confluent_kafka import cimpl
 from barnabas.compat.confluent_kafka._util import ConversionUtil, ValidationUtil
 from barnabas.compat.confluent_kafka.admin._resource import ResourcePatternType, ResourceType
-from barnabas.compat.librdkafka.models import OrderedEnum
+from barnabas.compat.librdkafka.values.models import OrderedEnum
 
 
 class AclOperation(OrderedEnum):

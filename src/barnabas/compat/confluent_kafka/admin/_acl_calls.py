@@ -16,8 +16,8 @@ from barnabas.compat.confluent_kafka.admin._acl import (
 )
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._resource import ResourcePatternType, ResourceType
-from barnabas.compat.librdkafka.errors import KafkaError
-from barnabas.compat.librdkafka.requests import BrokerRequests, broker_error
+from barnabas.compat.librdkafka.ask.requests import BrokerRequests, broker_error
+from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.protocol.messages.create_acls import CreateAclsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest

@@ -32,9 +32,9 @@ from barnabas.compat.confluent_kafka.admin._scram import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
-from barnabas.compat.librdkafka.constants import OFFSET_INVALID
-from barnabas.compat.librdkafka.new_topics import BROKER_DEFAULT, NewPartitions, NewTopic
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.ask.new_topics import BROKER_DEFAULT, NewPartitions, NewTopic
+from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 
 MOST_PARTITIONS = 100_000
 MOST_REPLICAS = 10_000

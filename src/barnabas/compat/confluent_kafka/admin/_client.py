@@ -42,15 +42,15 @@ from barnabas.compat.confluent_kafka.admin._scram import (
 )
 from barnabas.compat.confluent_kafka.admin._session import AdminSession, Operation
 from barnabas.compat.confluent_kafka.admin._topic import TopicDescription
-from barnabas.compat.librdkafka import metadata
-from barnabas.compat.librdkafka.arguments import c_arguments
-from barnabas.compat.librdkafka.configuration import Configuration
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.events import ClientCallbacks, ClientEvents
-from barnabas.compat.librdkafka.metadata import ClusterMetadata, GroupMetadata
-from barnabas.compat.librdkafka.new_topics import NewPartitions, NewTopic
-from barnabas.compat.librdkafka.statistics import AdminStatistics
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.ask import metadata
+from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata, GroupMetadata
+from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
+from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.told.events import ClientCallbacks, ClientEvents
+from barnabas.compat.librdkafka.told.statistics import AdminStatistics
+from barnabas.compat.librdkafka.values.arguments import c_arguments
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 
 _Key = TypeVar("_Key")
 _Result = TypeVar("_Result")

@@ -7,7 +7,7 @@ from enum import Enum
 
 from barnabas.compat.confluent_kafka import cimpl
 from barnabas.compat.confluent_kafka.admin._resource import ResourceType
-from barnabas.compat.librdkafka.errors import KafkaError
+from barnabas.compat.librdkafka.values.errors import KafkaError
 
 
 class AlterConfigOpType(Enum):

@@ -11,13 +11,13 @@ from typing import TypeVar
 from barnabas.compat.confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._resource import ResourceType
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.requests import (
+from barnabas.compat.librdkafka.ask.requests import (
     BrokerRequests,
     broker_error,
     invalid_argument,
     not_understood,
 )
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse

@@ -6,8 +6,8 @@ from barnabas.compat.confluent_kafka._model import ConsumerGroupState, ConsumerG
 from barnabas.compat.confluent_kafka._util import ConversionUtil
 from barnabas.compat.confluent_kafka.admin._acl import AclOperation
 from barnabas.compat.confluent_kafka.admin._operations import operations
-from barnabas.compat.librdkafka.errors import KafkaError
-from barnabas.compat.librdkafka.topic_partition import TopicPartition
+from barnabas.compat.librdkafka.values.errors import KafkaError
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 
 
 class ConsumerGroupListing:

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client import admin_group_descriptions as descriptions
-from barnabas.client.admin_types import GroupDescription
-from barnabas.client.admin_types import MemberDescription as CoreMember
+from barnabas.client.admin import group_descriptions as descriptions
+from barnabas.client.admin.types import GroupDescription
+from barnabas.client.admin.types import MemberDescription as CoreMember
 from barnabas.compat.confluent_kafka._model import ConsumerGroupState, ConsumerGroupType, Node
 from barnabas.compat.confluent_kafka.admin._group import (
     ConsumerGroupDescription,
@@ -22,9 +22,8 @@ from barnabas.compat.confluent_kafka.admin._group import (
 )
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._topic_calls import operations_in
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException, kafka_error_of
-from barnabas.compat.librdkafka.metadata import GroupMember, GroupMetadata, broker_metadata
-from barnabas.compat.librdkafka.requests import (
+from barnabas.compat.librdkafka.ask.metadata import GroupMember, GroupMetadata, broker_metadata
+from barnabas.compat.librdkafka.ask.requests import (
     NO_VERSION,
     TIMED_OUT,
     BrokerRequests,
@@ -32,7 +31,8 @@ from barnabas.compat.librdkafka.requests import (
     broker_error,
     invalid_argument,
 )
-from barnabas.compat.librdkafka.topic_partition import TopicPartition, topic_partition
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest

@@ -1,6 +1,6 @@
 """What `list_topics` and `list_groups` give."""
 
-from barnabas.compat.librdkafka.metadata import (
+from barnabas.compat.librdkafka.ask.metadata import (
     BrokerMetadata,
     ClusterMetadata,
     GroupMember,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from barnabas.compat.librdkafka.arguments import c_arguments
+from barnabas.compat.librdkafka.values.arguments import c_arguments
 from barnabas.values import frozen
 
 LONGEST_TIMEOUT_MS = 3_600_000

@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin_calls import MOVED_LEADER
+from barnabas.client.admin.calls import MOVED_LEADER
 from barnabas.compat.confluent_kafka._model import ConsumerGroupTopicPartitions
 from barnabas.compat.confluent_kafka.admin._listoffsets import ListOffsetsResultInfo
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._records import DeletedRecords
-from barnabas.compat.librdkafka.constants import OFFSET_INVALID
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.requests import (
+from barnabas.compat.librdkafka.ask.requests import (
     TIMED_OUT,
     BrokerRequests,
     DeadlineError,
     broker_error,
     invalid_argument,
 )
-from barnabas.compat.librdkafka.topic_partition import TopicPartition, topic_partition
+from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BrokerError
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse

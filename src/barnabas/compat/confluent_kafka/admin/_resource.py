@@ -1,7 +1,7 @@
 """Kinds of resources, and how the names of resources are meant."""
 
 from barnabas.compat.confluent_kafka import cimpl
-from barnabas.compat.librdkafka.models import OrderedEnum
+from barnabas.compat.librdkafka.values.models import OrderedEnum
 
 
 class ResourceType(OrderedEnum):

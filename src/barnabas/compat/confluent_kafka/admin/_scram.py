@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.compat.confluent_kafka import cimpl
-from barnabas.compat.librdkafka.models import OrderedEnum
+from barnabas.compat.librdkafka.values.models import OrderedEnum
 
 
 class ScramMechanism(OrderedEnum):

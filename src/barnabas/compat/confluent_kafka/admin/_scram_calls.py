@@ -17,8 +17,8 @@ from barnabas.compat.confluent_kafka.admin._scram import (
     UserScramCredentialsDescription,
     UserScramCredentialUpsertion,
 )
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException
-from barnabas.compat.librdkafka.requests import BrokerRequests, broker_error, invalid_argument
+from barnabas.compat.librdkafka.ask.requests import BrokerRequests, broker_error, invalid_argument
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from barnabas.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from barnabas.client.admin import Admin
-from barnabas.compat.librdkafka.configuration import Configuration
-from barnabas.compat.librdkafka.errors import KafkaError, KafkaException, kafka_error_of
-from barnabas.compat.librdkafka.requests import BrokerRequests
+from barnabas.client.admin.admin import Admin
+from barnabas.compat.librdkafka.ask.requests import BrokerRequests
+from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.sync.loop import loop_thread
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from barnabas.compat.confluent_kafka._model import TopicPartitionInfo
 from barnabas.compat.confluent_kafka.admin._acl import AclOperation
 from barnabas.compat.confluent_kafka.admin._operations import operations
-from barnabas.compat.librdkafka.uuid import Uuid
+from barnabas.compat.librdkafka.values.uuid import Uuid
 
 
 class TopicDescription:

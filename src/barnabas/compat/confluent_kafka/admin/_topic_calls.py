@@ -10,22 +10,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin_types.acls import authorized_operations
+from barnabas.client.admin.types.acls import authorized_operations
 from barnabas.compat.confluent_kafka._model import Node, TopicPartitionInfo
 from barnabas.compat.confluent_kafka.admin._acl import AclOperation
 from barnabas.compat.confluent_kafka.admin._cluster import DescribeClusterResult
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._topic import TopicDescription
-from barnabas.compat.librdkafka.errors import KafkaError
-from barnabas.compat.librdkafka.new_topics import NewPartitions, NewTopic
-from barnabas.compat.librdkafka.requests import (
+from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
+from barnabas.compat.librdkafka.ask.requests import (
     WAITING_FOR_CONTROLLER,
     BrokerRequests,
     broker_error,
     invalid_argument,
     not_understood,
 )
-from barnabas.compat.librdkafka.uuid import Uuid
+from barnabas.compat.librdkafka.values.errors import KafkaError
+from barnabas.compat.librdkafka.values.uuid import Uuid
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest

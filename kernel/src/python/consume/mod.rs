@@ -1,0 +1,15 @@
+//! From a response to records and columns, with the direct paths.
+
+pub mod arrow_out;
+pub mod batch_bytes;
+pub mod batch_openers;
+pub mod batches;
+#[cfg(unix)]
+pub mod bulk_fetch;
+#[cfg(unix)]
+pub mod direct_fetches;
+#[cfg(unix)]
+pub mod frame_receiver;
+pub mod reader;
+pub mod receive_buffer;
+pub mod record;

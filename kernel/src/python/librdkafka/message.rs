@@ -1,0 +1,588 @@
+//! `Message` of `confluent_kafka`: a consumed record that points into the batch it came in, or parts given one by one
+//! (by a program, for a delivery report, or for an event of a consumer). Knows nothing of how either comes about.
+//!
+//! It takes part in garbage collection, since a program may set anything in it, but the collector passes over those in
+//! which nothing was: to look at each message that was fetched would cost more than to make it.
+
+#![allow(unsafe_code)]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use once_cell::race::OnceBox;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::ffi;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+
+use crate::python::consume::record::{FromRecord, RecordSource};
+use crate::python::librdkafka::message_arguments::unexpected_keyword;
+use crate::python::objects::locked_rc::LockedRc;
+use crate::python::objects::objects::new_untracked;
+use crate::records::{HeaderIter, RecordSlices, Span};
+
+const MICROSECONDS: f64 = 1_000_000.0;
+const NO_PARTITION: i32 = -1;
+const NO_OFFSET: i64 = -1001;
+const NO_LATENCY: i64 = -1;
+
+/// The arguments of the constructor, in their order.
+const ARGUMENTS: [&str; 11] = [
+    "topic",
+    "partition",
+    "offset",
+    "key",
+    "value",
+    "headers",
+    "error",
+    "timestamp",
+    "latency",
+    "leader_epoch",
+    "delivery_count",
+];
+
+/// A record in the batch that it was fetched in.
+struct FetchedRecord {
+    source: LockedRc<RecordSource>,
+    offset: i64,
+    timestamp: i64,
+    key: Option<Span>,
+    value: Option<Span>,
+    headers: Span,
+}
+
+impl FetchedRecord {
+    fn bytes<'py>(&self, py: Python<'py>, span: Option<Span>) -> Option<Bound<'py, PyBytes>> {
+        span.map(|span| PyBytes::new(py, span.of(self.source.payload.as_ref())))
+    }
+
+    fn timestamp(&self) -> (i32, i64) {
+        // Kafka counts the types from -1 (there is none), librdkafka from 0.
+        (self.source.timestamp_type + 1, self.timestamp)
+    }
+
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let pairs: Vec<_> = HeaderIter::new(self.headers.of(self.source.payload.as_ref()))
+            .map(|(key, value)| {
+                let value = value.map(|value| PyBytes::new(py, value));
+                (String::from_utf8_lossy(key), value)
+            })
+            .collect();
+        PyList::new(py, pairs)
+    }
+
+    fn parts(&self, py: Python<'_>) -> PyResult<MessageParts> {
+        let object = |bytes: Option<Bound<'_, PyBytes>>| {
+            bytes.map_or_else(|| py.None(), |bytes| bytes.into_any().unbind())
+        };
+        let headers = match self.headers.is_empty() {
+            true => py.None(),
+            false => self.headers(py)?.into_any().unbind(),
+        };
+        Ok(MessageParts {
+            topic: self.source.topic.clone_ref(py).into_any(),
+            partition: self.source.partition,
+            offset: self.offset,
+            key: object(self.bytes(py, self.key)),
+            value: object(self.bytes(py, self.value)),
+            headers,
+            timestamp: self.timestamp(),
+            leader_epoch: self.source.leader_epoch,
+            ..MessageParts::empty(py)
+        })
+    }
+}
+
+/// The parts of a message as objects. Any object is taken as topic, key, value, headers and error.
+pub struct MessageParts {
+    pub topic: Py<PyAny>,
+    /// Negative: there is none. The same holds for all numbers here.
+    pub partition: i32,
+    pub offset: i64,
+    pub key: Py<PyAny>,
+    pub value: Py<PyAny>,
+    pub headers: Py<PyAny>,
+    pub error: Py<PyAny>,
+    /// With librdkafka's number of its type: 0 none, 1 creation, 2 appending to the log.
+    pub timestamp: (i32, i64),
+    pub latency_us: i64,
+    pub leader_epoch: i32,
+    pub delivery_count: i16,
+}
+
+impl MessageParts {
+    pub fn empty(py: Python<'_>) -> Self {
+        Self {
+            topic: py.None(),
+            partition: NO_PARTITION,
+            offset: NO_OFFSET,
+            key: py.None(),
+            value: py.None(),
+            headers: py.None(),
+            error: py.None(),
+            timestamp: (0, 0),
+            latency_us: NO_LATENCY,
+            leader_epoch: -1,
+            delivery_count: -1,
+        }
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        Self {
+            topic: self.topic.clone_ref(py),
+            key: self.key.clone_ref(py),
+            value: self.value.clone_ref(py),
+            headers: self.headers.clone_ref(py),
+            error: self.error.clone_ref(py),
+            ..*self
+        }
+    }
+
+    fn from_arguments(
+        positional: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = positional.py();
+        let given = positional.len() + keywords.map_or(0, |keywords| keywords.len());
+        if given > ARGUMENTS.len() {
+            let limit = ARGUMENTS.len();
+            let message = format!("function takes at most {limit} arguments ({given} given)");
+            return Err(PyTypeError::new_err(message));
+        }
+        let mut parts = Self::empty(py);
+        for (index, value) in positional.iter().enumerate() {
+            parts.set(index, &value)?;
+        }
+        for (name, value) in keywords.into_iter().flatten() {
+            let name = name.cast_into::<PyString>()?;
+            let text = name.to_str()?;
+            let Some(index) = ARGUMENTS.iter().position(|known| *known == text) else {
+                return Err(unexpected_keyword(&name, &ARGUMENTS));
+            };
+            if index < positional.len() {
+                let place = index + 1;
+                let message =
+                    format!("argument for function given by name ('{name}') and position ({place})");
+                return Err(PyTypeError::new_err(message));
+            }
+            parts.set(index, &value)?;
+        }
+        Ok(parts)
+    }
+
+    /// Sets the part with this place in `ARGUMENTS`.
+    fn set(&mut self, index: usize, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        match index {
+            0 => self.topic = value.clone().unbind(),
+            1 => self.partition = integer(value, "signed integer")?,
+            2 => self.offset = value.extract()?,
+            3 => self.key = value.clone().unbind(),
+            4 => self.value = value.clone().unbind(),
+            5 => self.headers = value.clone().unbind(),
+            6 => self.error = value.clone().unbind(),
+            7 => self.timestamp = timestamp_from(value)?,
+            8 => self.latency_us = (value.extract::<f64>()? * MICROSECONDS) as i64,
+            9 => self.leader_epoch = integer(value, "signed integer")?,
+            _ => self.delivery_count = integer(value, "signed short integer")?,
+        }
+        Ok(())
+    }
+}
+
+/// A number that must fit into a C type, which `kind` calls by its name in Python's messages.
+fn integer<T: TryFrom<i64>>(value: &Bound<'_, PyAny>, kind: &str) -> PyResult<T> {
+    let wide: i64 = value.extract()?;
+    let bound = if wide < 0 { "less than minimum" } else { "greater than maximum" };
+    T::try_from(wide).map_err(|_| PyOverflowError::new_err(format!("{kind} is {bound}")))
+}
+
+/// The one argument of a method, which takes none by name.
+fn only_argument<'py>(
+    method: &str,
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Py<PyAny>> {
+    if keywords.is_some_and(|keywords| !keywords.is_empty()) {
+        return Err(PyTypeError::new_err(format!("Message.{method}() takes no keyword arguments")));
+    }
+    if arguments.len() != 1 {
+        let given = arguments.len();
+        let message = format!("Message.{method}() takes exactly one argument ({given} given)");
+        return Err(PyTypeError::new_err(message));
+    }
+    Ok(arguments.get_item(0)?.unbind())
+}
+
+fn timestamp_from(value: &Bound<'_, PyAny>) -> PyResult<(i32, i64)> {
+    if value.is_none() {
+        return Ok((0, 0));
+    }
+    match value.cast::<PyTuple>() {
+        Ok(pair) if pair.len() == 2 => pair.extract(),
+        _ => Err(PyTypeError::new_err("timestamp must be a tuple of (int, int)")),
+    }
+}
+
+/// A message, or an event when `error()` is not None.
+///
+/// Programs get messages from poll() and consume() and in delivery callbacks; the constructor is for tests.
+/// All its parameters are optional: topic, partition, offset, key, value, headers, error, timestamp (type and
+/// milliseconds since 1970), latency (seconds), leader_epoch, delivery_count.
+///
+/// len() is the size of the value: a message without one is false.
+#[pyclass(frozen, subclass, module = "confluent_kafka.cimpl")]
+pub struct Message {
+    fetched: Option<FetchedRecord>,
+    /// All parts, once they were given or one of them was changed: they count then, in place of `fetched`.
+    parts: OnceBox<Mutex<MessageParts>>,
+}
+
+impl FromRecord for Message {
+    #[inline(always)]
+    fn from_record(
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Py<Self>> {
+        let fetched = FetchedRecord {
+            source: source.clone_ref(py),
+            offset: slices.offset,
+            timestamp: slices.timestamp,
+            key: slices.key,
+            value: slices.value,
+            headers: slices.headers,
+        };
+        let message = Self { fetched: Some(fetched), parts: OnceBox::new() };
+        new_untracked(py, message)
+    }
+}
+
+impl Message {
+    fn from_parts(parts: MessageParts) -> Self {
+        Self { fetched: None, parts: OnceBox::with_value(Box::new(Mutex::new(parts))) }
+    }
+
+    /// A message whose parts lead nowhere: bytes, text and numbers.
+    pub fn of_plain_parts(py: Python<'_>, parts: MessageParts) -> PyResult<Py<Self>> {
+        new_untracked(py, Self::from_parts(parts))
+    }
+
+    /// A message of any parts.
+    pub fn of_parts(py: Python<'_>, parts: MessageParts) -> PyResult<Py<Self>> {
+        Py::new(py, Self::from_parts(parts))
+    }
+
+    /// Where nothing was changed since it was fetched.
+    #[inline]
+    fn untouched(&self) -> Option<&FetchedRecord> {
+        match self.parts.get() {
+            None => self.fetched.as_ref(),
+            Some(_) => None,
+        }
+    }
+
+    /// The parts, for looking at them.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, MessageParts>> {
+        if self.parts.get().is_none() {
+            let parts = match &self.fetched {
+                Some(fetched) => fetched.parts(py)?,
+                None => MessageParts::empty(py),
+            };
+            // Nobody else can have been faster: the interpreter lock is held all along.
+            let _ = self.parts.set(Box::new(Mutex::new(parts)));
+        }
+        let parts = self.parts.get_or_init(|| Box::new(Mutex::new(MessageParts::empty(py))));
+        Ok(parts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The parts, for setting some, or for handing out what may be changed.
+    fn lock_collected<'a>(slf: &'a Bound<'_, Self>) -> PyResult<MutexGuard<'a, MessageParts>> {
+        // SAFETY: the object is alive and of a class that takes part in collection; the interpreter lock is held.
+        unsafe {
+            if ffi::PyObject_GC_IsTracked(slf.as_ptr()) == 0 {
+                ffi::PyObject_GC_Track(slf.as_ptr().cast());
+            }
+        }
+        slf.get().lock(slf.py())
+    }
+
+    fn all_parts(&self, py: Python<'_>) -> PyResult<MessageParts> {
+        Ok(self.lock(py)?.clone_ref(py))
+    }
+
+    /// Changes one part. What was there before is let go of without the lock, since that may run any code.
+    fn replace(
+        slf: &Bound<'_, Self>,
+        value: Py<PyAny>,
+        part: impl FnOnce(&mut MessageParts) -> &mut Py<PyAny>,
+    ) -> PyResult<()> {
+        let before = std::mem::replace(part(&mut *Self::lock_collected(slf)?), value);
+        drop(before);
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Message {
+    #[new]
+    #[pyo3(signature = (*_arguments, **_keywords), text_signature = None)]
+    fn py_new(
+        py: Python<'_>,
+        _arguments: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> Self {
+        Self::from_parts(MessageParts::empty(py))
+    }
+
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn __init__(
+        slf: &Bound<'_, Self>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let parts = MessageParts::from_arguments(arguments, keywords)?;
+        let before = std::mem::replace(&mut *Self::lock_collected(slf)?, parts);
+        drop(before);
+        Ok(())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Nothing that holds the lock makes objects, which is when the collector runs.
+        let Some(Ok(parts)) = self.parts.get().map(|parts| parts.try_lock()) else { return Ok(()) };
+        for part in [&parts.topic, &parts.key, &parts.value, &parts.headers, &parts.error] {
+            visit.call(part)?;
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self, py: Python<'_>) {
+        let Some(parts) = self.parts.get() else { return };
+        let empty = MessageParts::empty(py);
+        let before = std::mem::replace(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner), empty);
+        drop(before);
+    }
+
+    /// The error or event that this stands for, a KafkaError; None where it is a proper message.
+    fn error(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.untouched() {
+            Some(_) => Ok(py.None()),
+            None => Ok(self.lock(py)?.error.clone_ref(py)),
+        }
+    }
+
+    /// The value (payload), or None.
+    fn value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.untouched() {
+            Some(fetched) => match fetched.bytes(py, fetched.value) {
+                Some(value) => Ok(value.into_any().unbind()),
+                None => Ok(py.None()),
+            },
+            None => Ok(self.lock(py)?.value.clone_ref(py)),
+        }
+    }
+
+    /// The key, or None.
+    fn key(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.untouched() {
+            Some(fetched) => match fetched.bytes(py, fetched.key) {
+                Some(key) => Ok(key.into_any().unbind()),
+                None => Ok(py.None()),
+            },
+            None => Ok(self.lock(py)?.key.clone_ref(py)),
+        }
+    }
+
+    /// The key as the deserializer of a DeserializingConsumer made it; otherwise what key() gives.
+    fn deserialized_key(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.key(py)
+    }
+
+    /// The value as the deserializer of a DeserializingConsumer made it; otherwise what value() gives.
+    fn deserialized_value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.value(py)
+    }
+
+    /// The name of the topic, or None.
+    fn topic(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.untouched() {
+            Some(fetched) => Ok(fetched.source.topic.clone_ref(py).into_any()),
+            None => Ok(self.lock(py)?.topic.clone_ref(py)),
+        }
+    }
+
+    /// The number of the partition, or None.
+    fn partition(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        let partition = match self.untouched() {
+            Some(fetched) => fetched.source.partition,
+            None => self.lock(py)?.partition,
+        };
+        Ok(Some(partition).filter(|&partition| partition >= 0))
+    }
+
+    /// The offset, or None.
+    fn offset(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        let offset = match self.untouched() {
+            Some(fetched) => fetched.offset,
+            None => self.lock(py)?.offset,
+        };
+        Ok(Some(offset).filter(|&offset| offset >= 0))
+    }
+
+    /// The type of the timestamp (TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME) and
+    /// the timestamp, in milliseconds since 1970 (UTC).
+    fn timestamp(&self, py: Python<'_>) -> PyResult<(i32, i64)> {
+        match self.untouched() {
+            Some(fetched) => Ok(fetched.timestamp()),
+            None => Ok(self.lock(py)?.timestamp),
+        }
+    }
+
+    /// The headers, a list of pairs of a name and a value (bytes or None) in their order; None if there are none.
+    fn headers(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let message = slf.get();
+        match message.untouched() {
+            Some(fetched) if fetched.headers.is_empty() => Ok(py.None()),
+            // From here on the list is the message's own: who changes it changes the message.
+            Some(_) => Ok(Self::lock_collected(slf)?.headers.clone_ref(py)),
+            None => Ok(message.lock(py)?.headers.clone_ref(py)),
+        }
+    }
+
+    /// How long it took to produce the message, from produce() to the acknowledgement, in seconds; None for any
+    /// other message.
+    fn latency(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        match self.untouched() {
+            Some(_) => Ok(None),
+            None => {
+                let latency_us = self.lock(py)?.latency_us;
+                Ok((latency_us >= 0).then_some(latency_us as f64 / MICROSECONDS))
+            }
+        }
+    }
+
+    /// The leader epoch of the record, or None.
+    fn leader_epoch(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        let leader_epoch = match self.untouched() {
+            Some(fetched) => fetched.source.leader_epoch,
+            None => self.lock(py)?.leader_epoch,
+        };
+        Ok(Some(leader_epoch).filter(|&leader_epoch| leader_epoch >= 0))
+    }
+
+    /// How often a share group has given this record out, this time included; None outside of share groups.
+    fn delivery_count(&self, py: Python<'_>) -> PyResult<Option<i16>> {
+        match self.untouched() {
+            Some(_) => Ok(None),
+            None => Ok(Some(self.lock(py)?.delivery_count).filter(|&count| count > 0)),
+        }
+    }
+
+    /// Replaces the topic.
+    #[pyo3(signature = (*arguments, **keywords), text_signature = "($self, value, /)")]
+    fn set_topic(
+        slf: &Bound<'_, Self>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let value = only_argument("set_topic", arguments, keywords)?;
+        Self::replace(slf, value, |parts| &mut parts.topic)
+    }
+
+    /// Replaces the key, by any object.
+    #[pyo3(signature = (*arguments, **keywords), text_signature = "($self, value, /)")]
+    fn set_key(
+        slf: &Bound<'_, Self>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let value = only_argument("set_key", arguments, keywords)?;
+        Self::replace(slf, value, |parts| &mut parts.key)
+    }
+
+    /// Replaces the value, by any object.
+    #[pyo3(signature = (*arguments, **keywords), text_signature = "($self, value, /)")]
+    fn set_value(
+        slf: &Bound<'_, Self>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let value = only_argument("set_value", arguments, keywords)?;
+        Self::replace(slf, value, |parts| &mut parts.value)
+    }
+
+    /// Replaces the headers.
+    #[pyo3(signature = (*arguments, **keywords), text_signature = "($self, value, /)")]
+    fn set_headers(
+        slf: &Bound<'_, Self>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let value = only_argument("set_headers", arguments, keywords)?;
+        Self::replace(slf, value, |parts| &mut parts.headers)
+    }
+
+    /// Replaces the error.
+    #[pyo3(signature = (*arguments, **keywords), text_signature = "($self, value, /)")]
+    fn set_error(
+        slf: &Bound<'_, Self>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let value = only_argument("set_error", arguments, keywords)?;
+        Self::replace(slf, value, |parts| &mut parts.error)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        if let Some(fetched) = self.untouched() {
+            return Ok(fetched.value.map_or(0, Span::len));
+        }
+        let value = self.value(py)?;
+        if value.is_none(py) { Ok(0) } else { value.bind(py).len() }
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        let (one, other) = (self.all_parts(py)?, other.all_parts(py)?);
+        let numbers = |parts: &MessageParts| {
+            // Of the timestamp only the time counts, not its type.
+            (parts.partition, parts.offset, parts.timestamp.1, parts.leader_epoch)
+        };
+        if numbers(&one) != numbers(&other) {
+            return Ok(false);
+        }
+        let pairs = [
+            (one.topic, other.topic),
+            (one.key, other.key),
+            (one.value, other.value),
+            (one.headers, other.headers),
+            (one.error, other.error),
+        ];
+        for (one, other) in pairs {
+            // An error may refuse to be compared with anything but errors.
+            if one.is_none(py) != other.is_none(py) || !one.bind(py).eq(other)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let parts = Self::lock_collected(slf)?.clone_ref(py);
+        let latency = if parts.latency_us < 0 { -1.0 } else { parts.latency_us as f64 / MICROSECONDS };
+        let arguments = (
+            parts.topic,
+            parts.partition,
+            parts.offset,
+            parts.key,
+            parts.value,
+            parts.headers,
+            parts.error,
+            parts.timestamp,
+            latency,
+            parts.leader_epoch,
+            parts.delivery_count,
+        );
+        Ok((py.get_type::<Self>(), arguments.into_pyobject(py)?))
+    }
+}

@@ -1,0 +1,210 @@
+//! What a producing program is told of its messages: a Message for each that has a callback, a count for the others.
+//! Owns how that is kept while a batch is under way, and how it is told. Knows nothing of who waits for it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::python::librdkafka::event_queue::Events;
+use crate::python::librdkafka::message::{Message, MessageParts};
+use crate::python::produce::delivery::{BatchOutcome, Resolution, TopicName, call_with_two};
+
+const CREATE_TIME: i32 = 1;
+const LOG_APPEND_TIME: i32 = 2;
+
+/// How messages are reported.
+pub struct ReportRules {
+    /// Makes the error of a report out of an exception, or out of librdkafka's code of an error.
+    pub error_of: Py<PyAny>,
+    /// Callbacks are not called for messages that were delivered.
+    pub only_errors: bool,
+    /// What the program calls a topic of Kafka's, where that is another name.
+    pub shown_name: Option<Py<PyAny>>,
+}
+
+/// A message with a callback, until it is reported.
+pub struct MessageReport {
+    pub index: u32,
+    pub size: u32,
+    pub timestamp: i64,
+    pub produced_at: Instant,
+    pub callback: Py<PyAny>,
+    /// As they were given: `bytes`, or `str` that is made bytes when it is reported.
+    pub key: Option<Py<PyAny>>,
+    pub value: Option<Py<PyAny>>,
+}
+
+/// The messages of one batch that are to be told of when it is decided.
+#[derive(Default)]
+pub struct KeptMessages {
+    pub reports: Vec<MessageReport>,
+    /// Those without a callback are counted only.
+    pub silent_messages: usize,
+    pub silent_bytes: usize,
+}
+
+impl KeptMessages {
+    pub fn is_empty(&self) -> bool {
+        self.silent_messages == 0 && self.reports.is_empty()
+    }
+
+    pub fn add_silent(&mut self, bytes: usize) {
+        self.silent_messages += 1;
+        self.silent_bytes += bytes;
+    }
+}
+
+/// What became of the messages.
+pub enum Fate {
+    Batch(Arc<BatchOutcome>),
+    /// They never got as far as a batch; `error` is an exception or a code. The partition is negative where it was
+    /// not chosen.
+    Failed {
+        topic: Arc<TopicName>,
+        partition: i32,
+        error: Py<PyAny>,
+    },
+}
+
+/// Messages that became delivered or failed together, to be reported in the user's thread.
+pub struct ReportedMessages {
+    fate: Fate,
+    decided_at: Instant,
+    reports: std::vec::IntoIter<MessageReport>,
+    silent: (usize, usize),
+    /// The error made last, and the address of what it was made of.
+    last_error: Option<(usize, Py<PyAny>)>,
+    /// What the program calls their topic, once that is known.
+    topic: Option<Py<PyAny>>,
+}
+
+impl ReportedMessages {
+    pub fn new(fate: Fate, kept: KeptMessages) -> Self {
+        Self {
+            fate,
+            decided_at: Instant::now(),
+            reports: kept.reports.into_iter(),
+            silent: (kept.silent_messages, kept.silent_bytes),
+            last_error: None,
+            topic: None,
+        }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.reports.as_slice().is_empty()
+    }
+
+    /// Calls the callbacks, up to the first that raises.
+    pub fn serve(&mut self, py: Python<'_>, events: &Events) -> PyResult<()> {
+        let (messages, bytes) = std::mem::take(&mut self.silent);
+        if messages > 0 {
+            events.reported(messages, bytes);
+        }
+        while let Some(report) = self.reports.next() {
+            let size = report.size as usize;
+            let called = self.report(py, events, report);
+            events.reported(1, size);
+            called?;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, py: Python<'_>, events: &Events, report: MessageReport) -> PyResult<()> {
+        let mut parts = MessageParts::empty(py);
+        let latency = self.decided_at.saturating_duration_since(report.produced_at);
+        parts.latency_us = i64::try_from(latency.as_micros()).unwrap_or(i64::MAX);
+        parts.topic = self.shown_topic(py, events)?;
+        let cause = match &self.fate {
+            Fate::Failed { partition, error, .. } => {
+                parts.partition = *partition;
+                Some((std::ptr::from_ref(error).addr(), error.clone_ref(py)))
+            }
+            Fate::Batch(outcome) => {
+                parts.partition = outcome.partition;
+                match outcome.resolve(report.index, report.index) {
+                    Resolution::Delivered { offset, log_append_time } => {
+                        parts.timestamp = if log_append_time >= 0 {
+                            (LOG_APPEND_TIME, log_append_time)
+                        } else {
+                            (CREATE_TIME, report.timestamp)
+                        };
+                        if offset >= 0 {
+                            parts.offset = offset;
+                        }
+                        None
+                    }
+                    Resolution::Failed(error) => Some((Arc::as_ptr(&error).addr(), error.clone_ref(py))),
+                    unknown @ (Resolution::Abandoned | Resolution::Pending { .. }) => {
+                        let error = unknown.into_result(py, outcome, report.timestamp)?;
+                        error.err().map(|error| (0, error))
+                    }
+                }
+            }
+        };
+        if let Some((identity, cause)) = cause {
+            parts.timestamp = (0, -1);
+            parts.error = self.error_of(py, events, identity, &cause)?;
+        } else if events.rules.get().is_some_and(|rules| rules.only_errors) {
+            return Ok(());
+        }
+        parts.key = as_bytes(py, report.key)?;
+        parts.value = as_bytes(py, report.value)?;
+        let error = parts.error.clone_ref(py);
+        let is_plain =
+            error.is_none(py) && [&parts.key, &parts.value].into_iter().all(|part| is_plain(part.bind(py)));
+        let message =
+            if is_plain { Message::of_plain_parts(py, parts) } else { Message::of_parts(py, parts) };
+        call_with_two(py, &report.callback, &error, &message?.into_any()).map(drop)
+    }
+
+    /// Found once for all of them, which are of one topic.
+    fn shown_topic(&mut self, py: Python<'_>, events: &Events) -> PyResult<Py<PyAny>> {
+        if let Some(topic) = &self.topic {
+            return Ok(topic.clone_ref(py));
+        }
+        let name = match &self.fate {
+            Fate::Failed { topic, .. } => &topic.object,
+            Fate::Batch(outcome) => &outcome.topic.object,
+        };
+        let shown = match events.rules.get().and_then(|rules| rules.shown_name.as_ref()) {
+            Some(shown_name) => shown_name.call1(py, (name,))?,
+            None => name.clone_ref(py).into_any(),
+        };
+        self.topic = Some(shown.clone_ref(py));
+        Ok(shown)
+    }
+
+    /// Made once for all messages that failed for the same reason.
+    fn error_of(
+        &mut self,
+        py: Python<'_>,
+        events: &Events,
+        identity: usize,
+        cause: &Py<PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        if let Some((known, error)) = &self.last_error {
+            if *known == identity {
+                return Ok(error.clone_ref(py));
+            }
+        }
+        let Some(rules) = events.rules.get() else { return Ok(cause.clone_ref(py)) };
+        let error = rules.error_of.call1(py, (cause,))?;
+        self.last_error = Some((identity, error.clone_ref(py)));
+        Ok(error)
+    }
+}
+
+/// Whether this can lead to no other object.
+fn is_plain(part: &Bound<'_, PyAny>) -> bool {
+    part.is_none() || part.is_exact_instance_of::<PyBytes>()
+}
+
+fn as_bytes(py: Python<'_>, given: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
+    let Some(given) = given else { return Ok(py.None()) };
+    match given.bind(py).cast::<PyString>() {
+        Ok(text) => Ok(PyBytes::new(py, text.to_str()?.as_bytes()).into_any().unbind()),
+        Err(_) => Ok(given),
+    }
+}

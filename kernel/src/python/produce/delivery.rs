@@ -1,0 +1,630 @@
+//! `Delivery`, and what the deliveries of one batch have in common.
+//!
+//! There is one lock for each batch, not for each record. It is never held while Python code runs or while a
+//! thread waits for the interpreter lock, so the two locks cannot block each other.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+
+use crate::python::librdkafka::event_queue::Events;
+use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, ReportedMessages};
+use crate::python::objects::errors::error_with_message;
+use crate::python::produce::record_metadata::RecordMetadata;
+
+/// A topic's name, for Rust and for Python.
+pub struct TopicName {
+    pub name: String,
+    pub object: Py<PyString>,
+}
+
+/// Where the records of a batch went that was made into smaller ones.
+pub struct SplitBatch {
+    pub parts: Vec<Arc<BatchOutcome>>,
+    /// For each record of the old batch its part, and its index there.
+    pub places: Vec<(u32, u32)>,
+}
+
+#[derive(Clone)]
+enum Outcome {
+    Pending,
+    Delivered {
+        base_offset: i64,
+        log_append_time: i64,
+    },
+    Failed(Arc<Py<PyAny>>),
+    /// The batch was dropped before anything became of it.
+    Abandoned,
+    Split(Arc<SplitBatch>),
+}
+
+struct State {
+    outcome: Outcome,
+    failed_records: HashMap<u32, Arc<Py<PyAny>>>,
+    waiting: Vec<Waiter>,
+    messages: KeptMessages,
+}
+
+impl State {
+    fn is_awaited(&self) -> bool {
+        !self.waiting.is_empty() || !self.messages.is_empty()
+    }
+}
+
+/// Who is to be told when records are delivered or have failed.
+enum Waiter {
+    /// Is called with the delivery.
+    Callback {
+        delivery: Py<Delivery>,
+        callback: Py<PyAny>,
+    },
+    Report(Report),
+}
+
+/// A function that is called with the error and the metadata of one record, one of them None. Does without a
+/// delivery, since a producer may have one for each of millions of records.
+struct Report {
+    index: u32,
+    timestamp: i64,
+    on_delivery: Py<PyAny>,
+}
+
+impl Waiter {
+    fn covers(&self, index: u32) -> bool {
+        match self {
+            Self::Callback { delivery, .. } => delivery.get().covers(index),
+            Self::Report(report) => report.index == index,
+        }
+    }
+}
+
+/// What becomes of the records of one batch.
+pub struct BatchOutcome {
+    pub topic: Arc<TopicName>,
+    pub partition: i32,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Where messages are reported, for a producer that has them.
+    events: Option<Arc<Events>>,
+}
+
+/// What a delivery has come to.
+pub enum Resolution {
+    /// Nothing yet; this batch is waited for, in which the last of the records stands at `last`.
+    Pending {
+        outcome: Arc<BatchOutcome>,
+        last: u32,
+    },
+    Delivered {
+        offset: i64,
+        log_append_time: i64,
+    },
+    Failed(Arc<Py<PyAny>>),
+    Abandoned,
+}
+
+impl Resolution {
+    /// Metadata or the error. Not for what is pending.
+    pub fn into_result(
+        self,
+        py: Python<'_>,
+        outcome: &BatchOutcome,
+        timestamp: i64,
+    ) -> PyResult<Result<Py<PyAny>, Py<PyAny>>> {
+        static CLOSED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        match self {
+            Self::Delivered { offset, log_append_time } => {
+                let timestamp = if log_append_time >= 0 { log_append_time } else { timestamp };
+                let topic = outcome.topic.object.clone_ref(py);
+                let metadata = RecordMetadata { topic, partition: outcome.partition, offset, timestamp };
+                Ok(Ok(Py::new(py, metadata)?.into_any()))
+            }
+            Self::Failed(error) => Ok(Err(error.clone_ref(py))),
+            Self::Abandoned | Self::Pending { .. } => {
+                let message = format!("a record for {} was given up with its producer", outcome.place());
+                let error = error_with_message(py, &CLOSED, "ClosedError", message);
+                Ok(Err(error.into_value(py).into_any()))
+            }
+        }
+    }
+}
+
+/// The offset of a batch's record, which with acks=0 nobody knows.
+fn offset_of(base_offset: i64, index: u32) -> i64 {
+    if base_offset < 0 { -1 } else { base_offset + i64::from(index) }
+}
+
+impl BatchOutcome {
+    pub fn new(topic: Arc<TopicName>, partition: i32, events: Option<Arc<Events>>) -> Arc<Self> {
+        let state = State {
+            outcome: Outcome::Pending,
+            failed_records: HashMap::new(),
+            waiting: Vec::new(),
+            messages: KeptMessages::default(),
+        };
+        Arc::new(Self { topic, partition, state: Mutex::new(state), changed: Condvar::new(), events })
+    }
+
+    /// For the batches that this one is split into.
+    pub fn part(&self) -> Arc<Self> {
+        Self::new(Arc::clone(&self.topic), self.partition, self.events.clone())
+    }
+
+    fn place(&self) -> String {
+        format!("{}-{}", self.topic.name, self.partition)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides the batch, once; later decisions change nothing.
+    fn settle(self: &Arc<Self>, py: Python<'_>, outcome: Outcome) {
+        let split = if let Outcome::Split(split) = &outcome { Some(Arc::clone(split)) } else { None };
+        let (waiting, messages) = {
+            let mut state = self.lock();
+            if !matches!(state.outcome, Outcome::Pending) {
+                return;
+            }
+            state.outcome = outcome;
+            self.changed.notify_all();
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.messages))
+        };
+        self.notify(py, waiting);
+        match split {
+            None => self.report(py, messages),
+            Some(split) => self.hand_on(py, &split, messages),
+        }
+    }
+
+    /// Leaves messages to be reported in the user's thread.
+    fn report(self: &Arc<Self>, py: Python<'_>, messages: KeptMessages) {
+        let Some(events) = &self.events else { return };
+        if !messages.is_empty() {
+            events.push_reports(py, ReportedMessages::new(Fate::Batch(Arc::clone(self)), messages));
+        }
+    }
+
+    /// Gives the messages of a batch that was split to the parts.
+    fn hand_on(self: &Arc<Self>, py: Python<'_>, split: &SplitBatch, messages: KeptMessages) {
+        let mut failed = KeptMessages::default();
+        for mut report in messages.reports {
+            if self.has_failed(report.index) {
+                failed.reports.push(report);
+                continue;
+            }
+            let (part, index) = split.places[report.index as usize];
+            report.index = index;
+            split.parts[part as usize].keep_message(py, report);
+        }
+        match split.parts.last() {
+            Some(last) => last.keep_silent(py, messages.silent_messages, messages.silent_bytes),
+            None => {
+                failed.silent_messages = messages.silent_messages;
+                failed.silent_bytes = messages.silent_bytes;
+            }
+        }
+        self.report(py, failed);
+    }
+
+    /// Has a message reported when its record is decided.
+    pub fn keep_message(self: &Arc<Self>, py: Python<'_>, report: MessageReport) {
+        let mut late = KeptMessages::default();
+        {
+            let mut state = self.lock();
+            if matches!(state.outcome, Outcome::Pending) {
+                state.messages.reports.push(report);
+                return;
+            }
+        }
+        late.reports.push(report);
+        self.report_late(py, late);
+    }
+
+    /// The same for messages without a callback.
+    pub fn keep_silent(self: &Arc<Self>, py: Python<'_>, messages: usize, bytes: usize) {
+        {
+            let mut state = self.lock();
+            if matches!(state.outcome, Outcome::Pending) {
+                state.messages.silent_messages += messages;
+                state.messages.silent_bytes += bytes;
+                return;
+            }
+        }
+        let late = KeptMessages { reports: Vec::new(), silent_messages: messages, silent_bytes: bytes };
+        self.report_late(py, late);
+    }
+
+    /// For messages whose batch was decided between their record's append and now.
+    #[cold]
+    fn report_late(self: &Arc<Self>, py: Python<'_>, late: KeptMessages) {
+        let outcome = self.lock().outcome.clone();
+        match outcome {
+            Outcome::Split(split) => self.hand_on(py, &split, late),
+            _ => self.report(py, late),
+        }
+    }
+
+    pub fn deliver(self: &Arc<Self>, py: Python<'_>, base_offset: i64, log_append_time: i64) {
+        self.settle(py, Outcome::Delivered { base_offset, log_append_time });
+    }
+
+    /// Whether somebody has to be told in Python of what becomes of the batch.
+    pub fn is_awaited(&self) -> bool {
+        self.lock().is_awaited()
+    }
+
+    /// As `deliver` for a batch that is not awaited; false, and nothing has changed, for any other.
+    pub fn deliver_untold(&self, base_offset: i64, log_append_time: i64) -> bool {
+        let mut state = self.lock();
+        let is_untold = matches!(state.outcome, Outcome::Pending)
+            && state.failed_records.is_empty()
+            && !state.is_awaited();
+        if is_untold {
+            state.outcome = Outcome::Delivered { base_offset, log_append_time };
+            self.changed.notify_all();
+        }
+        is_untold
+    }
+
+    pub fn fail(self: &Arc<Self>, py: Python<'_>, error: Py<PyAny>) {
+        self.settle(py, Outcome::Failed(Arc::new(error)));
+    }
+
+    pub fn split(self: &Arc<Self>, py: Python<'_>, split: SplitBatch) {
+        self.settle(py, Outcome::Split(Arc::new(split)));
+    }
+
+    pub fn fail_record(self: &Arc<Self>, py: Python<'_>, index: u32, error: Py<PyAny>) {
+        let waiting = {
+            let mut state = self.lock();
+            if !matches!(state.outcome, Outcome::Pending) {
+                return;
+            }
+            state.failed_records.entry(index).or_insert_with(|| Arc::new(error));
+            self.changed.notify_all();
+            let waiting = std::mem::take(&mut state.waiting);
+            let (waiting, others) = waiting.into_iter().partition(|waiter| waiter.covers(index));
+            state.waiting = others;
+            waiting
+        };
+        self.notify(py, waiting);
+    }
+
+    /// Whether this record has failed on its own.
+    pub fn has_failed(&self, index: u32) -> bool {
+        self.lock().failed_records.contains_key(&index)
+    }
+
+    /// For a batch that is dropped: whoever still waits is told that nothing will come.
+    pub fn abandon(&self) {
+        let forgotten = {
+            let mut state = self.lock();
+            if matches!(state.outcome, Outcome::Pending) {
+                state.outcome = Outcome::Abandoned;
+                self.changed.notify_all();
+            }
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.messages))
+        };
+        drop(forgotten);
+    }
+
+    pub fn resolve(self: &Arc<Self>, first: u32, last: u32) -> Resolution {
+        let split = {
+            let state = self.lock();
+            if !state.failed_records.is_empty() {
+                if let Some(error) = (first..=last).find_map(|index| state.failed_records.get(&index)) {
+                    return Resolution::Failed(Arc::clone(error));
+                }
+            }
+            match &state.outcome {
+                Outcome::Pending => return Resolution::Pending { outcome: Arc::clone(self), last },
+                Outcome::Delivered { base_offset, log_append_time } => {
+                    let offset = offset_of(*base_offset, last);
+                    return Resolution::Delivered { offset, log_append_time: *log_append_time };
+                }
+                Outcome::Failed(error) => return Resolution::Failed(Arc::clone(error)),
+                Outcome::Abandoned => return Resolution::Abandoned,
+                Outcome::Split(split) => Arc::clone(split),
+            }
+        };
+        let places = &split.places[first as usize..=last as usize];
+        let mut resolution = None;
+        for run in places.chunk_by(|one, next| one.0 == next.0) {
+            let part = &split.parts[run[0].0 as usize];
+            match part.resolve(run[0].1, run[run.len() - 1].1) {
+                delivered @ Resolution::Delivered { .. } => resolution = Some(delivered),
+                other => return other,
+            }
+        }
+        resolution.unwrap_or(Resolution::Abandoned)
+    }
+
+    /// Calls back those that are done; the others wait on for what their records became part of.
+    fn notify(self: &Arc<Self>, py: Python<'_>, waiting: Vec<Waiter>) {
+        let all_delivered = self.all_delivered();
+        for waiter in waiting {
+            match (waiter, all_delivered) {
+                (Waiter::Callback { delivery, callback }, _) => call_when_done(py, delivery, callback),
+                // What nearly all reports are, without looking at the batch for each.
+                (Waiter::Report(report), Some((base_offset, log_append_time))) => {
+                    let offset = offset_of(base_offset, report.index);
+                    let resolution = Resolution::Delivered { offset, log_append_time };
+                    self.call_back(py, resolution, report.timestamp, &report.on_delivery);
+                }
+                (Waiter::Report(Report { index, timestamp, on_delivery }), None) => {
+                    self.report_when_done(py, index, timestamp, on_delivery);
+                }
+            }
+        }
+    }
+
+    /// The base offset and the log append time, once every record of the batch is delivered.
+    fn all_delivered(&self) -> Option<(i64, i64)> {
+        let state = self.lock();
+        match state.outcome {
+            Outcome::Delivered { base_offset, log_append_time } if state.failed_records.is_empty() => {
+                Some((base_offset, log_append_time))
+            }
+            _ => None,
+        }
+    }
+
+    fn call_back(&self, py: Python<'_>, resolution: Resolution, timestamp: i64, on_delivery: &Py<PyAny>) {
+        let called = resolution.into_result(py, self, timestamp).and_then(|result| match result {
+            Ok(metadata) => call_with_two(py, on_delivery, &py.None(), &metadata),
+            Err(error) => call_with_two(py, on_delivery, &error, &py.None()),
+        });
+        if let Err(error) = called {
+            error.write_unraisable(py, Some(on_delivery.bind(py)));
+        }
+    }
+
+    /// Calls `on_delivery(error, metadata)` when the record is delivered or has failed.
+    pub fn report_when_done(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        index: u32,
+        timestamp: i64,
+        on_delivery: Py<PyAny>,
+    ) {
+        let mut report = Report { index, timestamp, on_delivery };
+        let mut resolution = Resolution::Pending { outcome: Arc::clone(self), last: index };
+        while let Resolution::Pending { outcome, last } = resolution {
+            report.index = last;
+            match outcome.keep(report) {
+                None => return,
+                Some(decided) => report = decided,
+            }
+            resolution = outcome.resolve(last, last);
+        }
+        self.call_back(py, resolution, timestamp, &report.on_delivery);
+    }
+
+    /// Keeps a report until its record is decided; gives it back if that has happened.
+    fn keep(&self, report: Report) -> Option<Report> {
+        let mut state = self.lock();
+        let is_pending = matches!(state.outcome, Outcome::Pending)
+            && (state.failed_records.is_empty() || !state.failed_records.contains_key(&report.index));
+        if !is_pending {
+            return Some(report);
+        }
+        state.waiting.push(Waiter::Report(report));
+        None
+    }
+
+    /// Waits until the batch is decided or one of its records is, or `time` has passed.
+    fn wait_for_change(&self, time: Duration) {
+        let state = self.lock();
+        if matches!(state.outcome, Outcome::Pending) {
+            drop(self.changed.wait_timeout(state, time));
+        }
+    }
+}
+
+/// `callable(first, second)`, without a tuple for the arguments.
+pub fn call_with_two(
+    py: Python<'_>,
+    callable: &Py<PyAny>,
+    first: &Py<PyAny>,
+    second: &Py<PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let end = std::ptr::null_mut::<ffi::PyObject>();
+    // SAFETY: the objects are alive and the interpreter lock is held; NULL ends the arguments. The result is a new
+    // reference, or NULL with an exception set.
+    #[allow(unsafe_code)]
+    unsafe {
+        let (callable, first, second) = (callable.as_ptr(), first.as_ptr(), second.as_ptr());
+        let result = ffi::PyObject_CallFunctionObjArgs(callable, first, second, end);
+        Bound::from_owned_ptr_or_err(py, result).map(Bound::unbind)
+    }
+}
+
+pub fn call_when_done(py: Python<'_>, delivery: Py<Delivery>, callback: Py<PyAny>) {
+    while let Resolution::Pending { outcome, .. } = delivery.get().resolve() {
+        let mut state = outcome.lock();
+        if matches!(state.outcome, Outcome::Pending) {
+            state.waiting.push(Waiter::Callback { delivery, callback });
+            return;
+        }
+    }
+    if let Err(error) = callback.call1(py, (delivery,)) {
+        error.write_unraisable(py, Some(callback.bind(py)));
+    }
+}
+
+/// What becomes of one record, or of a run of rows in one batch: the last one's metadata, or the first error.
+#[pyclass(frozen, module = "barnabas._kernel")]
+pub struct Delivery {
+    outcome: Arc<BatchOutcome>,
+    first_index: u32,
+    last_index: u32,
+    timestamp: i64,
+}
+
+/// Between two looks for a signal such as Ctrl-C, which does not end a wait by itself.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+
+impl Delivery {
+    pub fn new(outcome: Arc<BatchOutcome>, first_index: u32, last_index: u32, timestamp: i64) -> Self {
+        Self { outcome, first_index, last_index, timestamp }
+    }
+
+    fn covers(&self, index: u32) -> bool {
+        (self.first_index..=self.last_index).contains(&index)
+    }
+
+    fn resolve(&self) -> Resolution {
+        self.outcome.resolve(self.first_index, self.last_index)
+    }
+
+    fn place(&self) -> String {
+        self.outcome.place()
+    }
+
+    /// Metadata or the error; None while there is neither.
+    fn settled(&self, py: Python<'_>) -> PyResult<Option<Result<Py<PyAny>, Py<PyAny>>>> {
+        match self.resolve() {
+            Resolution::Pending { .. } => Ok(None),
+            resolution => resolution.into_result(py, &self.outcome, self.timestamp).map(Some),
+        }
+    }
+
+    /// Waits without the interpreter lock until something is known; KafkaTimeoutError after `timeout`.
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Result<Py<PyAny>, Py<PyAny>>> {
+        static TIMEOUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        if timeout.is_some_and(f64::is_nan) {
+            return Err(PyValueError::new_err("timeout is not a number"));
+        }
+        let started = Instant::now();
+        // A timeout beyond what a Duration holds is as good as none.
+        let limit = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).ok());
+        loop {
+            if let Some(settled) = self.settled(py)? {
+                return Ok(settled);
+            }
+            let left = limit.map_or(Duration::MAX, |limit| limit.saturating_sub(started.elapsed()));
+            if left.is_zero() {
+                let message = format!(
+                    "a record for {} was not delivered within {} s",
+                    self.place(),
+                    timeout.unwrap_or_default()
+                );
+                return Err(error_with_message(py, &TIMEOUT, "KafkaTimeoutError", message));
+            }
+            if let Resolution::Pending { outcome, .. } = self.resolve() {
+                py.detach(|| outcome.wait_for_change(left.min(SIGNAL_CHECK)));
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+#[pymethods]
+impl Delivery {
+    fn done(&self) -> bool {
+        !matches!(self.resolve(), Resolution::Pending { .. })
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        self.wait(py, timeout)?.map_err(|error| {
+            let error = PyErr::from_value(error.into_bound(py));
+            // Raised for every record of a batch: each time with a traceback of its own.
+            error.set_traceback(py, None);
+            error
+        })
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(self.wait(py, timeout)?.err())
+    }
+
+    fn add_done_callback(slf: Bound<'_, Self>, callback: Py<PyAny>) {
+        let py = slf.py();
+        call_when_done(py, slf.unbind(), callback);
+    }
+
+    fn __await__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let event_loop = running_loop(py, "get_running_loop")?;
+        let future = event_loop.call_method0(intern!(py, "create_future"))?;
+        let waker = WakeFuture { event_loop: event_loop.unbind(), future: future.clone().unbind() };
+        call_when_done(py, slf.unbind(), Py::new(py, waker)?.into_any());
+        future.call_method0(intern!(py, "__await__"))
+    }
+
+    fn __repr__(&self) -> String {
+        let state = match self.resolve() {
+            Resolution::Pending { .. } => "pending".to_owned(),
+            Resolution::Delivered { offset, .. } => format!("at offset {offset}"),
+            Resolution::Failed(_) | Resolution::Abandoned => "failed".to_owned(),
+        };
+        format!("<Delivery to {} {state}>", self.place())
+    }
+}
+
+fn running_loop<'py>(py: Python<'py>, function: &str) -> PyResult<Bound<'py, PyAny>> {
+    static ASYNCIO: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let asyncio =
+        ASYNCIO.get_or_try_init(py, || py.import("asyncio").map(|module| module.into_any().unbind()))?;
+    asyncio.bind(py).call_method0(function)
+}
+
+/// Called on the completing thread: carries the outcome over to the loop of whoever awaits it.
+#[pyclass(frozen)]
+struct WakeFuture {
+    event_loop: Py<PyAny>,
+    future: Py<PyAny>,
+}
+
+#[pymethods]
+impl WakeFuture {
+    fn __call__(&self, py: Python<'_>, delivery: Py<Delivery>) -> PyResult<()> {
+        if running_loop(py, "_get_running_loop")?.is(&self.event_loop) {
+            return settle_future(self.future.bind(py), delivery.get());
+        }
+        let event_loop = self.event_loop.bind(py);
+        if event_loop.call_method0(intern!(py, "is_closed"))?.is_truthy()? {
+            return Ok(());
+        }
+        let settle = SettleFuture { future: self.future.clone_ref(py), delivery };
+        event_loop.call_method1(intern!(py, "call_soon_threadsafe"), (Py::new(py, settle)?,))?;
+        Ok(())
+    }
+}
+
+/// Called by the loop that the future belongs to.
+#[pyclass(frozen)]
+struct SettleFuture {
+    future: Py<PyAny>,
+    delivery: Py<Delivery>,
+}
+
+#[pymethods]
+impl SettleFuture {
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        settle_future(self.future.bind(py), self.delivery.get())
+    }
+}
+
+fn settle_future(future: &Bound<'_, PyAny>, delivery: &Delivery) -> PyResult<()> {
+    let py = future.py();
+    if future.call_method0(intern!(py, "done"))?.is_truthy()? {
+        return Ok(());
+    }
+    match delivery.settled(py)? {
+        Some(Ok(metadata)) => future.call_method1(intern!(py, "set_result"), (metadata,))?,
+        Some(Err(error)) => future.call_method1(intern!(py, "set_exception"), (error,))?,
+        None => return Ok(()),
+    };
+    Ok(())
+}

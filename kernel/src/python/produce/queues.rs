@@ -1,0 +1,465 @@
+//! The batches that wait to be sent, by topic and partition, and which of them a record goes to. Knows nothing
+//! of locks or of the interpreter.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::compression::{Compression, LevelChoice};
+use crate::partitioner::{Odds, Partitioner, StickyChoice};
+use crate::python::librdkafka::event_queue::Events;
+use crate::python::librdkafka::parked::ParkedMessage;
+use crate::python::produce::delivery::{BatchOutcome, TopicName};
+use crate::python::produce::producer_batch::{ClosedBatch, OpenBatch, ProducerBatch};
+use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
+
+/// A batch in a partition's queue.
+pub enum Waiting {
+    Open(OpenBatch),
+    /// Full, and on its way to being compressed.
+    Closed(ClosedBatch),
+    /// Was taken before and put back.
+    Returned(Py<ProducerBatch>),
+}
+
+/// The batches of one partition, oldest first.
+#[derive(Default)]
+pub struct PartitionQueue {
+    pub batches: VecDeque<Waiting>,
+    records_appended: u64,
+    level_choice: Arc<LevelChoice>,
+    /// Records that may go to any partition leave this one out.
+    is_unavailable: bool,
+}
+
+/// What waits for one topic.
+pub struct TopicQueues {
+    pub name: Arc<TopicName>,
+    /// 0 while it is not known.
+    pub partition_count: u32,
+    pub partitions: Vec<PartitionQueue>,
+    sticky: StickyChoice,
+}
+
+/// FNV-1a: cheaper for short names than Rust's own, whose safety from chosen names a producer's topics do not need.
+pub struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// All that waits, and what it takes of the buffer.
+#[derive(Default)]
+pub struct Queues {
+    /// In the order in which they became known. None is ever taken out.
+    pub topics: Vec<TopicQueues>,
+    names: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
+    /// The name that was last looked for, as its caller has it, and the topic's place: it is mostly the same again.
+    last_found: Option<(Py<PyString>, usize)>,
+    pub buffered_bytes: usize,
+    pub buffered_records: usize,
+    /// Nothing is taken: a transactional producer is between two transactions.
+    pub is_shut: bool,
+    /// Messages of topics whose partition count is not known.
+    pub parked: HashMap<String, Vec<ParkedMessage>>,
+}
+
+/// What all batches are made with.
+pub struct Settings {
+    pub batch_size: usize,
+    pub buffer_memory: usize,
+    pub max_record_bytes: usize,
+    pub codec: (Compression, Option<i32>),
+    pub partitioner: Partitioner,
+    /// Keys choose no partition.
+    pub ignore_keys: bool,
+    /// Partitions with shorter queues are chosen more often (KIP-794).
+    pub is_adaptive: bool,
+    /// A free choice of a partition stands no longer than this; None: as long as batch_size bytes last.
+    pub sticky_linger_ms: Option<f64>,
+    /// A batch takes no more records than this.
+    pub max_batch_records: u32,
+    /// A moment by Rust's clock, and the same by Python's `time.monotonic()`, in milliseconds.
+    pub clock: (Instant, f64),
+    /// Where messages are reported, for a producer that has them.
+    pub events: OnceLock<Arc<Events>>,
+    /// Compresses batches as soon as they are full. None where they are not compressed, or only when they are sent.
+    pub sealer: Option<Arc<Sealer>>,
+}
+
+impl Settings {
+    /// The partition for a key, or None where the choice is free.
+    fn partition_of(&self, key: Option<&[u8]>, partition_count: u32) -> Option<u32> {
+        if self.ignore_keys { None } else { self.partitioner.partition(key, partition_count) }
+    }
+
+    fn is_full(&self, batch: &OpenBatch) -> bool {
+        batch.builder.size() >= self.batch_size
+            || batch.builder.record_count() >= self.max_batch_records as usize
+    }
+
+    fn monotonic_ms(&self) -> f64 {
+        self.clock.1 + self.clock.0.elapsed().as_secs_f64() * 1000.0
+    }
+}
+
+/// Where a record went.
+pub struct Appended {
+    pub outcome: Arc<BatchOutcome>,
+    pub index: u32,
+    pub partition: u32,
+    /// The sender has something new to do.
+    pub wake: bool,
+}
+
+/// The same, as long as the queues stay locked.
+pub struct Place<'a> {
+    pub outcome: &'a Arc<BatchOutcome>,
+    pub index: u32,
+    pub partition: u32,
+    /// The sender has something new to do.
+    pub wake: bool,
+}
+
+impl Place<'_> {
+    pub fn to_appended(&self) -> Appended {
+        Appended {
+            outcome: Arc::clone(self.outcome),
+            index: self.index,
+            partition: self.partition,
+            wake: self.wake,
+        }
+    }
+}
+
+/// Why a record was not taken.
+pub enum Refused {
+    /// The buffer is full or shut, or the topic's partition count is not known: try again later.
+    NotNow,
+    TooLarge(String),
+    /// The topic may have it since its partition count was set.
+    NoSuchPartition(String),
+    /// Nothing that any topic takes.
+    Invalid(String),
+}
+
+impl Refused {
+    pub fn in_row(self, row: usize) -> Self {
+        let name_row = |message: String| format!("row {row}: {message}");
+        match self {
+            Self::NotNow => Self::NotNow,
+            Self::TooLarge(message) => Self::TooLarge(name_row(message)),
+            Self::NoSuchPartition(message) => Self::NoSuchPartition(name_row(message)),
+            Self::Invalid(message) => Self::Invalid(name_row(message)),
+        }
+    }
+}
+
+impl Queues {
+    /// Makes a topic known, or its partition count anew. Queues stay even if there are fewer partitions now.
+    pub fn set_partition_count(&mut self, name: TopicName, partition_count: u32) {
+        let index = match self.names.get(&name.name) {
+            Some(&index) => index,
+            None => {
+                self.names.insert(name.name.clone(), self.topics.len());
+                self.topics.push(TopicQueues {
+                    sticky: StickyChoice::new(RandomState::new().hash_one(&name.name)),
+                    name: Arc::new(name),
+                    partition_count: 0,
+                    partitions: Vec::new(),
+                });
+                self.topics.len() - 1
+            }
+        };
+        let queues = &mut self.topics[index];
+        queues.partition_count = partition_count;
+        let length = queues.partitions.len().max(partition_count as usize);
+        queues.partitions.resize_with(length, PartitionQueue::default);
+    }
+
+    /// Which partitions of a topic are left out where the choice is free; all others are not.
+    pub fn set_unavailable(&mut self, topic: &str, unavailable: &[usize]) {
+        let Some(index) = self.index_of(topic) else { return };
+        let queues = &mut self.topics[index];
+        queues.sticky.leave(unavailable);
+        for (number, queue) in queues.partitions.iter_mut().enumerate() {
+            queue.is_unavailable = unavailable.contains(&number);
+        }
+    }
+
+    pub fn partition(&mut self, topic: &str, partition: usize) -> Option<&mut PartitionQueue> {
+        let index = self.index_of(topic)?;
+        self.topics[index].partitions.get_mut(partition)
+    }
+
+    /// A topic's place in `topics`, if it is known.
+    pub fn index_of(&self, topic: &str) -> Option<usize> {
+        self.names.get(topic).copied()
+    }
+
+    /// As `index_of`, for a name whose text, `topic`, is only read if it is not the last one again.
+    #[inline]
+    pub fn index_of_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
+        match &self.last_found {
+            Some((last, index)) if last.is(name) => Some(*index),
+            _ => self.find_object(name, topic),
+        }
+    }
+
+    #[cold]
+    fn find_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
+        let index = self.index_of(topic)?;
+        // The end of a subclass's object may run Python code, and this lock is held then.
+        if name.is_exact_instance_of::<PyString>() {
+            self.last_found = Some((name.clone().unbind(), index));
+        }
+        Some(index)
+    }
+
+    /// Appends one record to the partition given, or to the one that the partitioner chooses.
+    pub fn append(
+        &mut self,
+        settings: &Settings,
+        topic: &str,
+        partition: Option<i32>,
+        record: &NewRecord<'_>,
+    ) -> Result<Appended, Refused> {
+        let index = self.index_of(topic);
+        self.append_at(settings, topic, index, partition, record).map(|place| place.to_appended())
+    }
+
+    /// As `append`, with the topic's place known, if it has one.
+    // A call would write the record and where it went to memory: a tenth of the time that a row of Arrow takes.
+    #[inline(always)]
+    pub fn append_at(
+        &mut self,
+        settings: &Settings,
+        topic: &str,
+        index: Option<usize>,
+        partition: Option<i32>,
+        record: &NewRecord<'_>,
+    ) -> Result<Place<'_>, Refused> {
+        let max_size = record.max_size();
+        if max_size + HEADER_BYTES > settings.max_record_bytes {
+            return Err(too_large(topic, max_size, "max_request_size", settings.max_record_bytes));
+        }
+        if max_size > settings.buffer_memory {
+            return Err(too_large(topic, max_size, "buffer_memory", settings.buffer_memory));
+        }
+        let Some(index) = index else { return Err(Refused::NotNow) };
+        let queues = &mut self.topics[index];
+        let count = queues.partition_count;
+        if count == 0 || self.is_shut || self.buffered_bytes + max_size > settings.buffer_memory {
+            return Err(Refused::NotNow);
+        }
+        let mut was_full = false;
+        let mut is_free = false;
+        let partition = match partition {
+            Some(partition) => u32::try_from(partition)
+                .ok()
+                .filter(|&partition| partition < count)
+                .ok_or_else(|| no_such_partition(topic, partition, count))?,
+            None => match settings.partition_of(record.key, count) {
+                Some(partition) => partition,
+                None => {
+                    let (chosen, has_ended_batch) = queues.choose(settings, record);
+                    is_free = true;
+                    was_full = has_ended_batch;
+                    chosen
+                }
+            },
+        };
+        let queue = &mut queues.partitions[partition as usize];
+        let (mut place, bytes) = queue.append(settings, &queues.name, partition, record);
+        place.wake |= was_full;
+        if is_free {
+            queues.sticky.count_bytes(bytes, settings.batch_size);
+        }
+        self.buffered_bytes += bytes;
+        self.buffered_records += 1;
+        Ok(place)
+    }
+}
+
+impl TopicQueues {
+    /// A partition for a record that may go to any, and whether a full batch was ended, which is news to the sender.
+    #[inline(never)]
+    fn choose(&mut self, settings: &Settings, record: &NewRecord<'_>) -> (u32, bool) {
+        if let Some(longest_ms) = settings.sticky_linger_ms {
+            self.sticky.expire(settings.monotonic_ms(), longest_ms);
+        }
+        let mut was_full = false;
+        if let Some(present) = self.sticky.due(settings.batch_size) {
+            let queue = self.partitions.get_mut(present as usize);
+            if let Some(ended) = queue.and_then(|queue| queue.end_batch_without(settings, record)) {
+                was_full = ended;
+                self.sticky.give_up();
+            }
+        }
+        let count = self.partition_count;
+        let waiting = &self.partitions[..count as usize];
+        (self.sticky.partition(count, || odds(waiting, settings.is_adaptive)), was_full)
+    }
+}
+
+fn odds(queues: &[PartitionQueue], is_adaptive: bool) -> Odds {
+    let length = |queue: &PartitionQueue| if is_adaptive { queue.batches.len() } else { 0 };
+    let lengths: Vec<_> = queues.iter().map(|queue| (!queue.is_unavailable).then(|| length(queue))).collect();
+    Odds::new(&lengths)
+}
+
+#[cold]
+fn too_large(topic: &str, size: usize, setting: &str, limit: usize) -> Refused {
+    Refused::TooLarge(format!(
+        "a record of up to {size} bytes for topic {topic} is larger than {setting} ({limit}) allows"
+    ))
+}
+
+#[cold]
+fn no_such_partition(topic: &str, partition: i32, count: u32) -> Refused {
+    let message =
+        format!("topic {topic} has no partition {partition}; its partitions are 0 to {}", count - 1);
+    if partition < 0 { Refused::Invalid(message) } else { Refused::NoSuchPartition(message) }
+}
+
+impl PartitionQueue {
+    /// Appends to the newest batch, or to a new one. Also says how many bytes the buffer grew by.
+    fn append(
+        &mut self,
+        settings: &Settings,
+        topic: &Arc<TopicName>,
+        partition: u32,
+        record: &NewRecord<'_>,
+    ) -> (Place<'_>, usize) {
+        let record_number = self.records_appended;
+        self.records_appended += 1;
+        let was_empty = self.batches.is_empty();
+        let (bytes, has_filled) = match self.batches.back_mut() {
+            Some(Waiting::Open(batch)) if !batch.is_full => (batch.append(settings, record), true),
+            _ => (None, false),
+        };
+        let (bytes, wake) = match bytes {
+            Some(bytes) => (bytes, false),
+            None => {
+                self.close_full(settings);
+                (self.begin(settings, topic, partition, record_number, record), was_empty || has_filled)
+            }
+        };
+        let Some(Waiting::Open(batch)) = self.batches.back() else {
+            unreachable!("one was just appended to")
+        };
+        let index = batch.builder.record_count() as u32 - 1;
+        (Place { outcome: &batch.outcome, index, partition, wake: wake || batch.is_full }, bytes)
+    }
+
+    /// Ends the newest batch if it has no room for this record, and says whether that is news to the sender. None if
+    /// it takes more.
+    fn end_batch_without(&mut self, settings: &Settings, record: &NewRecord<'_>) -> Option<bool> {
+        let is_news = match self.batches.back_mut() {
+            Some(Waiting::Open(batch)) if !batch.is_full => {
+                if batch.builder.has_room_for(record) {
+                    return None;
+                }
+                batch.is_full = true;
+                true
+            }
+            _ => false,
+        };
+        self.close_full(settings);
+        Some(is_news)
+    }
+
+    /// Has the newest batch compressed, now that it is full.
+    #[cold]
+    fn close_full(&mut self, settings: &Settings) {
+        let Some(sealer) = &settings.sealer else { return };
+        match self.batches.pop_back() {
+            Some(Waiting::Open(batch)) => {
+                let closed = ClosedBatch::from(batch);
+                sealer.seal_soon(Arc::clone(&closed.body));
+                self.batches.push_back(Waiting::Closed(closed));
+            }
+            other => self.batches.extend(other),
+        }
+    }
+
+    /// A new batch with a first record. Gives its bytes.
+    #[cold]
+    fn begin(
+        &mut self,
+        settings: &Settings,
+        topic: &Arc<TopicName>,
+        partition: u32,
+        first_record_number: u64,
+        record: &NewRecord<'_>,
+    ) -> usize {
+        let (codec, level) = settings.codec;
+        let mut batch = OpenBatch {
+            outcome: BatchOutcome::new(Arc::clone(topic), partition as i32, settings.events.get().cloned()),
+            builder: BatchBuilder::new(codec, level, settings.batch_size),
+            first_record_number,
+            created_ms: settings.monotonic_ms(),
+            buffered_bytes: 0,
+            is_full: false,
+        };
+        batch.builder.choose_level_by(&self.level_choice);
+        let bytes = batch.append(settings, record).expect("the first record always fits");
+        self.batches.push_back(Waiting::Open(batch));
+        bytes
+    }
+
+    /// The batch, if it is the only one and sealing it takes no time.
+    #[cfg(unix)]
+    pub fn take_small(&mut self) -> Option<OpenBatch> {
+        let is_small = matches!(self.batches.front(), Some(Waiting::Open(batch)) if batch.is_small());
+        match if is_small && self.batches.len() == 1 { self.batches.pop_front() } else { None } {
+            Some(Waiting::Open(batch)) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// Puts a batch back before all that hold later records.
+    pub fn put_back(&mut self, batch: Py<ProducerBatch>) {
+        let number = batch.get().first_record_number;
+        let position = self.batches.partition_point(|waiting| match waiting {
+            Waiting::Open(other) => other.first_record_number < number,
+            Waiting::Closed(other) => other.first_record_number < number,
+            Waiting::Returned(other) => other.get().first_record_number < number,
+        });
+        self.batches.insert(position, Waiting::Returned(batch));
+    }
+}
+
+impl OpenBatch {
+    /// Bytes that the batch grew by; None if the record does not fit: then the batch is full.
+    #[inline]
+    fn append(&mut self, settings: &Settings, record: &NewRecord<'_>) -> Option<usize> {
+        let before = self.buffered_bytes;
+        let has_room = self.builder.append(record);
+        self.is_full = !has_room || settings.is_full(self);
+        if !has_room {
+            return None;
+        }
+        self.buffered_bytes = self.builder.size();
+        Some(self.buffered_bytes - before)
+    }
+}

@@ -1,0 +1,1 @@
+"""Administration, a module for each subject."""

@@ -1,0 +1,382 @@
+"""What all calls of Admin share: deadlines, where requests go, what is tried again, and what a call raises.
+
+Knows nothing of single requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Generic, Self, TypeVar, Unpack
+
+from barnabas.broker_errors import ErrorCode, UnsupportedVersionError, error_for
+from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.cluster.telemetry_metrics import admin_metrics
+from barnabas.errors import (
+    BarnabasError,
+    BrokenProtocolError,
+    BrokerError,
+    KafkaConnectionError,
+    MisuseError,
+    NoCommonVersionError,
+    Outcome,
+)
+from barnabas.protocol.codec import Request, Response
+from barnabas.settings.keywords import AdminSettings
+from barnabas.settings.table import AdminConfig, load
+from barnabas.stats import ClientStats
+from barnabas.types import TopicPartition
+
+ResponseT = TypeVar("ResponseT", bound=Response)
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+MOVED_CONTROLLER = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED})
+MOVED_COORDINATOR = frozenset(
+    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+)
+MOVED_LEADER = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    }
+)
+
+# Brokers hear of new partitions within moments of each other. Java's admin client goes on asking until its
+# deadline, a minute, which is long for what mostly is a mistake.
+NEW_PARTITION_SECONDS = 1.0
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
+    """Partitions by their topic, in order."""
+    topics: dict[str, list[TopicPartition]] = {}
+    for partition in partitions:
+        topics.setdefault(partition.topic, []).append(partition)
+    return topics
+
+
+def partitions_of(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
+    """Partitions given as such or as tuples."""
+    return [TopicPartition(*partition) for partition in partitions]
+
+
+def names_of(names: Iterable[str], what: str) -> list[str]:
+    """Names given as a list. Raises: MisuseError for a single one, whose letters would be taken for names."""
+    if isinstance(names, str):
+        raise MisuseError(f"{what} are given as a list: [{names!r}], not {names!r}")
+    return list(names)
+
+
+def failure(code: int, context: str, message: str | None = None) -> BrokerError | None:
+    """The error of a code in an answer, None if it means success. `message` is the broker's own."""
+    return error_for(code, f"{context} ({message})" if message else context) if code else None
+
+
+def check(code: int, context: str, message: str | None = None) -> None:
+    """Raises the error of a code in an answer, if it is one."""
+    error = failure(code, context, message)
+    if error is not None:
+        raise error
+
+
+@dataclass(slots=True)
+class _Items(Generic[K, T]):
+    """The items of one call: what they gave, how they failed, and which still wait for an answer."""
+
+    waiting: dict[K, None]
+    retried: frozenset[int]
+    on_retry: Callable[[K], object]
+    results: dict[K, T] = field(default_factory=dict[K, T])
+    errors: dict[K, BarnabasError] = field(default_factory=dict[K, BarnabasError])
+    last_error: BarnabasError | None = None
+
+    def take(self, key: K, answer: T | BarnabasError) -> None:
+        """An item's answer; one that is to be tried again goes on waiting."""
+        if key not in self.waiting:
+            return
+        if isinstance(answer, BarnabasError):
+            is_retried = answer.code in self.retried if isinstance(answer, BrokerError) else answer.retriable
+            if is_retried:
+                self.last_error = answer
+                self.on_retry(key)
+                return
+            self.errors[key] = answer
+        else:
+            self.results[key] = answer
+        del self.waiting[key]
+
+
+class AdminCalls(Observed):
+    """The base of Admin. See `barnabas.client.admin.admin.Admin`."""
+
+    def __init__(
+        self, bootstrap_servers: str | Sequence[str] = (), **settings: Unpack[AdminSettings]
+    ) -> None:
+        self.config = load(AdminConfig, {"bootstrap_servers": bootstrap_servers, **settings})
+        self._client = KafkaClient(self.config, controllers=self.config.bootstrap_controllers)
+        self._client.telemetry.measure_with(lambda: admin_metrics(self.stats()), dict)
+
+    def stats(self) -> ClientStats:
+        """Figures of the client and its brokers, as they are now."""
+        return self._client.stats()
+
+    async def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
+
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        return await self._client.telemetry.client_instance_id(
+            self.config.default_api_timeout_ms if timeout is None else timeout * 1000
+        )
+
+    async def close(self) -> None:
+        """Closes the connections. May be called twice."""
+        await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _send(
+        self, node_id: int, request: Request[ResponseT], *, max_version: int | None = None
+    ) -> ResponseT:
+        """One try at one node. Raises: UnsupportedVersionError if the broker is too old or too new,
+        UnsupportedEndpointTypeError where only brokers know such a request."""
+        try:
+            return await self._client.send(node_id, request, max_version=max_version)
+        except NoCommonVersionError as error:
+            if self._client.reaches_controllers:
+                raise needs_brokers(type(request).NAME) from error
+            raise UnsupportedVersionError(str(error)) from error
+
+    async def _version(self, node_id: int, request_type: type[Request[ResponseT]]) -> int:
+        """The version in which a node would get a request; -1 if it does not know it."""
+        connection = await self._client.connect(node_id)
+        try:
+            return connection.version_of(request_type)
+        except NoCommonVersionError:
+            return -1
+
+    async def _retry(self, attempt: Callable[[], Awaitable[T]], what: str, timeout: float | None) -> T:
+        return await self._client.retry(
+            attempt, what=what, timeout_ms=None if timeout is None else timeout * 1000
+        )
+
+    async def _ask(
+        self,
+        place: Callable[[], Awaitable[int]],
+        request: Request[ResponseT],
+        timeout: float | None,
+        code: Callable[[ResponseT], int] = lambda _: 0,
+    ) -> ResponseT:
+        """The answer of one node. `code` gives an error of the whole answer: NOT_CONTROLLER and the like are
+        tried again, any other is the caller's to see."""
+
+        async def attempt() -> ResponseT:
+            response = await self._send(await place(), request)
+            if code(response) in MOVED_CONTROLLER:
+                raise error_for(code(response), type(request).NAME)
+            return response
+
+        return await self._retry(attempt, type(request).NAME, timeout)
+
+    async def _ask_for_each(
+        self,
+        keys: Iterable[K],
+        place: Callable[[K], Awaitable[int]],
+        ask: Callable[[int, list[K]], Awaitable[Mapping[K, T | BarnabasError]]],
+        *,
+        what: str,
+        timeout: float | None,
+        retried: frozenset[int] = frozenset(),
+        on_retry: Callable[[K], object] = lambda _: None,
+        failed: Mapping[K, BarnabasError] | None = None,
+    ) -> dict[K, T]:
+        """`ask(node, items)` of all nodes at once for the items that `place` sends to each, again for those
+        that came back with a code of `retried`, or did not because of the connection. `on_retry` is told of
+        these. `failed` has failed already and is not asked for.
+
+        Raises: the error of the first item that failed, with the `outcome` of all.
+        """
+        order = list(dict.fromkeys(keys))
+        items: _Items[K, T] = _Items(dict.fromkeys(order), retried, on_retry)
+        for key, error in (failed or {}).items():
+            items.errors[key] = error
+            del items.waiting[key]
+
+        async def find(key: K, places: dict[int, list[K]]) -> None:
+            try:
+                places.setdefault(await place(key), []).append(key)
+            except BarnabasError as error:
+                items.take(key, error)
+
+        async def ask_node(node_id: int, group: list[K]) -> None:
+            try:
+                answers = await ask(node_id, group)
+            except BarnabasError as error:
+                for key in group:
+                    items.take(key, error)
+            else:
+                for key in group:
+                    missing = BrokenProtocolError(f"node {node_id} did not answer about {key}: {what}")
+                    items.take(key, answers.get(key, missing))
+
+        async def attempt() -> None:
+            places: dict[int, list[K]] = {}
+            items.last_error = None
+            async with asyncio.TaskGroup() as tasks:
+                for key in order:
+                    if key in items.waiting:
+                        tasks.create_task(find(key, places))
+            async with asyncio.TaskGroup() as tasks:
+                for node_id, group in places.items():
+                    tasks.create_task(ask_node(node_id, group))
+            if items.last_error is not None:
+                raise items.last_error
+
+        try:
+            await self._retry(attempt, what, timeout)
+        except BarnabasError as error:
+            items.errors.update(dict.fromkeys(items.waiting, error))
+        return settled(order, items.results, items.errors)
+
+    async def _ask_controller_for_each(
+        self,
+        keys: Iterable[K],
+        ask: Callable[[int, list[K]], Awaitable[Mapping[K, T | BarnabasError]]],
+        *,
+        what: str,
+        timeout: float | None,
+    ) -> dict[K, T]:
+        """`_ask_for_each` of the controller, and of its successor when it is not the controller any more."""
+
+        async def controller(_: K) -> int:
+            return await self._client.controller()
+
+        return await self._ask_for_each(
+            keys, controller, ask, what=what, timeout=timeout, retried=MOVED_CONTROLLER
+        )
+
+    async def _ask_coordinators(
+        self,
+        keys: Iterable[str],
+        ask: Callable[[int, list[str]], Awaitable[Mapping[str, T | BarnabasError]]],
+        *,
+        what: str,
+        timeout: float | None,
+        key_type: int = GROUP_COORDINATOR,
+        retried: frozenset[int] = frozenset(),
+    ) -> dict[str, T]:
+        """`_ask_for_each` of the coordinators of groups or transactional ids."""
+
+        async def coordinator(key: str) -> int:
+            return await self._client.coordinator(key_type, key)
+
+        return await self._ask_for_each(
+            keys,
+            coordinator,
+            ask,
+            what=what,
+            timeout=timeout,
+            retried=MOVED_COORDINATOR | retried,
+            on_retry=lambda key: self._client.forget_coordinator(key_type, key),
+        )
+
+    async def _ask_leaders(
+        self,
+        partitions: Iterable[TopicPartition],
+        ask: Callable[[int, list[TopicPartition]], Awaitable[Mapping[TopicPartition, T | BarnabasError]]],
+        *,
+        what: str,
+        timeout: float | None,
+    ) -> dict[TopicPartition, T]:
+        """`_ask_for_each` of the leaders of partitions. One that does not exist has failed after
+        NEW_PARTITION_SECONDS."""
+        if self._client.reaches_controllers:
+            raise needs_brokers(what)
+        wanted = list(dict.fromkeys(partitions))
+        unknown = await self._unknown_partitions(wanted, timeout)
+
+        async def leader(partition: TopicPartition) -> int:
+            node_id = self._client.metadata.leader(partition)
+            if node_id < 0:
+                raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, str(partition))
+            return node_id
+
+        def has_moved(_: TopicPartition) -> None:
+            self._client.request_metadata_update()
+
+        return await self._ask_for_each(
+            wanted,
+            leader,
+            ask,
+            what=what,
+            timeout=timeout,
+            retried=MOVED_LEADER,
+            on_retry=has_moved,
+            failed=unknown,
+        )
+
+    async def _unknown_partitions(
+        self, partitions: list[TopicPartition], timeout: float | None
+    ) -> dict[TopicPartition, BarnabasError]:
+        """Those that are in no broker's metadata, with their errors."""
+        seconds = self.config.default_api_timeout_ms / 1000 if timeout is None else timeout
+        deadline = time.monotonic() + seconds
+        search_until = time.monotonic() + min(NEW_PARTITION_SECONDS, seconds / 2)
+        topics = {partition.topic for partition in partitions}
+        misses = 0
+        while True:
+            timeout_ms = (deadline - time.monotonic()) * 1000
+            metadata = await self._client.refresh_metadata(topics, timeout_ms=timeout_ms)
+            codes = {
+                partition: metadata.topic_errors.get(partition.topic) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                for partition in partitions
+                if metadata.partition(partition) is None
+            }
+            may_be_new = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
+            if not may_be_new or time.monotonic() >= search_until:
+                return {partition: error_for(code, str(partition)) for partition, code in codes.items()}
+            misses += 1
+            await self._client.backoff.pause(misses, search_until - time.monotonic())
+
+    async def _known_node(self, node_id: int) -> int:
+        """A broker by its node id, which is looked up if it is not known. Raises: KafkaConnectionError."""
+        if node_id not in self._client.metadata.nodes:
+            await self._client.refresh_metadata()
+            if node_id not in self._client.metadata.nodes:
+                raise KafkaConnectionError(f"there is no node with id {node_id}")
+        return node_id
+
+    async def _all_nodes(self, timeout: float | None) -> list[int]:
+        """The node ids of all brokers as of now."""
+        timeout_ms = None if timeout is None else timeout * 1000
+        return sorted((await self._client.refresh_metadata(timeout_ms=timeout_ms)).nodes)
+
+
+def settled(order: Iterable[K], results: Mapping[K, T], errors: Mapping[K, BarnabasError]) -> dict[K, T]:
+    """The results in order. Raises: the first error in order, if there is one, with the outcome of all."""
+    items = list(order)
+    for key in items:
+        if key in errors:
+            error = errors[key]
+            error.outcome = Outcome(dict(results), dict(errors))
+            raise error
+    return {key: results[key] for key in items}

@@ -1,0 +1,209 @@
+"""The part of Admin that concerns configurations.
+
+Owns the requests and what their answers mean. Must not know how a request finds its broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from barnabas.client.admin.calls import AdminCalls, check, failure
+from barnabas.client.admin.types import (
+    ConfigChange,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ConfigSynonym,
+    ConfigType,
+    ListChange,
+    ResourceType,
+)
+from barnabas.errors import BarnabasError
+from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
+
+SET, DELETE = 0, 1
+
+
+class ConfigAdmin(AdminCalls):
+    """See `barnabas.client.admin.admin.Admin`."""
+
+    async def describe_configs(
+        self,
+        resources: Iterable[ConfigResource],
+        *,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+        timeout: float | None = None,
+    ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
+        """The settings of topics, brokers and their loggers, groups and client metrics subscriptions, by
+        name.
+
+        Raises: UnknownTopicOrPartitionError, ...
+        """
+
+        async def ask(
+            node_id: int, group: list[ConfigResource]
+        ) -> dict[ConfigResource, dict[str, ConfigEntry] | BarnabasError]:
+            request = DescribeConfigsRequest(
+                resources=[
+                    DescribeConfigsRequest.DescribeConfigsResource(
+                        resource_type=resource.type, resource_name=resource.name, configuration_keys=None
+                    )
+                    for resource in group
+                ],
+                include_synonyms=include_synonyms,
+                include_documentation=include_documentation,
+            )
+            found: dict[ConfigResource, dict[str, ConfigEntry] | BarnabasError] = {}
+            for result in (await self._send(node_id, request)).results:
+                resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
+                error = failure(result.error_code, str(resource), result.error_message)
+                found[resource] = error or {entry.name: _config_entry(entry) for entry in result.configs}
+            return found
+
+        return await self._ask_for_each(
+            resources, self._home, ask, what="describing configurations", timeout=timeout
+        )
+
+    async def alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Mapping[str, ConfigChange]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Sets settings of topics, brokers and their loggers, groups and client metrics subscriptions; a
+        value of None brings the default back, and a `ListChange` adds items to a list or takes some out of
+        it. Settings that are not named stay as they are (KIP-339).
+
+        Raises: InvalidConfigError, UnknownTopicOrPartitionError, ...
+        """
+
+        async def ask(
+            node_id: int, group: list[ConfigResource]
+        ) -> dict[ConfigResource, BarnabasError | None]:
+            request = IncrementalAlterConfigsRequest(
+                resources=[
+                    IncrementalAlterConfigsRequest.AlterConfigsResource(
+                        resource_type=resource.type,
+                        resource_name=resource.name,
+                        configs=[_alterable(name, change) for name, change in changes[resource].items()],
+                    )
+                    for resource in group
+                ],
+                validate_only=validate_only,
+            )
+            found: dict[ConfigResource, BarnabasError | None] = {}
+            for result in (await self._send(node_id, request)).responses:
+                resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
+                found[resource] = failure(result.error_code, str(resource), result.error_message)
+            return found
+
+        await self._ask_for_each(
+            changes, self._home_of_change, ask, what="altering configurations", timeout=timeout
+        )
+
+    async def replace_configs(
+        self,
+        configs: Mapping[ConfigResource, Mapping[str, str]],
+        *,
+        validate_only: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Gives topics or brokers exactly these settings: those that are not named go back to the default.
+        `alter_configs` changes some; it alone is safe when others change settings at the same time.
+
+        Raises: InvalidConfigError, UnknownTopicOrPartitionError, ...
+        """
+
+        async def ask(
+            node_id: int, group: list[ConfigResource]
+        ) -> dict[ConfigResource, BarnabasError | None]:
+            request = AlterConfigsRequest(
+                resources=[
+                    AlterConfigsRequest.AlterConfigsResource(
+                        resource_type=resource.type,
+                        resource_name=resource.name,
+                        configs=[
+                            AlterConfigsRequest.AlterableConfig(name=name, value=value)
+                            for name, value in configs[resource].items()
+                        ],
+                    )
+                    for resource in group
+                ],
+                validate_only=validate_only,
+            )
+            found: dict[ConfigResource, BarnabasError | None] = {}
+            for result in (await self._send(node_id, request)).responses:
+                resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
+                found[resource] = failure(result.error_code, str(resource), result.error_message)
+            return found
+
+        await self._ask_for_each(
+            configs, self._home_of_change, ask, what="replacing configurations", timeout=timeout
+        )
+
+    async def list_config_resources(
+        self, types: Iterable[ResourceType] | None = None, *, timeout: float | None = None
+    ) -> list[ConfigResource]:
+        """What has a configuration, of these types or of all (KIP-1142). Brokers from 3.7 to 4.0 know client
+        metrics subscriptions alone, and must be asked for these. Raises: UnsupportedVersionError, ..."""
+        wanted = [] if types is None else list(types)
+
+        async def attempt() -> list[ConfigResource]:
+            node_id = await self._client.any_node()
+            knows_one_type = await self._version(node_id, ListConfigResourcesRequest) == 0
+            if knows_one_type and wanted == [ResourceType.CLIENT_METRICS]:
+                request = ListConfigResourcesRequest()
+            else:
+                request = ListConfigResourcesRequest(resource_types=[int(kind) for kind in wanted])
+            response = await self._send(node_id, request)
+            check(response.error_code, "listing what has a configuration")
+            return [
+                ConfigResource(ResourceType(found.resource_type), found.resource_name)
+                for found in response.config_resources
+            ]
+
+        return await self._retry(attempt, "listing what has a configuration", timeout)
+
+    async def _home(self, resource: ConfigResource) -> int:
+        """The node that has to be asked: a broker for itself, any one for the rest."""
+        is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+        if is_broker and resource.name:
+            return await self._known_node(int(resource.name))
+        return await self._client.any_node()
+
+    async def _home_of_change(self, resource: ConfigResource) -> int:
+        """The node that changes it: the active controller does for brokers, but for what they log."""
+        if self._client.reaches_controllers and resource.type is not ResourceType.BROKER_LOGGER:
+            return await self._client.controller()
+        return await self._home(resource)
+
+
+def _alterable(name: str, change: ConfigChange) -> IncrementalAlterConfigsRequest.AlterableConfig:
+    if isinstance(change, ListChange):
+        operation, value = int(change.operation), change.items
+    else:
+        operation, value = (DELETE, None) if change is None else (SET, change)
+    return IncrementalAlterConfigsRequest.AlterableConfig(name=name, config_operation=operation, value=value)
+
+
+def _config_entry(entry: DescribeConfigsResponse.DescribeConfigsResourceResult) -> ConfigEntry:
+    source = ConfigSource(entry.config_source)
+    return ConfigEntry(
+        entry.name,
+        entry.value,
+        source,
+        entry.is_default or source is ConfigSource.DEFAULT_CONFIG,
+        entry.read_only,
+        entry.is_sensitive,
+        ConfigType(entry.config_type),
+        tuple(
+            ConfigSynonym(synonym.name, synonym.value, ConfigSource(synonym.source))
+            for synonym in entry.synonyms
+        ),
+        entry.documentation,
+    )

@@ -1,0 +1,399 @@
+"""The part of Admin that concerns the offsets of groups of all types.
+
+Owns the requests and what their answers mean. Must not know how a request finds its coordinator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from barnabas.broker_errors import ErrorCode
+from barnabas.client.admin.calls import (
+    MOVED_COORDINATOR,
+    AdminCalls,
+    K,
+    T,
+    by_topic,
+    failure,
+    names_of,
+    partitions_of,
+)
+from barnabas.client.admin.types import SharePartitionOffset
+from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
+from barnabas.errors import BarnabasError
+from barnabas.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
+from barnabas.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
+from barnabas.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsResponse,
+)
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
+from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from barnabas.types import OffsetAndMetadata, TopicPartition
+
+FIRST_VERSION_WITH_GROUPS = 8
+# Later versions name topics by id, which nobody who manages a group needs to know.
+HIGHEST_VERSION_WITH_NAMES = 9
+NO_OFFSET = -1
+
+Offsets = dict[TopicPartition, OffsetAndMetadata]
+
+
+class GroupOffsetAdmin(AdminCalls):
+    """See `barnabas.client.admin.admin.Admin`."""
+
+    async def list_group_offsets(
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        require_stable: bool = False,
+        timeout: float | None = None,
+    ) -> Offsets:
+        """The committed offsets of a group of consumers or of Kafka Streams, of all partitions or of those
+        asked for; a partition without one is left out. `require_stable`: waits for the end of transactions
+        that commit some (KIP-447); a partition whose first offset a transaction still holds is waited for
+        only where `partitions` names it."""
+        wanted = None if partitions is None else partitions_of(partitions)
+        found = await self.list_offsets_of_groups(
+            {group_id: wanted}, require_stable=require_stable, timeout=timeout
+        )
+        return found[group_id]
+
+    async def list_offsets_of_groups(
+        self,
+        groups: Mapping[str, Iterable[TopicPartition] | None],
+        *,
+        require_stable: bool = False,
+        timeout: float | None = None,
+    ) -> dict[str, Offsets]:
+        """`list_group_offsets` of several groups, those of one coordinator in one request (KIP-709)."""
+        wanted = {
+            group_id: None if partitions is None else partitions_of(partitions)
+            for group_id, partitions in groups.items()
+        }
+
+        async def ask(coordinator: int, group_ids: list[str]) -> dict[str, Offsets | BarnabasError]:
+            if await self._version(coordinator, OffsetFetchRequest) >= FIRST_VERSION_WITH_GROUPS:
+                request = OffsetFetchRequest(
+                    groups=[_fetched_group(group_id, wanted[group_id]) for group_id in group_ids],
+                    require_stable=require_stable,
+                )
+                response = await self._send(coordinator, request, max_version=HIGHEST_VERSION_WITH_NAMES)
+                return {
+                    group.group_id: failure(group.error_code, f"group {group.group_id!r}")
+                    or _offsets(group.group_id, group.topics)
+                    for group in response.groups
+                }
+            answers: dict[str, Offsets | BarnabasError] = {}
+            for group_id in group_ids:
+                request = _old_fetch_request(group_id, wanted[group_id])
+                request.require_stable = require_stable
+                old = await self._send(coordinator, request, max_version=FIRST_VERSION_WITH_GROUPS - 1)
+                error = failure(old.error_code, f"group {group_id!r}")
+                answers[group_id] = error or _offsets(group_id, old.topics)
+            return answers
+
+        return await self._ask_coordinators(
+            wanted,
+            ask,
+            what="listing committed offsets",
+            timeout=timeout,
+            retried=frozenset({ErrorCode.UNSTABLE_OFFSET_COMMIT}),
+        )
+
+    async def alter_group_offsets(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Commits offsets on behalf of a group of consumers or of Kafka Streams without members.
+
+        Raises: UnknownMemberIdError (the group has members), UnknownTopicOrPartitionError, ...
+        """
+        positions = {
+            TopicPartition(*p): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+            for p, offset in offsets.items()
+        }
+
+        async def ask(
+            coordinator: int, partitions: list[TopicPartition]
+        ) -> dict[TopicPartition, BarnabasError | None]:
+            request = OffsetCommitRequest(
+                group_id=group_id,
+                topics=[
+                    OffsetCommitRequest.OffsetCommitRequestTopic(
+                        name=topic, partitions=[_committed(p, positions[p]) for p in group]
+                    )
+                    for topic, group in by_topic(partitions).items()
+                ],
+            )
+            response = await self._send(coordinator, request, max_version=HIGHEST_VERSION_WITH_NAMES)
+            answers: dict[TopicPartition, BarnabasError | None] = {}
+            for topic in response.topics:
+                for result in topic.partitions:
+                    partition = TopicPartition(topic.name, result.partition_index)
+                    answers[partition] = failure(result.error_code, f"group {group_id!r}, {partition}")
+            return answers
+
+        await self._ask_coordinator_of(group_id, positions, ask, "committing offsets", timeout)
+
+    async def delete_group_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: float | None = None
+    ) -> None:
+        """Forgets committed offsets of a group of consumers or of Kafka Streams.
+
+        Raises: GroupSubscribedToTopicError, GroupIdNotFoundError, ...
+        """
+
+        async def ask(
+            coordinator: int, partitions: list[TopicPartition]
+        ) -> dict[TopicPartition, BarnabasError | None]:
+            request = OffsetDeleteRequest(
+                group_id=group_id,
+                topics=[
+                    OffsetDeleteRequest.OffsetDeleteRequestTopic(
+                        name=topic,
+                        partitions=[
+                            OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=p.partition)
+                            for p in group
+                        ],
+                    )
+                    for topic, group in by_topic(partitions).items()
+                ],
+            )
+            response = await self._send(coordinator, request)
+            whole = failure(response.error_code, f"group {group_id!r}")
+            if whole is not None:
+                return dict.fromkeys(partitions, whole)
+            answers: dict[TopicPartition, BarnabasError | None] = {}
+            for topic in response.topics:
+                for result in topic.partitions:
+                    partition = TopicPartition(topic.name, result.partition_index)
+                    answers[partition] = failure(result.error_code, f"group {group_id!r}, {partition}")
+            return answers
+
+        await self._ask_coordinator_of(
+            group_id, partitions_of(partitions), ask, "forgetting committed offsets", timeout
+        )
+
+    async def list_share_group_offsets(
+        self,
+        groups: Mapping[str, Iterable[TopicPartition] | None],
+        *,
+        timeout: float | None = None,
+    ) -> dict[str, dict[TopicPartition, SharePartitionOffset]]:
+        """Where share groups stand (KIP-932) in these partitions, or in all (None). One that a group has not
+        begun to read is left out. Raises: GroupIdNotFoundError, ..."""
+        wanted = {
+            group_id: None if partitions is None else partitions_of(partitions)
+            for group_id, partitions in groups.items()
+        }
+
+        async def ask(
+            coordinator: int, group_ids: list[str]
+        ) -> dict[str, dict[TopicPartition, SharePartitionOffset] | BarnabasError]:
+            request = DescribeShareGroupOffsetsRequest(
+                groups=[_described_share_group(group_id, wanted[group_id]) for group_id in group_ids]
+            )
+            return {
+                group.group_id: failure(group.error_code, f"group {group.group_id!r}", group.error_message)
+                or _share_offsets(group)
+                for group in (await self._send(coordinator, request)).groups
+            }
+
+        return await self._ask_coordinators(
+            wanted, ask, what="listing offsets of share groups", timeout=timeout
+        )
+
+    async def alter_share_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
+    ) -> None:
+        """Sets the offsets from which a share group without members goes on (KIP-932).
+
+        Raises: NonEmptyGroupError, GroupIdNotFoundError, UnknownTopicOrPartitionError, ...
+        """
+        wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
+
+        async def ask(
+            coordinator: int, partitions: list[TopicPartition]
+        ) -> dict[TopicPartition, BarnabasError | None]:
+            request = AlterShareGroupOffsetsRequest(
+                group_id=group_id,
+                topics=[
+                    AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic(
+                        topic_name=topic,
+                        partitions=[
+                            AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition(
+                                partition_index=p.partition, start_offset=wanted[p]
+                            )
+                            for p in group
+                        ],
+                    )
+                    for topic, group in by_topic(partitions).items()
+                ],
+            )
+            response = await self._send(coordinator, request)
+            whole = failure(response.error_code, f"group {group_id!r}", response.error_message)
+            if whole is not None:
+                return dict.fromkeys(partitions, whole)
+            answers: dict[TopicPartition, BarnabasError | None] = {}
+            for topic in response.responses:
+                for result in topic.partitions:
+                    partition = TopicPartition(topic.topic_name, result.partition_index)
+                    context = f"group {group_id!r}, {partition}"
+                    answers[partition] = failure(result.error_code, context, result.error_message)
+            return answers
+
+        await self._ask_coordinator_of(group_id, wanted, ask, "setting offsets of a share group", timeout)
+
+    async def delete_share_group_offsets(
+        self, group_id: str, topics: Iterable[str], *, timeout: float | None = None
+    ) -> None:
+        """Forgets where a share group without members stands in topics (KIP-932).
+
+        Raises: NonEmptyGroupError, GroupIdNotFoundError, UnknownTopicOrPartitionError, ...
+        """
+
+        async def ask(coordinator: int, names: list[str]) -> dict[str, BarnabasError | None]:
+            request = DeleteShareGroupOffsetsRequest(
+                group_id=group_id,
+                topics=[
+                    DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic(topic_name=name)
+                    for name in names
+                ],
+            )
+            response = await self._send(coordinator, request)
+            whole = failure(response.error_code, f"group {group_id!r}", response.error_message)
+            if whole is not None:
+                return dict.fromkeys(names, whole)
+            return {
+                topic.topic_name: failure(
+                    topic.error_code, f"group {group_id!r}, topic {topic.topic_name!r}", topic.error_message
+                )
+                for topic in response.responses
+            }
+
+        await self._ask_coordinator_of(
+            group_id, names_of(topics, "topics"), ask, "forgetting offsets of a share group", timeout
+        )
+
+    async def _ask_coordinator_of(
+        self,
+        group_id: str,
+        keys: Iterable[K],
+        ask: Callable[[int, list[K]], Awaitable[Mapping[K, T | BarnabasError]]],
+        what: str,
+        timeout: float | None,
+    ) -> dict[K, T]:
+        """`_ask_for_each` of the coordinator of one group, for items of that group."""
+
+        async def coordinator(_: K) -> int:
+            return await self._client.coordinator(GROUP_COORDINATOR, group_id)
+
+        return await self._ask_for_each(
+            keys,
+            coordinator,
+            ask,
+            what=f"{what} of {group_id!r}",
+            timeout=timeout,
+            retried=MOVED_COORDINATOR,
+            on_retry=lambda _: self._client.forget_coordinator(GROUP_COORDINATOR, group_id),
+        )
+
+
+def _committed(
+    partition: TopicPartition, position: OffsetAndMetadata
+) -> OffsetCommitRequest.OffsetCommitRequestPartition:
+    return OffsetCommitRequest.OffsetCommitRequestPartition(
+        partition_index=partition.partition,
+        committed_offset=position.offset,
+        committed_leader_epoch=-1 if position.leader_epoch is None else position.leader_epoch,
+        committed_metadata=position.metadata,
+    )
+
+
+def _fetched_group(
+    group_id: str, partitions: list[TopicPartition] | None
+) -> OffsetFetchRequest.OffsetFetchRequestGroup:
+    return OffsetFetchRequest.OffsetFetchRequestGroup(
+        group_id=group_id,
+        topics=None
+        if partitions is None
+        else [
+            OffsetFetchRequest.OffsetFetchRequestTopics(
+                name=topic, partition_indexes=[p.partition for p in group]
+            )
+            for topic, group in by_topic(partitions).items()
+        ],
+    )
+
+
+def _old_fetch_request(group_id: str, partitions: list[TopicPartition] | None) -> OffsetFetchRequest:
+    return OffsetFetchRequest(
+        group_id=group_id,
+        topics=None
+        if partitions is None
+        else [
+            OffsetFetchRequest.OffsetFetchRequestTopic(
+                name=topic, partition_indexes=[p.partition for p in group]
+            )
+            for topic, group in by_topic(partitions).items()
+        ],
+    )
+
+
+def _offsets(
+    group_id: str,
+    topics: list[OffsetFetchResponse.OffsetFetchResponseTopics]
+    | list[OffsetFetchResponse.OffsetFetchResponseTopic],
+) -> Offsets | BarnabasError:
+    offsets: Offsets = {}
+    for topic in topics:
+        for found in topic.partitions:
+            partition = TopicPartition(topic.name, found.partition_index)
+            error = failure(found.error_code, f"group {group_id!r}, {partition}")
+            if error is not None:
+                return error
+            if found.committed_offset != NO_OFFSET:
+                epoch = None if found.committed_leader_epoch < 0 else found.committed_leader_epoch
+                offsets[partition] = OffsetAndMetadata(found.committed_offset, found.metadata or "", epoch)
+    return offsets
+
+
+def _described_share_group(
+    group_id: str, partitions: list[TopicPartition] | None
+) -> DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup:
+    return DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(
+        group_id=group_id,
+        topics=None
+        if partitions is None
+        else [
+            DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic(
+                topic_name=topic, partitions=[p.partition for p in group]
+            )
+            for topic, group in by_topic(partitions).items()
+        ],
+    )
+
+
+def _share_offsets(
+    group: DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup,
+) -> dict[TopicPartition, SharePartitionOffset] | BarnabasError:
+    offsets: dict[TopicPartition, SharePartitionOffset] = {}
+    for topic in group.topics:
+        for found in topic.partitions:
+            partition = TopicPartition(topic.topic_name, found.partition_index)
+            error = failure(found.error_code, f"group {group.group_id!r}, {partition}", found.error_message)
+            if error is not None:
+                return error
+            if found.start_offset != NO_OFFSET:
+                offsets[partition] = SharePartitionOffset(
+                    found.start_offset,
+                    None if found.leader_epoch < 0 else found.leader_epoch,
+                    None if found.lag < 0 else found.lag,
+                )
+    return offsets

@@ -1,0 +1,1 @@
+"""What all clients stand on: connections by node, metadata, retries, telemetry. Knows no records."""

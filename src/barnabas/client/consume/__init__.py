@@ -1,0 +1,1 @@
+"""From the fetch to `poll`: fetching, the buffer, positions."""

@@ -1,0 +1,416 @@
+"""The Consumer for asyncio: how a coroutine waits for records, and runs the callbacks that are due.
+
+Owns the waiting. What there is to do, and in which order, is the core's.
+"""
+
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# (pyarrow comes without types)
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+from barnabas._kernel import ArrowRecords, Record
+from barnabas.client.arguments import (
+    OffsetsLike,
+    PartitionLike,
+    TakenRecords,
+    TimestampsLike,
+    as_limit,
+    as_offsets,
+    as_partition,
+    as_partitions,
+    as_timeout_ms,
+)
+from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
+from barnabas.client.consume.consumer_front import ConsumerFront
+from barnabas.client.groups.membership import GroupMembershipOperation
+from barnabas.client.groups.offset_commits import CommitCallback
+from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
+from barnabas.errors import MissingExtraError
+from barnabas.settings.keywords import ConsumerSettings
+from barnabas.settings.table import ConsumerConfig, load
+from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
+
+if TYPE_CHECKING:
+    import pyarrow
+
+T = TypeVar("T")
+
+# How often an iteration comes back to see whether the consumer was closed.
+ITERATION_POLL_SECONDS = 1.0
+
+
+class Consumer(ConsumerFront):
+    """Reads records of topics, as a member of a group or on its own. Made on a running event loop; used with
+    `async with` and `async for`, or closed by `close`. For one coroutine at a time, but for `wakeup`.
+
+    `topics` or `pattern` (matched against whole names): as `subscribe`. Without `group_id` a subscription
+    means all partitions of the topics, and nothing is committed. Settings: `barnabas.settings.table.ConsumerConfig`.
+
+    Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows in `poll`, after
+    default_api_timeout_ms.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        *,
+        topics: Iterable[str] | None = None,
+        pattern: str | re.Pattern[str] | None = None,
+        group_id: str | None = None,
+        **settings: Unpack[ConsumerSettings],
+    ) -> None:
+        self.config = load(
+            ConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
+        )
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._taken = TakenRecords()
+        self._is_woken = False
+        self._core = ConsumerCore(self.config, notify=self._changed.set, progress=self._taken.count)
+        self._client = self._core.client
+        if topics is not None or pattern is not None:
+            self.subscribe(topics, pattern=pattern)
+
+    # What is read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        on_assigned: PartitionsCallback | None = None,
+        on_revoked: PartitionsCallback | None = None,
+        on_lost: PartitionsCallback | None = None,
+    ) -> None:
+        """Reads these topics, or those whose whole name matches `pattern`, as the group divides them.
+
+        With group_protocol="consumer" a pattern that is a string is matched by the broker, in the syntax of
+        RE2/J; a compiled one always here, in Python's.
+        The callbacks get a list of partitions; they run, or are awaited, inside of `poll` and `close`.
+        Raises: MisuseError after `assign`, ClosedError.
+        """
+        self._give_back()
+        self._core.subscribe(topics, pattern, RebalanceListener(on_assigned, on_revoked, on_lost))
+
+    async def unsubscribe(self) -> None:
+        """Reads nothing any more and leaves the group; commits first if enable_auto_commit is set."""
+        self._give_back()
+        await self._give_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+
+    def assign(self, partitions: Iterable[PartitionLike]) -> None:
+        """Reads exactly these partitions, without the group having a say. Those assigned before keep their
+        position; others begin where the group committed, or as auto_offset_reset says.
+
+        Raises: MisuseError after `subscribe`, ClosedError.
+        """
+        self._give_back()
+        self._core.assign(as_partitions(partitions))
+
+    def enforce_rebalance(self, reason: str = "enforce_rebalance() was called") -> None:
+        """Has this member join its group again in the next `poll`, so that partitions are divided anew; the
+        group's members are told through it. Without effect with group_protocol="consumer".
+
+        Raises: MisuseError without group_id.
+        """
+        self._core.enforce_rebalance(reason)
+
+    # Records
+
+    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+        """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
+        first. An empty list when none came, or after `wakeup`.
+
+        Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
+        auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
+        ClosedError, and what callbacks raise.
+        """
+        return await self._poll(timeout, max_records) or []
+
+    async def poll_one(self, timeout: float = 1.0) -> Record | None:
+        """The next record, or None when none came within `timeout` seconds. Raises: see `poll`."""
+        if not self._core.needs_attention:
+            record = next(self._taken.records, None)
+            if record is not None:
+                return record
+        self._taken.put(await self.poll(timeout))
+        return next(self._taken.records, None)
+
+    async def __aiter__(self) -> AsyncIterator[Record]:
+        """Records without end; `wakeup` and `close` end it."""
+        while not self._core.is_closed:
+            for record in self._taken.records:
+                yield record
+                if self._core.needs_attention:
+                    break
+            if self._core.is_closed:
+                return
+            records = await self._poll(ITERATION_POLL_SECONDS)
+            if records is None:
+                return
+            self._taken.put(records)
+
+    async def poll_arrow(
+        self,
+        timeout: float = 1.0,
+        max_records: int = 1_000_000,
+        *,
+        headers: bool = True,
+        end_offsets: Mapping[TopicPartition, int] | None = None,
+    ) -> pyarrow.RecordBatch:
+        """The next records as columns key, value, topic, partition, offset, timestamp, timestampType and,
+        with `headers`, headers. With `end_offsets` each partition is read up to its end (exclusive) and not
+        fetched beyond. No rows when none came within `timeout` seconds.
+
+        Raises: MissingExtraError without pyarrow; else see `poll`.
+        """
+        buffer = self._core.buffer
+        limit = as_limit(max_records)
+
+        def take() -> ArrowRecords | None:
+            records = buffer.take_arrow(limit, headers=headers)
+            return records if records.num_rows else None
+
+        records = await self._next(take, timeout, end_offsets)
+        return to_arrow(records or buffer.take_arrow(0, headers=headers))
+
+    def wakeup(self) -> None:
+        """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
+        self._is_woken = True
+        self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
+        """None after `wakeup`."""
+        limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
+        buffer = self._core.buffer
+        records = await self._next(lambda: buffer.take(limit), timeout)
+        if not records and self._is_woken:
+            self._is_woken = False
+            return None
+        if records and self.config.interceptors:
+            return self._core.intercept(records)
+        return records or []
+
+    async def _next(
+        self,
+        take: Callable[[], T | None],
+        timeout: float,
+        end_offsets: Mapping[TopicPartition, int] | None = None,
+    ) -> T | None:
+        """What `take` gives, as soon as that is something; None after `timeout` seconds, or when woken."""
+        core = self._core
+        self._give_back()
+        core.buffer.set_end_offsets(end_offsets or {})
+        deadline = time.monotonic() + timeout
+        core.poll_began()
+        try:
+            while True:
+                self._changed.clear()
+                await self._run_callbacks()
+                if core.buffer.has_data and not core.is_holding:
+                    taken = take()
+                    if taken or core.buffer.has_ends:
+                        return taken
+                    continue
+                core.check_open()
+                remaining = deadline - time.monotonic()
+                if self._is_woken or remaining <= 0:
+                    return None
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(remaining):
+                        await self._changed.wait()
+        finally:
+            core.poll_ended()
+
+    async def _run_callbacks(self) -> None:
+        """Lets the core go on as far as it can at present."""
+        core = self._core
+        while core.needs_attention:
+            call = await core.advance()
+            if call is not None:
+                await _run(call)
+            for on_commit, offsets, error in core.commits.take_finished():
+                on_commit(offsets, error)
+
+    # Positions
+
+    async def position(self, partition: PartitionLike, *, timeout: float | None = None) -> int:
+        """The offset of the next record that this partition gives.
+
+        Raises: MisuseError where it is not assigned, KafkaTimeoutError, UnknownTopicOrPartitionError.
+        """
+        self._give_back()
+        return await self._core.position(as_partition(partition), self._timeout_ms(timeout))
+
+    # Commits
+
+    async def commit(
+        self,
+        offsets: OffsetsLike | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Stores the positions of all assigned partitions, or `offsets` (of the next record to read), for
+        the group, and waits until that is done.
+
+        Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError where the partitions
+        may be another member's by now; FencedInstanceIdError, KafkaTimeoutError, MisuseError without
+        group_id.
+        """
+        self._give_back()
+        await self._core.commit(as_offsets(offsets), self._timeout_ms(timeout))
+
+    def commit_async(
+        self,
+        offsets: OffsetsLike | None = None,
+        on_commit: CommitCallback | None = None,
+    ) -> None:
+        """`commit` without waiting. `on_commit(offsets, error)` is called inside of a later `poll`; without
+        it a failure is logged. Commits are made in the order of calls. Raises: MisuseError without group_id.
+        """
+        self._give_back()
+        self._core.commit_async(as_offsets(offsets), on_commit)
+
+    async def committed(
+        self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group committed last, None where nothing. Raises: MisuseError, KafkaTimeoutError."""
+        return await self._core.committed(as_partitions(partitions), self._timeout_ms(timeout))
+
+    # What brokers know
+
+    async def beginning_offsets(
+        self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The first offset of each partition. Raises: UnknownTopicOrPartitionError, KafkaTimeoutError."""
+        return await self._core.beginning_offsets(as_partitions(partitions), self._timeout_ms(timeout))
+
+    async def end_offsets(
+        self, partitions: Iterable[PartitionLike], *, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset that the next record of each partition will get; with read_committed, the first of an
+        open transaction. Raises: UnknownTopicOrPartitionError, KafkaTimeoutError."""
+        return await self._core.end_offsets(as_partitions(partitions), self._timeout_ms(timeout))
+
+    async def offsets_for_times(
+        self, timestamps: TimestampsLike, *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after a time (milliseconds since 1970), None where there is none.
+
+        Raises: UnknownTopicOrPartitionError, KafkaTimeoutError, MisuseError.
+        """
+        wanted = {as_partition(partition): timestamp for partition, timestamp in timestamps.items()}
+        return await self._core.offsets_for_times(wanted, self._timeout_ms(timeout))
+
+    async def lag(self, partition: PartitionLike, *, timeout: float | None = None) -> int:
+        """How many offsets this consumer is behind the end, as of the last fetch. Raises: MisuseError."""
+        self._give_back()
+        return await self._core.lag(as_partition(partition), self._timeout_ms(timeout))
+
+    async def watermarks(self, partition: PartitionLike, *, timeout: float | None = None) -> Watermarks:
+        """The ends of a partition, asked for now; see also `cached_watermarks`.
+
+        Raises: UnknownTopicOrPartitionError, KafkaTimeoutError.
+        """
+        return await self._core.watermarks(as_partition(partition), self._timeout_ms(timeout))
+
+    async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
+        """Raises: UnknownTopicOrPartitionError when the topic is not there by then, KafkaTimeoutError."""
+        return await self._core.partitions_for(topic, self._timeout_ms(timeout))
+
+    async def topics(self, *, timeout: float | None = None) -> list[str]:
+        """All topics of the cluster but Kafka's own. Raises: KafkaTimeoutError, BootstrapError."""
+        return await self._core.topics(self._timeout_ms(timeout))
+
+    # The end
+
+    async def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
+
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        self._core.check_open()
+        return await self._client.telemetry.client_instance_id(
+            as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        )
+
+    async def close(
+        self,
+        timeout: float | None = None,
+        *,
+        group_membership_operation: GroupMembershipOperation = "default",
+    ) -> None:
+        """Commits what was returned (with enable_auto_commit), runs `on_revoked`, leaves the group and closes
+        the connections, within `timeout` seconds (30). May be called twice.
+
+        `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
+        leaves it; "leave_group" and "remain_in_group" are for both.
+        """
+        await self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+
+    async def _close(
+        self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
+    ) -> None:
+        if self._core.is_closed:
+            return
+        self._give_back()
+        try:
+            await self._give_up("the consumer was closed", commit, timeout_ms, operation)
+        finally:
+            await self._core.close()
+            self._changed.set()
+
+    async def _give_up(
+        self,
+        reason: str,
+        commit: bool,
+        timeout_ms: float,
+        operation: GroupMembershipOperation = "default",
+    ) -> None:
+        core = self._core
+
+        def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
+            return core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+
+        while call := await next_step():
+            await _run(call)
+        for on_commit, offsets, error in core.commits.take_finished():
+            on_commit(offsets, error)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # What was being worked on when an error came up may not be done: it is not committed.
+        await self._close(exc_type is None, CLOSE_TIMEOUT_MS)
+
+
+async def _run(call: ListenerCall) -> None:
+    result = call.run()
+    if result is not None:
+        await result
+
+
+def to_arrow(records: ArrowRecords) -> pyarrow.RecordBatch:
+    """Raises: MissingExtraError."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("poll_arrow", "arrow") from None
+    return pyarrow.record_batch(records)

@@ -1,0 +1,104 @@
+"""What both Consumers do without waiting: positions, pauses, what is assigned.
+
+Must not know how its fronts wait: one blocks a thread, the other awaits.
+"""
+
+from __future__ import annotations
+
+from barnabas.client.arguments import (
+    PartitionLike,
+    TakenRecords,
+    as_offset,
+    as_partition,
+    as_partitions,
+    as_timeout_ms,
+)
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.consume.consumer_core import ConsumerCore
+from barnabas.errors import MisuseError
+from barnabas.settings.table import ConsumerConfig
+from barnabas.stats import ConsumerStats
+from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition, Watermarks
+
+
+class ConsumerFront(Observed):
+    """The part that `barnabas.Consumer` and `barnabas.aio.Consumer` share. A front sets these attributes."""
+
+    config: ConsumerConfig
+    _core: ConsumerCore
+    _taken: TakenRecords
+
+    def stats(self) -> ConsumerStats:
+        """Figures of the consumer, its brokers and its partitions, as they are now."""
+        return self._core.stats()
+
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions that are read at present."""
+        return self._core.buffer.assignment
+
+    def seek(self, partition: PartitionLike, offset: int | OffsetAndMetadata) -> None:
+        """Continues at this offset. Raises: MisuseError where the partition is not assigned."""
+        self._give_back()
+        target = as_offset(offset)
+        epoch = -1 if target.leader_epoch is None else target.leader_epoch
+        self._core.buffer.seek(as_partition(partition), target.offset, epoch)
+
+    def seek_to_beginning(self, *partitions: PartitionLike) -> None:
+        """Continues at the first offset there is; without arguments in all assigned partitions."""
+        self._give_back()
+        self._core.seek_to(as_partitions(partitions), "earliest")
+
+    def seek_to_end(self, *partitions: PartitionLike) -> None:
+        """Continues after the last record there is then; without arguments in all assigned partitions."""
+        self._give_back()
+        self._core.seek_to(as_partitions(partitions), "latest")
+
+    def pause(self, *partitions: PartitionLike) -> None:
+        """Returns no records of these partitions until `resume`; still owns them, and keeps what was fetched.
+
+        Raises: MisuseError where one is not assigned.
+        """
+        self._give_back()
+        self._core.buffer.pause(as_partitions(partitions))
+
+    def resume(self, *partitions: PartitionLike) -> None:
+        """Ends `pause`. Raises: MisuseError where a partition is not assigned."""
+        self._core.buffer.resume(as_partitions(partitions))
+
+    def paused(self) -> list[TopicPartition]:
+        return self._core.buffer.paused
+
+    def ends_reached(self) -> dict[TopicPartition, int]:
+        """The partitions whose end the records so far have come to since the last call, each with the offset
+        of that end (of the last stable offset, with read_committed). Each time the end is reached counts
+        once. A poll stops at an end, and returns early for one without records: what it returns comes before
+        the ends reached by then, what later ones return after.
+
+        Raises: MisuseError without enable_partition_eof.
+        """
+        if not self.config.enable_partition_eof:
+            raise MisuseError("ends_reached() needs enable_partition_eof=True")
+        return {} if self._taken.count() else self._core.buffer.take_ends()
+
+    def cached_watermarks(self, partition: PartitionLike) -> Watermarks | None:
+        """The ends of an assigned partition as of the last fetch, without a request; None before the first.
+
+        Raises: MisuseError where the partition is not assigned.
+        """
+        state = self._core.buffer.state(as_partition(partition))
+        if state.high_watermark < 0:
+            return None
+        return Watermarks(state.log_start_offset, state.high_watermark)
+
+    def group_metadata(self) -> GroupIdentity:
+        """The group, and this member's id and generation in it. Raises: MisuseError without group_id."""
+        return self._core.group_metadata()
+
+    def _give_back(self) -> None:
+        """What was taken but not handed out is to be read again: positions are exact from here on."""
+        unused = self._taken.rest()
+        if unused:
+            self._core.buffer.give_back(unused)
+
+    def _timeout_ms(self, timeout: float | None) -> float:
+        return as_timeout_ms(timeout, self.config.default_api_timeout_ms)

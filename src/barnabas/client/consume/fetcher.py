@@ -1,0 +1,674 @@
+"""Fetching ahead of the caller: one request under way to each broker that leads a partition we read; two, of
+different partitions, while it has much for us: then it sends the one answer while we take in the other.
+
+Owns the Fetch requests, their errors, and the connections for them, which are apart from the others since a
+broker answers nothing else on a connection while a fetch waits for data. Puts what comes into the fetch
+buffer; knows nothing of groups or of who reads, nor of what a broker's fetch session remembers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from barnabas._kernel import RecordReader
+from barnabas.broker_errors import (
+    CorruptMessageError,
+    ErrorCode,
+    UnknownServerError,
+    error_for,
+)
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
+from barnabas.client.consume.direct_fetching import DirectFetching, LentFetch, leaves_backlog
+from barnabas.client.consume.fetch_buffer import NO_END_OFFSET, FetchBuffer, PartitionState
+from barnabas.client.consume.fetch_session import SESSION_ERRORS, FetchSession, PartitionFetch, SessionRequest
+from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
+from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
+from barnabas.client.groups.offsets import ISOLATION_LEVELS
+from barnabas.errors import BarnabasError, CorruptBatchError
+from barnabas.net.connection import Connection
+from barnabas.net.monitor import RollingWindow
+from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
+from barnabas.settings.table import ConsumerConfig
+from barnabas.types import Node, PartitionInfo, TopicPartition
+from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas._kernel import DirectFetches
+
+logger = logging.getLogger("barnabas.client")
+
+VERSION_WITH_LEADER_EPOCHS = 12
+"""From here on a fetch says what was fetched last, and the leader whether its log parts from that."""
+VERSION_WITH_TOPIC_IDS = 13
+
+# How long a broker may wait for data of some partitions while others are left out, since their queue is full:
+# what is there of those cannot be fetched before it has answered.
+HELD_BACK_WAIT_MS = 20
+
+# How long the answer to a fetch that nobody wants any more is waited for.
+STALE_AFTER_SECONDS = 0.02
+
+# How often metadata that names an older leader than one that was read from is asked for again: for about half
+# a minute with the default back-off.
+OLD_LEADER_TRIES = 30
+
+# How long closing waits for brokers to take note that their fetch sessions are over.
+CLOSE_SESSIONS_SECONDS = 0.5
+
+# What goes away when the metadata is up to date, or by itself.
+_TRANSIENT = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+@frozen
+class _ReadReplica:
+    """The replica that a leader named as closest to us (KIP-392): good for a while, and under that leader."""
+
+    node_id: int
+    expires_at: float
+    leader_epoch: int
+
+
+@frozen
+class _SentFetch:
+    """A request that a broker may answer only when there is data, or after fetch_max_wait_ms."""
+
+    connection: Connection
+    request: FetchUnderWay
+    sent_at: float
+
+    @property
+    def is_stale(self) -> bool:
+        return all(entry.state.epoch != entry.epoch for entry in self.request.wanted.values())
+
+
+class Fetcher:
+    """Keeps the buffer full. `wake` has it look for what to fetch; it looks by itself after each answer.
+
+    While a broker has a backlog of several partitions, a helper fetches half of them, over connections and in
+    sessions of its own. One of the two fetches a partition at a time, the helper only what has a backlog.
+    """
+
+    def __init__(
+        self,
+        client: KafkaClient,
+        buffer: FetchBuffer,
+        config: ConsumerConfig,
+        direct_fetches: DirectFetches | None = None,
+        *,
+        helps: Fetcher | None = None,
+    ) -> None:
+        """`direct_fetches`: what the caller's thread waits with, if that can fetch by itself."""
+        self._client = client
+        self._buffer = buffer
+        self._config = config
+        self._reads_committed = config.isolation_level == "read_committed"
+        self._loop = asyncio.get_running_loop()
+        self._pool = client.new_pool()
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._sessions: defaultdict[int, FetchSession] = defaultdict(FetchSession)
+        self._sent: dict[int, _SentFetch] = {}
+        self._failures: defaultdict[int, int] = defaultdict(int)
+        self._partition_failures: defaultdict[TopicPartition, int] = defaultdict(int)
+        self._not_before: dict[TopicPartition, float] = {}
+        self._truncation = TruncationCheck(client, buffer, config)
+        self._read_replicas: dict[TopicPartition, _ReadReplica] = {}
+        self.latency_ms = RollingWindow()
+        """From a fetch to its answer, in which fetch_max_wait_ms may be contained."""
+        self._turn = 0
+        self._holds_back = False
+        self._is_awake = False
+        self._is_closed = False
+        self._direct: DirectFetching | None = None
+        if direct_fetches is not None:
+            self._direct = DirectFetching(
+                direct_fetches, buffer, config, self.latency_ms, on_change=self.wake
+            )
+        self._fetching: set[PartitionState] = set()
+        self._helps = helps
+        self._helper: Fetcher | None = None
+        if helps is None:
+            client.add_metadata_listener(self._on_metadata)
+        else:
+            self._partition_failures = helps._partition_failures
+            self._not_before = helps._not_before
+            self._read_replicas = helps._read_replicas
+            self.latency_ms = helps.latency_ms
+
+    def wake(self) -> None:
+        """Looks soon for partitions to fetch. To be called on the event loop."""
+        if not self._is_awake and not self._is_closed:
+            self._is_awake = True
+            self._loop.call_soon(self._start_fetches)
+
+    async def close(self) -> None:
+        """Gives up the requests under way, and ends the sessions that brokers keep for us."""
+        self._is_closed = True
+        if self._direct is not None:
+            self._direct.close()
+        if self._helper is not None:
+            await self._helper.close()
+        tasks = list(self._under_way.values())
+        busy = {node_id: sent.connection for node_id, sent in self._sent.items()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._close_sessions(busy)
+        await self._pool.close()
+
+    def take_in(self) -> None:
+        """Puts what the caller's thread fetched into the buffer. To be called there, when it has waited."""
+        if self._direct is not None:
+            self._direct.take_in()
+
+    async def _close_sessions(self, busy: Mapping[int, Connection]) -> None:
+        """As far as there are connections that are not `busy` with a fetch: a broker drops a session that
+        nobody uses by itself, only later."""
+        answers: list[asyncio.Future[FetchResponse]] = []
+        for node_id, session in self._sessions.items():
+            closing, node = session.closing_request(), self._client.node(node_id)
+            if closing is None or node is None:
+                continue
+            connection = self._pool.ready(node_id, node)
+            if connection is None or connection is busy.get(node_id):
+                connection = self._client.ready_connection(node_id)
+            if connection is not None:
+                request = FetchRequest(session_id=closing.session_id, session_epoch=closing.session_epoch)
+                with contextlib.suppress(BarnabasError):
+                    answers.append(connection.submit(request, timeout_ms=CLOSE_SESSIONS_SECONDS * 1000))
+        await asyncio.gather(*answers, return_exceptions=True)
+
+    def _on_metadata(self, metadata: ClusterMetadata) -> None:
+        self.wake()
+
+    def _start_fetches(self, continuing: Node | None = None) -> list[PartitionState]:
+        """Fetches from every node that has something; what `continuing` has is given instead."""
+        self._is_awake = False
+        if self._is_closed:
+            return []
+        if self._direct is not None:
+            for lent in self._direct.lent:
+                if not (self._goes_on_in_bulk(lent) if lent.is_in_bulk else self._is_still_wanted(lent)):
+                    self._take_back(lent)
+        self._abandon_stale_fetches()
+        due = self._by_node()
+        states = [] if continuing is None else due.pop(continuing, [])
+        self._fetching.update(states)
+        for node, others in due.items():
+            self._fetching.update(others)
+            self._under_way[node.node_id] = self._loop.create_task(self._keep_fetching(node, others))
+        if self._helper is not None:
+            self._helper._start_fetches()
+        return states
+
+    def _goes_on_in_bulk(self, lent: LentFetch) -> bool:
+        """As `_is_still_wanted`, of a fetch that waits for room by itself and was told how far it goes."""
+        buffer = self._buffer
+        has_changed = lent.partition_bytes != buffer.partition_bytes or any(
+            state.end_offset != lent.end_offsets[state.partition] for state in lent.states
+        )
+        return not has_changed and self._is_still_wanted(lent)
+
+    def _is_still_wanted(self, lent: LentFetch) -> bool:
+        """Whether exactly the partitions of a fetch are what is to be fetched from its broker."""
+        wanted, found = lent.request.wanted, 0
+        metadata, now = self._client.metadata, time.monotonic()
+        for state in self._buffer.states():
+            entry, info = wanted.get(state.partition), metadata.partition(state.partition)
+            is_known = entry is not None and entry.state is state and entry.epoch == state.epoch
+            found += is_known
+            if not (self._buffer.is_read(state) if lent.is_in_bulk else self._buffer.wants_more(state)):
+                if is_known:
+                    return False
+                continue
+            if not is_known and self._is_for_other(state):
+                continue
+            source = -1 if info is None else self._source(metadata, info, state, now)
+            if is_known != (source == lent.node_id):
+                return False
+            if entry is not None and entry.leader_epoch != metadata.leader_epoch(state.partition):
+                return False
+        return found == len(wanted)
+
+    def _abandon_stale_fetches(self) -> None:
+        """A broker does nothing else on a connection while a fetch waits for data. After a seek of all its
+        partitions, hanging up is the one way to be served before fetch_max_wait_ms has passed."""
+        now = time.monotonic()
+        for sent in self._sent.values():
+            if not sent.is_stale:
+                continue
+            remaining = sent.sent_at + STALE_AFTER_SECONDS - now
+            if remaining > 0:
+                self._loop.call_later(remaining, self.wake)
+            else:
+                sent.connection.close()
+
+    def _by_node(self) -> dict[Node, list[PartitionState]]:
+        """What to fetch from each broker that has no request under way, while there is room for it.
+
+        The partitions take turns to be first: a broker fills its answer from the front, and cuts the first
+        batch of all but the first partition (KIP-74).
+        """
+        by_node: defaultdict[Node, list[PartitionState]] = defaultdict(list)
+        metadata = self._client.metadata
+        all_are_busy = bool(metadata.nodes) and self._under_way.keys() >= metadata.nodes.keys()
+        if all_are_busy or not self._buffer.room():
+            return by_node
+        now = time.monotonic()
+        earliest_retry = NO_END_OFFSET
+        self._holds_back = False
+        full: set[int] = set()
+        states = self._buffer.states()
+        self._turn = (self._turn + 1) % max(1, len(states))
+        for state in states[self._turn :] + states[: self._turn]:
+            if not self._buffer.wants_more(state):
+                if self._buffer.is_full(state):
+                    self._holds_back = True
+                    full.add(metadata.leader(state.partition))
+                continue
+            if self._is_for_other(state):
+                continue
+            not_before = self._not_before.get(state.partition, 0)
+            if not_before > now:
+                earliest_retry = min(earliest_retry, not_before)
+                continue
+            info = metadata.partition(state.partition)
+            if info is not None and 0 <= info.leader_epoch < state.fetch_leader_epoch:
+                self._on_old_leader(state)
+                earliest_retry = min(earliest_retry, self._not_before[state.partition])
+                continue
+            node = None if info is None else metadata.nodes.get(self._source(metadata, info, state, now))
+            if node is None:
+                self._client.add_topics([state.partition.topic])
+                self._client.request_metadata_update()
+            elif node.node_id not in self._under_way:
+                by_node[node].append(state)
+        if earliest_retry != NO_END_OFFSET:
+            self._loop.call_later(earliest_retry - now, self.wake)
+        for node in [node for node in by_node if node.node_id in full and self._goes_in_bulk(node)]:
+            # Soon all of its partitions can be fetched together.
+            del by_node[node]
+        return by_node if self._helps is not None else self._share(by_node)
+
+    @property
+    def _other(self) -> Fetcher | None:
+        return self._helps or self._helper
+
+    def _is_for_other(self, state: PartitionState) -> bool:
+        if self._helps is not None and not state.has_backlog:
+            return True
+        return self._other is not None and state in self._other._fetching
+
+    def _goes_in_bulk(self, node: Node) -> bool:
+        direct = None if self._read_replicas else self._direct
+        return direct is not None and direct.goes_in_bulk(node.node_id)
+
+    def _share(self, by_node: dict[Node, list[PartitionState]]) -> dict[Node, list[PartitionState]]:
+        """Leaves half of each broker's backlog to the helper, if that has nothing to do there."""
+        for node, states in by_node.items():
+            if self._goes_in_bulk(node):
+                continue
+            backlog = [state for state in states if state.has_backlog]
+            if len(backlog) < 2 or (self._helper is not None and node.node_id in self._helper._under_way):
+                continue
+            if self._helper is None:
+                self._helper = Fetcher(self._client, self._buffer, self._config, helps=self)
+            left = set(backlog[1::2])
+            by_node[node] = [state for state in states if state not in left]
+        return by_node
+
+    def _on_old_leader(self, state: PartitionState) -> None:
+        """We have read from a later leader than the one that is known. A broker that does not know of its
+        successor yet would take our position for one out of range, so it is not asked; but in the end what
+        was read is gone, for instance with a topic that was made anew."""
+        if self._partition_failures[state.partition] >= OLD_LEADER_TRIES:
+            self._truncation.diverged(state, state.epoch, NO_EPOCH, UNDEFINED_OFFSET)
+        self._client.request_metadata_update()
+        self._back_off(state.partition)
+
+    def _source(
+        self, metadata: ClusterMetadata, info: PartitionInfo, state: PartitionState, now: float
+    ) -> int:
+        """The broker to fetch from: the replica that the leader named as closest (KIP-392), or the leader."""
+        replica = self._read_replicas.get(state.partition)
+        if replica is not None:
+            is_same_leader = replica.leader_epoch == info.leader_epoch
+            if is_same_leader and now < replica.expires_at and replica.node_id in metadata.nodes:
+                return replica.node_id
+            del self._read_replicas[state.partition]
+        return info.leader
+
+    def preferred_read_replica(self, partition: TopicPartition) -> int:
+        """The replica that is fetched from in the leader's place, -1 if there is none."""
+        replica = self._read_replicas.get(partition)
+        return -1 if replica is None else replica.node_id
+
+    async def _keep_fetching(self, node: Node, states: list[PartitionState]) -> None:
+        """Goes on with what there is after each answer: to start another task would take longer than a small
+        answer does, and whoever waits for its records would wait for that."""
+        task = asyncio.current_task()
+        assert task is not None
+        while states:
+            self._under_way[node.node_id] = task
+            try:
+                await self._fetch(node, states)
+            finally:
+                del self._under_way[node.node_id]
+                self._sent.pop(node.node_id, None)
+                self._fetching.difference_update(states)
+                if self._helps is not None and not all(state.has_backlog for state in states):
+                    self._helps.wake()
+            states = self._start_fetches(node)
+
+    async def _fetch(self, node: Node, states: list[PartitionState]) -> None:
+        session = self._sessions[node.node_id]
+        try:
+            connection = await self._pool.get(node.node_id, node)
+            if connection.version_of(FetchRequest) < VERSION_WITH_LEADER_EPOCHS:
+                valid = await self._truncation.validate(connection, states)
+                for state in set(states).difference(valid):
+                    self._back_off(state.partition)
+                states = valid
+            request = self._request(connection, session, states)
+            if request is None:
+                return
+            self._sent[node.node_id] = _SentFetch(connection, request, time.monotonic())
+            try:
+                answer = connection.submit(
+                    request.message,
+                    timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
+                    max_version=request.version,
+                )
+                if (lent := self._lend(node, connection, session, request)) is None:
+                    response = await answer
+                else:
+                    response = await self._end_of(lent, answer)
+                    request = lent.request
+                    if lent.is_answered:
+                        session.answered(session.session_id)
+                        return
+            except BaseException:
+                session.start_over()
+                raise
+            now = time.monotonic()
+            self.latency_ms.add(now, (now - self._sent[node.node_id].sent_at) * 1000)
+            if self._take_in(node.node_id, connection, response, request, session):
+                self._failures.pop(node.node_id, None)
+        except BarnabasError as error:
+            sent = self._sent.get(node.node_id)
+            if sent is None or not sent.is_stale:
+                await self._after_failure(node, error)
+        except Exception as error:
+            session.start_over()
+            logger.exception("fetching from %s failed", node)
+            self._buffer.raise_later(UnknownServerError(f"fetching from {node} failed: {error!r}"))
+            await self._after_failure(node, error)
+
+    def _lend(
+        self, node: Node, connection: Connection, session: FetchSession, request: FetchUnderWay
+    ) -> LentFetch | None:
+        if self._direct is None or self._read_replicas or (self._holds_back and not self._goes_in_bulk(node)):
+            return None
+        return self._direct.lend(node.node_id, connection, session, request)
+
+    async def _end_of(self, lent: LentFetch, answer: asyncio.Future[FetchResponse]) -> FetchResponse:
+        try:
+            return await answer
+        finally:
+            self._take_back(lent)
+
+    def _take_back(self, lent: LentFetch) -> None:
+        lent.take_back()
+        self._sent[lent.node_id] = _SentFetch(lent.connection, lent.request, lent.sent_at)
+
+    async def _after_failure(self, node: Node, error: Exception) -> None:
+        logger.debug("fetching from %s failed, will try again: %s", node, error)
+        self._failures[node.node_id] += 1
+        for state in self._fetching:
+            state.has_backlog = False
+        self._client.request_metadata_update()
+        for partition in [p for p, r in self._read_replicas.items() if r.node_id == node.node_id]:
+            del self._read_replicas[partition]
+        if isinstance(error, BarnabasError) and not error.retriable:
+            self._buffer.raise_later(error)
+        await asyncio.sleep(self._client.backoff.delay_ms(self._failures[node.node_id]) / 1000)
+
+    def _request(
+        self, connection: Connection, session: FetchSession, states: list[PartitionState]
+    ) -> FetchUnderWay | None:
+        """What to send now; None where there is nothing to fetch any more."""
+        metadata = self._client.metadata
+        can_check = connection.version_of(FetchRequest) >= VERSION_WITH_LEADER_EPOCHS
+        wanted: dict[TopicPartition, Wanted] = {}
+        fetches: dict[TopicPartition, PartitionFetch] = {}
+        topic_ids: dict[str, UUID] = {}
+        for state in states:
+            # It may have been given away while the connection was opened.
+            if not self._buffer.wants_more(state):
+                continue
+            partition = state.partition
+            topic_id = topic_ids.get(partition.topic)
+            if topic_id is None:
+                topic_id = topic_ids[partition.topic] = metadata.topic_id(partition.topic)
+            leader_epoch = metadata.leader_epoch(partition)
+            if state.high_watermark < 0 and session.knows(partition):
+                # It was told of before this assignment, and is not again until it moves.
+                session.start_over()
+            entry = wanted[partition] = Wanted(state, state.epoch, state.fetch_offset, leader_epoch)
+            # A follower that lags behind would take what it does not have yet for truncated.
+            is_checked = can_check and partition not in self._read_replicas
+            fetches[partition] = PartitionFetch(
+                topic_id=topic_id,
+                fetch_offset=entry.fetch_offset,
+                current_leader_epoch=leader_epoch,
+                last_fetched_epoch=state.fetch_leader_epoch if is_checked else NO_EPOCH,
+                partition_max_bytes=self._config.max_partition_fetch_bytes,
+            )
+        if not wanted:
+            return None
+        highest = VERSION_WITH_TOPIC_IDS - 1 if NO_TOPIC_ID in topic_ids.values() else None
+        version = connection.version_of(FetchRequest, highest)
+        told = session.next_request(fetches, uses_topic_ids=version >= VERSION_WITH_TOPIC_IDS)
+        topic_names = {topic_id: name for name, topic_id in topic_ids.items()}
+        return FetchUnderWay(self._message(told), version, wanted, fetches, topic_names, told.is_full)
+
+    def _message(self, told: SessionRequest) -> FetchRequest:
+        topics: dict[tuple[str, UUID], FetchRequest.FetchTopic] = {}
+        for (name, index), fetch in told.partitions.items():
+            topic = topics.get((name, fetch.topic_id))
+            if topic is None:
+                topic = FetchRequest.FetchTopic(topic=name, topic_id=fetch.topic_id)
+                topics[name, fetch.topic_id] = topic
+            topic.partitions.append(
+                FetchRequest.FetchPartition(
+                    partition=index,
+                    current_leader_epoch=fetch.current_leader_epoch,
+                    fetch_offset=fetch.fetch_offset,
+                    last_fetched_epoch=fetch.last_fetched_epoch,
+                    partition_max_bytes=fetch.partition_max_bytes,
+                )
+            )
+        forgotten: dict[tuple[str, UUID], FetchRequest.ForgottenTopic] = {}
+        for (name, index), topic_id in told.forgotten:
+            gone = forgotten.get((name, topic_id))
+            if gone is None:
+                gone = forgotten[name, topic_id] = FetchRequest.ForgottenTopic(topic=name, topic_id=topic_id)
+            gone.partitions.append(index)
+        return FetchRequest(
+            max_wait_ms=min(self._config.fetch_max_wait_ms, HELD_BACK_WAIT_MS)
+            if self._holds_back
+            else self._config.fetch_max_wait_ms,
+            min_bytes=self._config.fetch_min_bytes,
+            max_bytes=self._max_bytes(),
+            isolation_level=ISOLATION_LEVELS[self._config.isolation_level],
+            session_id=told.session_id,
+            session_epoch=told.session_epoch,
+            topics=list(topics.values()),
+            forgotten_topics_data=list(forgotten.values()),
+            rack_id=self._config.client_rack or "",
+        )
+
+    def _max_bytes(self) -> int:
+        """Answers of all brokers together shall fit into the queue, but for a batch each."""
+        sessions = len(self._sessions) + (0 if self._other is None else len(self._other._sessions))
+        share = self._buffer.room() // max(1, sessions)
+        return min(self._config.fetch_max_bytes, max(share, self._config.max_partition_fetch_bytes))
+
+    def _take_in(
+        self,
+        node_id: int,
+        connection: Connection,
+        response: FetchResponse,
+        request: FetchUnderWay,
+        session: FetchSession,
+    ) -> bool:
+        """Whether there was a fetch at all. Raises: BrokerError."""
+        if response.error_code:
+            session.refused(response.error_code)
+            if response.error_code in SESSION_ERRORS and not request.is_full:
+                # Nothing is wrong but that the broker forgot: the full request comes next, at once.
+                return False
+            raise error_for(response.error_code, "fetch")
+        session.answered(response.session_id)
+        if self._direct is not None:
+            self._direct.answered(node_id, connection, request.version, _size(response))
+        failed: set[TopicPartition] = set()
+        for topic in response.responses:
+            name = topic.topic or request.topic_names.get(topic.topic_id, "")
+            for answer in topic.partitions:
+                entry = request.wanted.get(TopicPartition(name, answer.partition_index))
+                if entry is None or entry.state.epoch != entry.epoch:
+                    continue
+                diverging = answer.diverging_epoch
+                if answer.error_code:
+                    failed.add(entry.state.partition)
+                    self._on_error(entry, answer, response)
+                elif diverging.epoch >= 0 or diverging.end_offset >= 0:
+                    failed.add(entry.state.partition)
+                    self._back_off(entry.state.partition)
+                    self._truncation.diverged(entry.state, entry.epoch, diverging.epoch, diverging.end_offset)
+                else:
+                    self._on_records(entry, answer)
+        if self._config.enable_partition_eof:
+            # In a session, a partition that is not mentioned stands where it stood.
+            for partition, entry in request.wanted.items():
+                if partition not in failed and entry.state.epoch == entry.epoch:
+                    self._mark_end(entry)
+        return True
+
+    def _mark_end(self, entry: Wanted) -> None:
+        state = entry.state
+        end = state.last_stable_offset if self._reads_committed else state.high_watermark
+        if 0 <= end <= state.fetch_offset != NO_END_OFFSET:
+            self._buffer.mark_end(state, entry.epoch, state.fetch_offset)
+
+    def _on_records(self, entry: Wanted, answer: FetchResponse.PartitionData) -> None:
+        state = entry.state
+        self._partition_failures.pop(state.partition, None)
+        state.log_start_offset = answer.log_start_offset
+        state.high_watermark = answer.high_watermark
+        state.last_stable_offset = answer.last_stable_offset
+        if answer.preferred_read_replica >= 0:
+            self._read_replicas[state.partition] = _ReadReplica(
+                answer.preferred_read_replica,
+                time.monotonic() + self._config.metadata_max_age_ms / 1000,
+                entry.leader_epoch,
+            )
+        data = answer.records
+        state.has_backlog = False
+        if not data:
+            return
+        aborted: list[tuple[int, int]] | None = None
+        if self._reads_committed:
+            aborted = [(t.producer_id, t.first_offset) for t in answer.aborted_transactions or ()]
+        reader = RecordReader(
+            state.partition.topic,
+            state.partition.partition,
+            data,
+            fetch_offset=entry.fetch_offset,
+            aborted=aborted,
+            check_crcs=self._config.check_crcs,
+        )
+        if not reader.remaining_bytes:
+            # Cut short: it comes whole when this partition's turn is to be first.
+            return
+        # Behind a batch that makes no sense there is nothing to fetch: the reader raises when it gets there.
+        end_offset = (
+            NO_END_OFFSET if reader.end_offset is None else max(reader.end_offset, entry.fetch_offset)
+        )
+        if end_offset != NO_END_OFFSET:
+            end = state.last_stable_offset if self._reads_committed else state.high_watermark
+            state.has_backlog = leaves_backlog(len(data), entry.fetch_offset, end_offset, end)
+        self._buffer.append(
+            state,
+            entry.epoch,
+            entry.fetch_offset,
+            reader,
+            len(data),
+            end_offset,
+            last_leader_epoch(data, entry.leader_epoch),
+        )
+
+    def _on_error(self, entry: Wanted, answer: FetchResponse.PartitionData, response: FetchResponse) -> None:
+        state, code = entry.state, answer.error_code
+        state.has_backlog = False
+        partition = state.partition
+        where = f"fetch of {partition} at offset {entry.fetch_offset}"
+        had_replica = self._read_replicas.pop(partition, None) is not None
+        if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            if had_replica:
+                # A follower may lag behind, so the leader decides (KIP-392).
+                return
+            self._back_off(partition)
+            self._buffer.out_of_range(state, entry.epoch)
+        elif code in _TRANSIENT:
+            logger.info("%s: %s", where, error_for(code).name)
+            if code != ErrorCode.OFFSET_NOT_AVAILABLE:
+                self._client.request_metadata_update()
+            if not self._learn_leader(entry, answer, response):
+                self._back_off(partition)
+        elif code == ErrorCode.CORRUPT_MESSAGE:
+            reason = f"the broker says {CorruptMessageError.name}"
+            error = CorruptBatchError(reason, partition.topic, partition.partition, entry.fetch_offset)
+            self._buffer.fail(state, entry.epoch, error)
+        else:
+            self._buffer.fail(state, entry.epoch, error_for(code, where))
+
+    def _learn_leader(
+        self, entry: Wanted, answer: FetchResponse.PartitionData, response: FetchResponse
+    ) -> bool:
+        """Whether the answer names a leader that is new to us (KIP-951), which can be asked at once."""
+        leader, partition = answer.current_leader, entry.state.partition
+        if leader.leader_id < 0:
+            return False
+        nodes = [Node(n.node_id, n.host, n.port, n.rack) for n in response.node_endpoints]
+        self._client.update_leader(partition, leader.leader_id, leader.leader_epoch, nodes)
+        return self._client.metadata.leader_epoch(partition) > entry.leader_epoch
+
+    def _back_off(self, partition: TopicPartition) -> None:
+        self._partition_failures[partition] += 1
+        delay = self._client.backoff.delay_ms(self._partition_failures[partition]) / 1000
+        self._not_before[partition] = time.monotonic() + delay
+
+
+def _size(response: FetchResponse) -> int:
+    return sum(len(answer.records or b"") for topic in response.responses for answer in topic.partitions)

@@ -1,0 +1,142 @@
+"""Where to begin reading: what the group committed, or what auto_offset_reset says.
+
+Owns the look-up of positions that the fetch buffer waits for. Knows nothing of when it is due.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+
+from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.client.groups.offsets import check_partitions, fetch_committed, list_offsets
+from barnabas.settings.table import ConsumerConfig, reset_duration_ms
+from barnabas.types import EARLIEST_OFFSET, LATEST_OFFSET, OffsetAndTimestamp, TopicPartition
+
+logger = logging.getLogger("barnabas.client")
+
+_TIMESTAMPS = {"earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
+
+
+class PositionFinder:
+    """Finds the positions of partitions that have none."""
+
+    def __init__(self, client: KafkaClient, buffer: FetchBuffer, config: ConsumerConfig) -> None:
+        self._client = client
+        self._buffer = buffer
+        self._config = config
+
+    async def find(self, states: Sequence[PartitionState], timeout_ms: float) -> None:
+        """One try at all of them. A partition that cannot have one stops, with an error for the caller.
+
+        Raises: KafkaTimeoutError, BootstrapError, a BrokerError that concerns no partition in particular.
+        """
+        deadline = time.monotonic() + timeout_ms / 1000
+        epochs = {state.partition: (state, state.epoch) for state in states}
+        await self._refuse_unknown(epochs, timeout_ms)
+        wanted = {p: s.starting_point for p, (s, epoch) in epochs.items() if s.epoch == epoch}
+        out_of_range = {p for p, start in wanted.items() if start == "reset"}
+        committed = [p for p, start in wanted.items() if start == "committed"]
+        if committed and self._config.group_id is not None:
+            found = await fetch_committed(
+                self._client, self._config.group_id, committed, timeout_ms=_milliseconds_until(deadline)
+            )
+            for partition, offset in found.items():
+                if offset is not None:
+                    state, epoch = epochs[partition]
+                    leader_epoch = -1 if offset.leader_epoch is None else offset.leader_epoch
+                    self._buffer.found_position(state, epoch, offset.offset, leader_epoch)
+                    del wanted[partition]
+        reset = self._config.auto_offset_reset
+        timestamps: dict[TopicPartition, int] = {}
+        without_reset: list[TopicPartition] = []
+        for partition, start in wanted.items():
+            named = start if start in _TIMESTAMPS else reset
+            if named == "none":
+                without_reset.append(partition)
+            else:
+                timestamps[partition] = _timestamp(named or reset)
+        ends = await self._offsets_at(timestamps, deadline)
+        for partition, end in ends.items():
+            state, epoch = epochs[partition]
+            if partition in out_of_range:
+                logger.warning(
+                    "%s: offset %d is not there any more; continuing at %d, as auto_offset_reset=%s says",
+                    partition,
+                    state.position,
+                    end.offset,
+                    reset,
+                )
+            self._buffer.found_position(state, epoch, end.offset)
+        if without_reset:
+            await self._refuse_reset(without_reset, out_of_range, epochs, deadline)
+
+    async def _offsets_at(
+        self, timestamps: Mapping[TopicPartition, int], deadline: float
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        """Where no record is as late as its timestamp: the end."""
+        found = await list_offsets(
+            self._client,
+            timestamps,
+            isolation_level=self._config.isolation_level,
+            timeout_ms=_milliseconds_until(deadline),
+        )
+        too_late = [partition for partition, at in found.items() if at.offset < 0 <= timestamps[partition]]
+        if too_late:
+            found |= await self._offsets_at(dict.fromkeys(too_late, LATEST_OFFSET), deadline)
+        return found
+
+    async def _refuse_unknown(
+        self, epochs: dict[TopicPartition, tuple[PartitionState, int]], timeout_ms: float
+    ) -> None:
+        """Stops the partitions that do not exist, and leaves the others in `epochs`."""
+        try:
+            await check_partitions(self._client, epochs, timeout_ms)
+        except UnknownTopicOrPartitionError as error:
+            metadata = self._client.metadata
+            for partition in [p for p in epochs if metadata.partition(p) is None]:
+                state, epoch = epochs.pop(partition)
+                name, count = partition.topic, len(metadata.partitions_for(partition.topic))
+                reason = f"topic {name!r} has {count} partitions, counted from 0"
+                if not count:
+                    reason = f"the cluster has no topic {name!r}; create it, or check its name"
+                refusal = UnknownTopicOrPartitionError(f"{partition} does not exist: {reason}")
+                refusal.__cause__ = error
+                self._buffer.fail(state, epoch, refusal)
+
+    async def _refuse_reset(
+        self,
+        partitions: Sequence[TopicPartition],
+        out_of_range: set[TopicPartition],
+        epochs: dict[TopicPartition, tuple[PartitionState, int]],
+        deadline: float,
+    ) -> None:
+        """auto_offset_reset=none: the caller has to say where to go on."""
+        starts = await self._offsets_at(dict.fromkeys(partitions, EARLIEST_OFFSET), deadline)
+        ends = await self._offsets_at(dict.fromkeys(partitions, LATEST_OFFSET), deadline)
+        for partition in partitions:
+            state, epoch = epochs[partition]
+            if partition in out_of_range:
+                problem = f"offset {state.position} of {partition} is not there"
+            elif self._config.group_id is None:
+                problem = f"{partition} has no position, and there is no group_id to have committed one"
+            else:
+                problem = f"group {self._config.group_id!r} has committed no offset for {partition}"
+            error = OffsetOutOfRangeError(
+                f"{problem}, and auto_offset_reset is 'none'; the partition holds offsets "
+                f"{starts[partition].offset} to {ends[partition].offset}: seek to one of them, "
+                "or set auto_offset_reset to 'earliest' or 'latest'"
+            )
+            self._buffer.fail(state, epoch, error)
+
+
+def _timestamp(reset: str) -> int:
+    duration_ms = reset_duration_ms(reset)
+    return _TIMESTAMPS[reset] if duration_ms is None else max(0, round(time.time() * 1000) - duration_ms)
+
+
+def _milliseconds_until(deadline: float) -> float:
+    return max(0, deadline - time.monotonic()) * 1000

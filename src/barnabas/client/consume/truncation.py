@@ -1,0 +1,143 @@
+"""Whether a leader's log still holds what was read of it (KIP-320).
+
+Owns the OffsetForLeaderEpoch requests, for brokers whose fetches do not check by themselves, and what follows
+when a log was truncated. Knows nothing of fetch requests or of who reads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from barnabas._kernel import scan_batches
+from barnabas.broker_errors import ErrorCode
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.errors import CorruptBatchError, LogTruncationError
+from barnabas.net.connection import Connection
+from barnabas.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from barnabas.settings.table import ConsumerConfig
+from barnabas.types import TopicPartition
+
+logger = logging.getLogger("barnabas.client")
+
+NO_EPOCH = -1
+UNDEFINED_OFFSET = -1
+
+# Before this version only brokers may ask (it takes a permission on the cluster).
+_FIRST_VERSION_FOR_CONSUMERS = 3
+_CONSUMER_REPLICA_ID = -1
+_LEADER_EPOCH = slice(12, 16)
+_MAGIC = 16
+
+
+def last_leader_epoch(data: bytes | bytearray | memoryview, leader_epoch: int) -> int:
+    """The leader epoch of the last whole batch that a leader of `leader_epoch` sent; -1 where that is not
+    known, as in message sets older than KIP-101.
+
+    Epochs only grow along a log: where the first batch has the leader's, all have. That spares the look at
+    each batch in all but old data.
+    """
+    if data[_MAGIC : _MAGIC + 1] == b"\x02" and _first_leader_epoch(data) == leader_epoch:
+        return leader_epoch
+    try:
+        batches = scan_batches(data)
+    except CorruptBatchError:
+        # It is raised, with its place, when the reader gets there.
+        return NO_EPOCH
+    return batches[-1].leader_epoch if batches else NO_EPOCH
+
+
+def _first_leader_epoch(data: bytes | bytearray | memoryview) -> int:
+    return int.from_bytes(data[_LEADER_EPOCH], signed=True)
+
+
+class TruncationCheck:
+    """Acts where the end of a leader epoch lies before what was read in it."""
+
+    def __init__(self, client: KafkaClient, buffer: FetchBuffer, config: ConsumerConfig) -> None:
+        self._client = client
+        self._buffer = buffer
+        self._config = config
+
+    async def validate(
+        self, connection: Connection, states: Sequence[PartitionState]
+    ) -> list[PartitionState]:
+        """The partitions of these, all led by the broker of `connection`, that can be fetched from where
+        they stand. One whose leader is the same as at the last check needs no question.
+
+        Raises: KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
+        """
+        metadata = self._client.metadata
+        unchecked: dict[TopicPartition, tuple[PartitionState, int, int]] = {}
+        for state in states:
+            leader_epoch = metadata.leader_epoch(state.partition)
+            if 0 <= state.fetch_leader_epoch <= leader_epoch != state.checked_leader_epoch:
+                unchecked[state.partition] = (state, state.epoch, leader_epoch)
+        versions = connection.versions.get(OffsetForLeaderEpochRequest.API_KEY, (0, 0))
+        if not unchecked or versions[1] < _FIRST_VERSION_FOR_CONSUMERS:
+            return list(states)
+        response = await connection.send(
+            _request([(state, leader_epoch) for state, _, leader_epoch in unchecked.values()]),
+            timeout_ms=self._config.request_timeout_ms,
+        )
+        for topic in response.topics:
+            for answer in topic.partitions:
+                entry = unchecked.get(TopicPartition(topic.topic, answer.partition))
+                if entry is None:
+                    continue
+                state, epoch, leader_epoch = entry
+                if self._is_valid(state, epoch, answer):
+                    state.checked_leader_epoch = leader_epoch
+                    del unchecked[state.partition]
+        return [state for state in states if state.partition not in unchecked]
+
+    def _is_valid(
+        self, state: PartitionState, epoch: int, answer: OffsetForLeaderEpochResponse.EpochEndOffset
+    ) -> bool:
+        if state.epoch != epoch:
+            return False
+        if answer.error_code:
+            logger.info("%s: end of its leader epoch: %s", state.partition, ErrorCode(answer.error_code).name)
+            self._client.request_metadata_update()
+            return False
+        if answer.end_offset >= state.fetch_offset:
+            return True
+        self.diverged(state, epoch, answer.leader_epoch, answer.end_offset)
+        return False
+
+    def diverged(self, state: PartitionState, epoch: int, leader_epoch: int, end_offset: int) -> None:
+        """The leader says that the epoch of what was fetched last ends at `end_offset` in its log, or that
+        its own is the older `leader_epoch`. Both are -1 where it knows neither."""
+        if end_offset >= state.fetch_offset:
+            # An older epoch reaches as far: nothing tells that what was read is gone.
+            self._buffer.forget_leader_epoch(state, epoch)
+            return
+        position, error = state.fetch_offset, None
+        if self._config.auto_offset_reset == "none":
+            diverging_offset = None if end_offset == UNDEFINED_OFFSET else end_offset
+            error = LogTruncationError(*state.partition, position, diverging_offset)
+        if self._buffer.truncated(state, epoch, end_offset, leader_epoch, error) and error is None:
+            logger.warning(
+                "%s: the log was truncated at offset %d, before the position %d; continuing %s",
+                state.partition,
+                end_offset,
+                position,
+                "as auto_offset_reset says" if end_offset == UNDEFINED_OFFSET else "there",
+            )
+
+
+def _request(asked: Sequence[tuple[PartitionState, int]]) -> OffsetForLeaderEpochRequest:
+    topics: dict[str, OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = {}
+    for state, leader_epoch in asked:
+        name, index = state.partition
+        topic = topics.setdefault(name, OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic=name))
+        topic.partitions.append(
+            OffsetForLeaderEpochRequest.OffsetForLeaderPartition(
+                partition=index, current_leader_epoch=leader_epoch, leader_epoch=state.fetch_leader_epoch
+            )
+        )
+    return OffsetForLeaderEpochRequest(replica_id=_CONSUMER_REPLICA_ID, topics=list(topics.values()))

@@ -1,0 +1,1 @@
+"""Membership of consumer groups, their subscriptions, assignors, and committed offsets."""

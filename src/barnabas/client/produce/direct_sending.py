@@ -1,0 +1,248 @@
+"""Batches that leave in the thread that hands the record over, without the event loop.
+
+With linger 0 and nothing on its way to a partition, all that the loop would do for a record is to write it.
+That the loop has to be woken for it, and to get the interpreter lock, takes many times longer. So when all
+that was sent is answered, the kernel is permitted to send the next batch by itself: to the partition that was
+sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the connection, and
+then goes on as if it had sent the batch.
+
+Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the
+answers as well, and goes on with the next batches: what is handed over while others are under way gathers
+for a moment, and leaves as one. Then the loop only counts, now and then.
+
+Owns the permit. Knows nothing of what an answer means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+from barnabas._kernel import Accumulator, ProducerBatch
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.metadata import NO_TOPIC_ID
+from barnabas.client.cluster.topics_in_use import TopicsInUse
+from barnabas.client.produce.partition_queue import PartitionQueue
+from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
+from barnabas.client.produce.producer_stats import SenderStats
+from barnabas.net.connection import AnswerTo, Connection, SentElsewhere
+from barnabas.protocol.frame import encode_request
+from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
+from barnabas.settings.table import ProducerConfig
+from barnabas.types import TopicPartition
+from barnabas.values import frozen
+
+if sys.platform != "win32":
+    from barnabas._kernel import DirectTarget, Exchanges
+
+logger = logging.getLogger("barnabas.producer")
+
+# Of Produce, as the kernel writes it and reads its answers.
+VERSIONS = range(9, 14)
+# Within two of these the loop hears of a batch that is not answered, whose time-outs it then watches.
+WATCH_SECONDS = 0.25
+# A permit that nobody uses for so long is taken back, and nothing wakes the loop any more.
+UNUSED_SECONDS = 10.0
+
+
+@frozen
+class _Permit:
+    leader_id: int
+    queue: PartitionQueue
+    connection: Connection
+    version: int
+
+
+_Way = tuple[Connection, TopicPartition, int, UUID]
+"""What a request depends on, but for what the permit says."""
+
+OnSent = Callable[[int, PartitionQueue, ProducerBatch, int], AnswerTo[ProduceResponse]]
+
+
+class DirectSending:
+    """`on_sent(leader_id, queue, batch, size)` is called with a batch that has left and is not answered, and
+    gives who wants the answer; `wake` is called when time-outs are to be watched. `stats` is what delivered
+    batches are counted in. Belongs to the event loop, but for `count`."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        client: KafkaClient,
+        accumulator: Accumulator,
+        stats: SenderStats,
+        topics_in_use: TopicsInUse,
+        *,
+        on_sent: OnSent,
+        wake: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._accumulator = accumulator
+        self._stats = stats
+        self._topics_in_use = topics_in_use
+        self._on_sent = on_sent
+        self._wake = wake
+        self._loop = asyncio.get_running_loop()
+        self._permit: _Permit | None = None
+        self._way: _Way | None = None
+        self._target: DirectTarget | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
+        self._is_taking_back = False
+        self._may_read_answers = True
+        self._reads_answers_next = False
+        self._counting = threading.Lock()
+        self._used_at = 0.0
+
+    @staticmethod
+    def is_possible(config: ProducerConfig) -> bool:
+        """Whether records do not wait for others, and all that is asked of a batch is known beforehand."""
+        return (
+            sys.platform != "win32"
+            and config.linger_ms == 0
+            and config.acks != "0"
+            and config.transactional_id is None
+            and not config.partitioner_availability_timeout_ms
+        )
+
+    def permit(self, leader_id: int, queue: PartitionQueue) -> None:
+        """All that was sent to this leader, the queue's last, is answered."""
+        place, connection = queue.next_place(), self._client.ready_connection(leader_id)
+        metadata = self._client.metadata
+        # Whoever has the connection taken back is about to use it.
+        if self._is_closed or self._is_taking_back or place is None or connection is None:
+            return
+        if metadata.leader(queue.partition) != leader_id:
+            return
+        topic_id = metadata.topic_id(queue.partition.topic)
+        highest = HIGHEST_VERSION_WITH_NAMES if topic_id == NO_TOPIC_ID else None
+        version = connection.version_of(ProduceRequest, highest)
+        if version not in VERSIONS:
+            return
+        reads_answers = self._may_read_answers and self._reads_answers_next
+        loan = connection.lend_writing(self.take_back, reads_answers=reads_answers)
+        if loan is None:
+            return
+        way = (connection, queue.partition, version, topic_id)
+        if way != self._way or self._target is None:
+            self._way, self._target = way, self._make_target(loan.descriptor, *way)
+        self._permit = _Permit(leader_id, queue, connection, version)
+        self._used_at = time.monotonic()
+        try:
+            self._accumulator.permit(
+                self._target,
+                place,
+                loan.correlation_id,
+                max_in_flight=self._config.max_in_flight_requests_per_connection if reads_answers else 1,
+                reads_answers=reads_answers,
+            )
+        except OSError as error:
+            logger.warning("answers are read in the event loop: %s", error)
+            self._may_read_answers = False
+            self._permit = None
+            connection.take_back_writing(loan.correlation_id - 1)
+            return
+        if self._timer is None:
+            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)
+
+    def take_back(self) -> None:
+        """The loop is about to send something itself, or to look at what is under way."""
+        permit = self._permit
+        if permit is None:
+            return
+        with self._counting:
+            self._permit = None
+            back = self._accumulator.forbid()
+            assert back is not None
+            self._count(permit, back.exchanges)
+        permit.queue.delivered_directly(back.records_delivered)
+        self._reads_answers_next = bool(back.sent) and not any(batch.is_awaited for batch, *_ in back.sent)
+        sent = [
+            SentElsewhere(
+                self._on_sent(permit.leader_id, permit.queue, batch, batch_bytes),
+                ProduceRequest,
+                permit.version,
+                correlation_id,
+                self._config.request_timeout_ms,
+                seconds_under_way,
+                size,
+            )
+            for batch, correlation_id, seconds_under_way, batch_bytes, size in back.sent
+        ]
+        self._is_taking_back = True
+        try:
+            permit.connection.take_back_writing(
+                back.correlation_id,
+                sent,
+                unsent=back.unsent,
+                received=back.received,
+            )
+        finally:
+            self._is_taking_back = False
+
+    def count(self) -> None:
+        """Counts what was delivered without the loop. Any thread."""
+        with self._counting:
+            permit = self._permit
+            if permit is not None:
+                self._count(permit, self._accumulator.direct_figures()[1])
+
+    def _count(self, permit: _Permit, exchanges: Exchanges) -> None:
+        count, records, batch_bytes = exchanges.count, exchanges.records, exchanges.batch_bytes
+        if not count:
+            return
+        now, topic = time.monotonic(), permit.queue.partition.topic
+        self._used_at = now
+        permit.connection.exchanged(
+            ProduceRequest,
+            count,
+            bytes_sent=exchanges.bytes_sent,
+            bytes_received=exchanges.bytes_received,
+            milliseconds=exchanges.milliseconds,
+        )
+        self._stats.batch_sent_at_once(now, count)
+        self._stats.batch_delivered(topic, records, batch_bytes, now, count)
+        latency_ms = exchanges.milliseconds / count
+        permit.queue.counters.batch_delivered(records, batch_bytes, now, latency_ms, count)
+        self._topics_in_use.use(topic, now)
+
+    def close(self) -> None:
+        self._is_closed = True
+        self.take_back()
+        self._accumulator.end_direct()
+        self._way = self._target = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _make_target(
+        self, descriptor: int, connection: Connection, partition: TopicPartition, version: int, topic_id: UUID
+    ) -> DirectTarget:
+        data = ProduceRequest.PartitionProduceData(index=partition.partition, records=b"")
+        topic = ProduceRequest.TopicProduceData(
+            name=partition.topic, topic_id=topic_id, partition_data=[data]
+        )
+        request = produce_request(self._config, [topic])
+        frame = encode_request(request, version, 0, self._config.client_id)
+        names_by_id = version > HIGHEST_VERSION_WITH_NAMES
+        return DirectTarget(descriptor, frame, *partition, topic_id.bytes if names_by_id else None)
+
+    def _watch(self) -> None:
+        self._timer = None
+        permit = self._permit
+        if permit is None:
+            return
+        with self._counting:
+            seconds_under_way, exchanges = self._accumulator.direct_figures()
+            self._count(permit, exchanges)
+        if seconds_under_way > WATCH_SECONDS:
+            self.take_back()
+            self._wake()
+        elif not seconds_under_way and time.monotonic() - self._used_at > UNUSED_SECONDS:
+            self.take_back()
+        else:
+            self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

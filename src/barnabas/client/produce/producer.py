@@ -1,0 +1,525 @@
+"""The asyncio Producer: what a caller hands over, its back-pressure, flushing and closing.
+
+Owns the waiting of callers. The records themselves are in the kernel's accumulator, and what happens to them
+is the sender's. `accumulator.append` is what any thread may call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from barnabas import fork
+from barnabas._kernel import Delivery
+from barnabas.client.arguments import OffsetsLike, as_offset, as_partition
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.metadata import ClusterMetadata
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.cluster.telemetry_metrics import producer_metrics
+from barnabas.client.produce.arrow_delivery import ArrowDelivery
+from barnabas.client.produce.partition_search import PartitionSearch
+from barnabas.client.produce.producer_stats import TopicBatches, producer_stats
+from barnabas.client.produce.send_hooks import OnDelivery, SendHooks
+from barnabas.client.produce.sender import Sender
+from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
+from barnabas.client.produce.transactions import Transactions
+from barnabas.errors import (
+    BarnabasError,
+    BufferFullError,
+    ClosedError,
+    KafkaTimeoutError,
+    MisuseError,
+    NoSuchPartitionError,
+    PurgedError,
+    TransactionFailedError,
+    TransactionStateError,
+)
+from barnabas.net.monitor import WINDOW_SECONDS
+from barnabas.settings.keywords import ProducerSettings
+from barnabas.settings.table import ProducerConfig, load
+from barnabas.stats import ProducerStats
+from barnabas.types import (
+    Buffer,
+    GroupIdentity,
+    Headers,
+    PartitionInfo,
+    PreparedTransaction,
+    ProducerRecord,
+)
+
+logger = logging.getLogger("barnabas.producer")
+
+
+class Producer(Observed):
+    """Sends records to a cluster. Made on a running event loop; used with `async with`, or closed by `close`.
+
+    `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
+    in snake_case, see `barnabas.settings.table.ProducerConfig`.
+
+    Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call.
+    """
+
+    def __init__(self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings]) -> None:
+        self.config = load(ProducerConfig, {"bootstrap_servers": bootstrap_servers, **settings})
+        self.is_closed = False
+        self.generation = fork.current
+        self._client = KafkaClient(
+            self.config, allow_auto_topic_creation=self.config.allow_auto_create_topics
+        )
+        self._client.add_metadata_listener(self._learn_partition_counts)
+        self._transactions: Transactions | None = None
+        if self.config.transactional_id is not None:
+            self._transactions = Transactions(self.config.transactional_id)
+        self._sender = Sender(self.config, self._client, self._transactions)
+        self.accumulator = self._sender.accumulator
+        self.hooks = SendHooks.of(self.config)
+        """The user's Python to call for each record; None where there is none."""
+        self._coordinator: TransactionCoordinator | None = None
+        if self._transactions is not None:
+            self._coordinator = TransactionCoordinator(
+                self.config, self._client, self._sender, self._transactions
+            )
+        self._client.telemetry.measure_with(lambda: producer_metrics(self.stats()), dict)
+
+    async def send(
+        self,
+        topic: str,
+        value: Buffer | None = None,
+        *,
+        key: Buffer | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        on_delivery: OnDelivery | None = None,
+    ) -> Delivery:
+        """Hands a record over; await the Delivery for the RecordMetadata, or the error, of the record.
+
+        `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
+        since 1970, None is now. `on_delivery(error, metadata)` is called on the event loop. Waits at most
+        max_block_ms for the topic's metadata and for room in buffer_memory, and 5 s of these for a partition
+        that is not there yet.
+
+        Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
+        created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
+        InvalidRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
+        """
+        if self.is_closed or self.generation != fork.current:
+            self.check_usable()
+        if self.hooks is not None:
+            record = ProducerRecord(topic, value, key, headers, partition, timestamp)
+            return await self._send_with(self.hooks, record, on_delivery)
+        delivery = self.append_now(topic, value, key, headers, partition, timestamp, on_delivery)
+        if delivery is None:
+            return await self.append_later(topic, value, key, headers, partition, timestamp, on_delivery)
+        if self._sender.wake_is_due:
+            # A caller that only ever sends would keep the loop, and the sender with it, from running.
+            await asyncio.sleep(0)
+        return delivery
+
+    def append_now(
+        self,
+        topic: str,
+        value: Buffer | None,
+        key: Buffer | None,
+        headers: Headers | None,
+        partition: int | None,
+        timestamp: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Delivery | None:
+        """Appends without waiting, on any thread; None if it takes waiting: `append_later`."""
+        try:
+            return self.accumulator.append(topic, partition, key, value, headers, timestamp, on_delivery)
+        except NoSuchPartitionError:
+            return None
+
+    async def _send_with(
+        self, hooks: SendHooks, record: ProducerRecord, on_delivery: OnDelivery | None
+    ) -> Delivery:
+        record = hooks.on_send(record)
+        try:
+            await self.wait_for_metadata(record.topic)
+            record = hooks.with_partition(record, self._client.metadata)
+            return await self.append_later(
+                record.topic,
+                record.value,
+                record.key,
+                record.headers,
+                record.partition,
+                record.timestamp,
+                hooks.reporting_to(on_delivery),
+            )
+        except BarnabasError as error:
+            hooks.acknowledged(None, error)
+            raise
+
+    async def append_later(
+        self,
+        topic: str,
+        value: Buffer | None,
+        key: Buffer | None,
+        headers: Headers | None,
+        partition: int | None,
+        timestamp: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Delivery:
+        """Waits until the record can be appended, at most max_block_ms, and appends it."""
+        deadline = self._block_deadline()
+        search = self.search_for_partition(topic)
+        while True:
+            await self.wait_for_partition_count(topic, deadline)
+            try:
+                delivery = self.accumulator.append(
+                    topic, partition, key, value, headers, timestamp, on_delivery
+                )
+            except NoSuchPartitionError as error:
+                await search.ask_again(error, deadline)
+                continue
+            if delivery is not None:
+                return delivery
+            if not self.accumulator.needs_metadata(topic):
+                await self.wait_for_room(deadline)
+
+    async def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
+        """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
+        `key`, `headers`, `timestamp` and `partition`.
+
+        Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
+        max_block_ms from one row that finds room to the next.
+        Raises: as `send`. Rows handed over before the error may be delivered nevertheless.
+        """
+        rows = ArrowRows(self, topic, table, timeout)
+        await self.wait_for_partition_count(topic, rows.deadline())
+        while not rows.append():
+            await rows.wait()
+        return rows.delivery
+
+    async def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
+
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        self.check_usable()
+        return await self._client.telemetry.client_instance_id(
+            self.config.default_api_timeout_ms if timeout is None else timeout * 1000
+        )
+
+    async def flush(self, timeout: float | None = None) -> None:
+        """Returns when every record sent before is delivered or has failed; its Delivery tells which.
+
+        `timeout` in seconds; None waits as long as it takes, which delivery_timeout_ms bounds.
+        Raises: KafkaTimeoutError, ClosedError.
+        """
+        self.check_usable()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._sender.flush()
+        except TimeoutError:
+            left = self.accumulator.buffered_records
+            raise KafkaTimeoutError(f"{left} records were not yet delivered after {timeout} s") from None
+
+    def purge(self, *, in_queue: bool = True, in_flight: bool = True) -> None:
+        """Throws records away, whose deliveries fail with PurgedError: those that wait to be sent
+        (`in_queue`), and those on their way (`in_flight`), which may be stored nevertheless.
+
+        An open transaction has to be aborted after that. Raises: ClosedError.
+        """
+        self.check_usable()
+        waiting = PurgedError("the record was purged before it was sent")
+        under_way = PurgedError(
+            "the record was purged before it was known to be delivered", was_in_flight=True
+        )
+        self._sender.purge(waiting if in_queue else None, under_way if in_flight else None)
+
+    async def init_transactions(self, timeout: float | None = None) -> None:
+        """Makes the producer ready for transactions: earlier producers of the same transactional_id are
+        fenced, and what they left open is aborted. Once, before the first transaction.
+
+        `timeout` in seconds, default max_block_ms; after it the same call waits on.
+        Raises: KafkaTimeoutError, TransactionStateError (no transactional_id, or called before),
+        TransactionalIdAuthorizationFailedError (the call may be made again), another BrokerError. KIP-98.
+        """
+        await self._transactional("init_transactions").initialize(self._block_seconds(timeout))
+
+    async def begin_transaction(self) -> None:
+        """Opens a transaction: all that is sent from now on belongs to it. Does not wait.
+
+        Raises: TransactionStateError (one is open, or init_transactions was not called), ClosedError, and
+        ProducerFencedError or another error after which only a new producer helps.
+        """
+        self._transactional("begin_transaction").begin()
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: OffsetsLike,
+        group_metadata: GroupIdentity,
+        timeout: float | None = None,
+    ) -> None:
+        """Commits a consumer's positions, the offsets of the next records to read, if and when the
+        transaction commits. `group_metadata`: what that consumer's `group_metadata()` says, by which a
+        consumer that has lost its partitions is fenced (KIP-447). Turn off its enable_auto_commit.
+
+        `timeout` in seconds, default max_block_ms.
+        Raises: TransactionFailedError (with the reason, such as IllegalGenerationError, as its cause),
+        TransactionStateError, KafkaTimeoutError, ProducerFencedError.
+        """
+        coordinator = self._transactional("send_offsets_to_transaction")
+        positions = {as_partition(partition): as_offset(offset) for partition, offset in offsets.items()}
+        await coordinator.send_offsets(positions, group_metadata, self._block_seconds(timeout))
+
+    async def commit_transaction(self, timeout: float | None = None) -> None:
+        """Delivers all that was sent, and makes the transaction visible to readers of committed data.
+
+        `timeout` in seconds, default max_block_ms; after it the commit goes on, and the same call waits on.
+        Raises: TransactionFailedError (a record was not delivered, for instance: abort_transaction is next),
+        KafkaTimeoutError, TransactionStateError, ProducerFencedError or another error after which only a new
+        producer helps.
+        """
+        await self._transactional("commit_transaction").commit(self._block_seconds(timeout))
+
+    async def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction | None:
+        """Delivers all that was sent, and leaves the end of the transaction to whoever holds the result: its
+        readers of committed data wait until `Admin.end_prepared_transactions` commits or aborts it, or until
+        the broker aborts it after transaction_timeout_ms. None if nothing was sent. The next transaction
+        needs init_transactions first, which aborts this one if it was not ended.
+
+        `timeout` in seconds, default max_block_ms; after it the same call waits on.
+        Raises: as commit_transaction.
+        """
+        return await self._transactional("prepare_transaction").prepare(self._block_seconds(timeout))
+
+    async def abort_transaction(self, timeout: float | None = None) -> None:
+        """Ends the transaction so that nobody who reads committed data sees it. Records that were not yet
+        sent fail with TransactionAbortedError.
+
+        `timeout` in seconds, default max_block_ms; after it the abort goes on, and the same call waits on.
+        Raises: KafkaTimeoutError, TransactionStateError, ProducerFencedError or another error after which
+        only a new producer helps.
+        """
+        await self._transactional("abort_transaction").abort(self._block_seconds(timeout))
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[None]:
+        """`async with producer.transaction():` begins one, and commits it at the end of the block, or aborts
+        it if the block or the commit raises. Raises: as begin_transaction and commit_transaction."""
+        await self.begin_transaction()
+        try:
+            yield
+        except BaseException:
+            await self.abort_after_error()
+            raise
+        try:
+            await self.commit_transaction()
+        except TransactionFailedError:
+            await self.abort_after_error()
+            raise
+
+    async def abort_after_error(self) -> None:
+        """Aborts, where that is still possible; raises nothing, as the caller has an error to raise."""
+        try:
+            await self.abort_transaction()
+        except BarnabasError as error:
+            logger.warning("client %s: the transaction was not aborted: %s", self.config.client_id, error)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
+        that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
+        twice."""
+        if self.is_closed:
+            return
+        self.check_usable()
+        self.is_closed = True
+        if timeout is None:
+            timeout = self.config.default_api_timeout_ms / 1000
+        try:
+            async with asyncio.timeout(timeout):
+                if self._coordinator is not None:
+                    await self._coordinator.end_open_transaction()
+                await self._sender.flush()
+        except TimeoutError:
+            pass
+        finally:
+            error = ClosedError(f"the producer was closed, the record not delivered within {timeout} s")
+            if self._coordinator is not None:
+                await self._coordinator.stop()
+            await self._sender.close(error)
+            if self.hooks is not None:
+                self.hooks.close()
+            await self._client.close()
+
+    def fail_leftovers(self) -> None:
+        """Fails records that another thread appended while `close` was at work."""
+        self._sender.fail_all(ClosedError("the producer was closed while the record was sent"))
+
+    async def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
+        """The partitions of a topic, by number. `timeout` in seconds, default max_block_ms.
+
+        Raises: UnknownTopicOrPartitionError, BootstrapError, ClosedError.
+        """
+        self.check_usable()
+        seconds = self._block_seconds(timeout)
+        self._sender.topics_in_use.use(topic, time.monotonic())
+        await self._client.wait_for_topics([topic], time.monotonic() + seconds)
+        return self._client.metadata.partitions_for(topic)
+
+    def stats(self, window_seconds: float = WINDOW_SECONDS) -> ProducerStats:
+        """Figures of the producer, its brokers and its partitions, as they are now; windows are of the last
+        `window_seconds`."""
+        return producer_stats(self._client, self._sender, window_seconds)
+
+    def delivered_batches(self) -> dict[str, TopicBatches]:
+        """What was delivered to each topic; it counts on. May be called on any thread."""
+        return dict(self._sender.stats.delivered)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def wait_for_metadata(self, topic: str) -> None:
+        """Waits until the topic's partitions are known, at most max_block_ms."""
+        await self.wait_for_partition_count(topic, self._block_deadline())
+
+    async def wait_for_partition_count(self, topic: str, deadline: float) -> None:
+        """Returns when records of the topic can be given partitions. `deadline` as of `time.monotonic()`."""
+        self.check_may_send()
+        if self.accumulator.needs_metadata(topic):
+            await self.find_topic(topic, deadline)
+
+    def search_for_partition(self, topic: str) -> PartitionSearch:
+        return PartitionSearch(self.config, self._client, topic)
+
+    async def find_topic(self, topic: str, deadline: float) -> None:
+        """Returns when the topic is known, and with it its partitions, which are looked up. Raises: as
+        `KafkaClient.wait_for_topics`."""
+        self._sender.topics_in_use.use(topic, time.monotonic())
+        await self._client.wait_for_topics([topic], deadline)
+        self._learn_partition_counts(self._client.metadata)
+
+    def hurry(self, reason: object) -> None:
+        """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
+        self._sender.hurry(reason)
+
+    def relax(self, reason: object) -> None:
+        """Ends what `hurry` began. On any thread, at once."""
+        self._sender.relax(reason)
+
+    @property
+    def producer_identity(self) -> tuple[int, int]:
+        """The producer's id and epoch at the brokers, -1 while it has none (KIP-98)."""
+        return self._sender.producer_id, self._sender.producer_epoch
+
+    @property
+    def transactions(self) -> Transactions | None:
+        """The state of the transactions; None without a transactional_id."""
+        return self._transactions
+
+    async def wait_for_room(self, deadline: float) -> None:
+        """Returns when memory has come free. Raises: BufferFullError at the deadline; as `check_may_send`."""
+        self.check_may_send()
+        if not self.accumulator.buffered_records:
+            # All was delivered between the attempt, on another thread, and now.
+            return
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                await self._sender.progress()
+        except TimeoutError:
+            raise BufferFullError(
+                f"buffer_memory={self.config.buffer_memory} bytes stayed full for max_block_ms="
+                f"{self.config.max_block_ms}: the brokers take records more slowly than they are sent; "
+                f"{self.accumulator.buffered_records} records wait"
+            ) from None
+
+    def _learn_partition_counts(self, metadata: ClusterMetadata) -> None:
+        topics = self._sender.topics_in_use
+        if idle := topics.forget_idle(time.monotonic(), self._sender.topics_waiting):
+            self._client.track_topics(topics)
+            for topic in idle:
+                self.accumulator.set_partition_count(topic, 0)
+        for topic, known in metadata.topic_metadata.items():
+            if topic in topics:
+                self.accumulator.set_partition_count(topic, len(known.partitions))
+                self._sender.leave_out_unavailable(topic)
+
+    def _block_deadline(self) -> float:
+        return time.monotonic() + self.config.max_block_ms / 1000
+
+    def _block_seconds(self, timeout: float | None) -> float:
+        return self.config.max_block_ms / 1000 if timeout is None else timeout
+
+    def _transactional(self, call: str) -> TransactionCoordinator:
+        self.check_usable()
+        if self._coordinator is None:
+            raise TransactionStateError(f"{call}: the producer has no transactional_id: make it with one")
+        return self._coordinator
+
+    def check_may_send(self) -> None:
+        """Raises: ClosedError; with a transactional_id TransactionStateError outside of a transaction, and
+        TransactionFailedError in one that can only be aborted."""
+        self.check_usable()
+        if self._transactions is not None:
+            self._transactions.check_open("send")
+
+    def check_usable(self) -> None:
+        """Raises: ClosedError if the producer is closed, or was made before a fork."""
+        if self.generation != fork.current:
+            raise fork.forked_error("producer")
+        if self.is_closed:
+            raise ClosedError("the producer is closed")
+
+
+class ArrowRows:
+    """The rows of one send_arrow on their way into the buffer."""
+
+    def __init__(self, producer: Producer, topic: str, table: Any, timeout: float | None) -> None:
+        producer.check_usable()
+        has_function = producer.hooks is not None and producer.hooks.partitioner is not None
+        if has_function and "partition" not in table.schema.names:
+            raise MisuseError("send_arrow does not call a partitioner function: add a column `partition`")
+        self.delivery = ArrowDelivery()
+        self._producer = producer
+        self._topic = topic
+        self._table = table
+        self._row_count = int(table.num_rows)
+        self._taken = 0
+        self._last = None if timeout is None else time.monotonic() + timeout
+        self._block_seconds = producer.config.max_block_ms / 1000
+        self._search = producer.search_for_partition(topic)
+        self._missed: NoSuchPartitionError | None = None
+
+    def append(self) -> bool:
+        """Appends as many rows as can be appended just now; whether these were the last. On any thread."""
+        append = self._producer.accumulator.append_arrow
+        try:
+            taken, deliveries = append(self._topic, self._table, row_offset=self._taken)
+        except NoSuchPartitionError as error:
+            if self._missed is None:
+                self._search = self._producer.search_for_partition(self._topic)
+            self._missed = error
+            return False
+        self._missed = None
+        self.delivery.add(taken, deliveries)
+        self._taken += taken
+        return self._taken >= self._row_count
+
+    async def wait(self) -> None:
+        """Returns when it is worth another try. Raises: as `send_arrow`."""
+        if self._missed is None:
+            await self._producer.wait_for_room(self.deadline())
+        else:
+            self._producer.check_may_send()
+            await self._search.ask_again(self._missed, self.deadline())
+
+    def deadline(self) -> float:
+        """Until when the next row may wait."""
+        return time.monotonic() + self._block_seconds if self._last is None else self._last

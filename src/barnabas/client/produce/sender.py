@@ -1,0 +1,770 @@
+"""Takes records out of the accumulator and brings them to the partitions' leaders.
+
+Owns which batches leave when, what each answer means for them, and their time-outs. Runs on the event loop
+alone; knows nothing of who appends records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+import uuid
+from collections.abc import Iterable
+from functools import partial
+
+from barnabas._kernel import Accumulator, ProducerBatch
+from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.metadata import NO_TOPIC_ID
+from barnabas.client.cluster.tasks import Tasks
+from barnabas.client.cluster.topics_in_use import TopicsInUse
+from barnabas.client.cluster.waking import LoopWaking
+from barnabas.client.produce.availability import LeaderAvailability
+from barnabas.client.produce.direct_sending import DirectSending
+from barnabas.client.produce.leader_in_flight import LeaderInFlight, SentBatch
+from barnabas.client.produce.outstanding import OutstandingBatches
+from barnabas.client.produce.partition_queue import NO_PRODUCER_ID, PartitionQueue, PendingBatch
+from barnabas.client.produce.produce_requests import (
+    HIGHEST_VERSION_OF_TRANSACTION_VERSION_1,
+    HIGHEST_VERSION_WITH_NAMES,
+    check_codec,
+    produce_request,
+)
+from barnabas.client.produce.producer_ids import get_producer_id
+from barnabas.client.produce.producer_stats import SenderStats
+from barnabas.client.produce.transactions import FailedBatch, Transactions
+from barnabas.client.produce.unconfirmed import UnconfirmedConnections
+from barnabas.errors import (
+    AuthenticationError,
+    BarnabasError,
+    BrokenProtocolError,
+    BrokerError,
+    CompressionError,
+    KafkaTimeoutError,
+    PurgedError,
+    RecordTooLargeError,
+    TransactionAbortedError,
+)
+from barnabas.net.addresses import in_thread
+from barnabas.net.connection import AnswerTo, Connection
+from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
+from barnabas.settings.table import ProducerConfig
+from barnabas.types import Node, TopicPartition
+
+logger = logging.getLogger("barnabas.producer")
+
+LOG_INTERVAL_SECONDS = 10.0
+RECOVERY_SECONDS = 0.1
+NO_OFFSET = -1
+# The transaction before is still being ended, which takes moments.
+CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS = 0.02
+
+SEQUENCE_ERRORS = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
+TOO_LARGE_ERRORS = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+
+
+class Sender:
+    """Everything but `wake_from_any_thread` and `append` on the accumulator belongs to the loop's thread."""
+
+    def __init__(
+        self, config: ProducerConfig, client: KafkaClient, transactions: Transactions | None = None
+    ) -> None:
+        self.stats = SenderStats()
+        self._config = config
+        self._client = client
+        self._transactions = transactions
+        self._loop = asyncio.get_running_loop()
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._busy: dict[TopicPartition, PartitionQueue] = {}
+        self._filled: set[TopicPartition] = set()
+        self._availability = LeaderAvailability(
+            config.partitioner_availability_timeout_ms / 1000
+            if config.partitioner_adaptive_partitioning_enable
+            else 0
+        )
+        self._leaders: dict[int, LeaderInFlight] = {}
+        self._unconfirmed = UnconfirmedConnections(config.client_id, config.request_timeout_ms)
+        self._outstanding = OutstandingBatches()
+        self.producer_id = NO_PRODUCER_ID
+        self.producer_epoch = -1
+        self._tasks = Tasks[None]()
+        self._is_getting_producer_id = False
+        self._wake_is_due = False
+        self._waking = LoopWaking.of(self._loop, self._cycle)
+        self._timer: asyncio.TimerHandle | None = None
+        self._rotation = itertools.count()
+        self._hurried = 0
+        self._hurry_reasons: set[object] = set()
+        self._is_closed = False
+        self._logged_at = -LOG_INTERVAL_SECONDS
+        self.topics_in_use = TopicsInUse(config.metadata_max_idle_ms)
+        self.accumulator = Accumulator(
+            batch_size=config.batch_size,
+            buffer_memory=config.buffer_memory,
+            max_record_bytes=config.max_record_bytes,
+            compression=config.compression,
+            compression_level=config.compression_level,
+            partitioner=config.partitioner if isinstance(config.partitioner, str) else "murmur2",
+            wake=self.wake_from_any_thread if self._waking is None else self._waking.waker,
+            ignore_keys=config.partitioner_ignore_keys,
+            is_adaptive=config.partitioner_adaptive_partitioning_enable,
+            sticky_linger_ms=config.partitioner_sticky_linger_ms,
+            max_batch_records=config.batch_num_messages,
+        )
+        self._direct: DirectSending | None = None
+        if self._waking is not None and DirectSending.is_possible(config):
+            self._direct = DirectSending(
+                config,
+                client,
+                self.accumulator,
+                self.stats,
+                self.topics_in_use,
+                on_sent=self._sent_directly,
+                wake=self.wake,
+            )
+        client.add_metadata_listener(lambda _: self.wake())
+        client.add_refusal_listener(partial(self._refused_by, None))
+
+    def wake_from_any_thread(self) -> None:
+        # One crossing to the loop is enough, however many records follow before it arrives.
+        if not self._wake_is_due and not self._is_closed:
+            self._wake_is_due = True
+            self._loop.call_soon_threadsafe(self._cycle)
+
+    def wake(self) -> None:
+        """There may be something to do."""
+        if not self._wake_is_due and not self._is_closed:
+            self._wake_is_due = True
+            self._loop.call_soon(self._cycle)
+
+    @property
+    def wake_is_due(self) -> bool:
+        return self._wake_is_due or (self._waking is not None and self._waking.is_due)
+
+    def queues(self) -> list[PartitionQueue]:
+        """Of all partitions that were sent to, with their figures as of now. May be called on any thread."""
+        if self._direct is not None:
+            self._direct.count()
+        return list(self._queues.values())
+
+    async def progress(self) -> None:
+        """Returns when the next batch is done: its memory is free again. Until then nothing lingers."""
+        self._hurried += 1
+        self.wake()
+        try:
+            await self._outstanding.next_done()
+        finally:
+            self._hurried -= 1
+
+    def hurry(self, reason: object) -> None:
+        """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
+        self._hurry_reasons.add(reason)
+        self.wake_from_any_thread()
+
+    def relax(self, reason: object) -> None:
+        """Ends what `hurry` began. On any thread, at once."""
+        self._hurry_reasons.discard(reason)
+
+    async def flush(self) -> None:
+        """Returns when all records that were appended before are delivered or have failed; with acks=0 when
+        the brokers have read them, or their connections are lost."""
+        self._close_batches()
+        with self._outstanding.of_now() as due:
+            while due:
+                await self.progress()
+        await self._unconfirmed.confirm()
+
+    async def close(self, error: BarnabasError) -> None:
+        """Stops. What is not delivered fails with `error`."""
+        if self._direct is not None:
+            self._direct.close()
+        self._is_closed = True
+        if self._waking is not None:
+            self._waking.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._tasks.end()
+        self.fail_all(error)
+
+    def use_producer_id(self, producer_id: int, producer_epoch: int) -> None:
+        """From now on batches carry these, and sequences from 0 on. Nothing may be on its way."""
+        self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        for queue in self._queues.values():
+            queue.set_producer_id(producer_id, producer_epoch)
+
+    def fail_unsent(self, error: BarnabasError) -> None:
+        """Fails what waits and was never sent; what was sent may have arrived."""
+        self._close_batches()
+        for queue in self._queues.values():
+            for pending in [*queue.waiting]:
+                if pending.sequence is None:
+                    self._fail(queue, pending, error)
+
+    def purge(self, in_queue: BarnabasError | None, in_flight: BarnabasError | None) -> None:
+        """Fails what waits to be sent, again or for the first time, with the one error, and what is under way
+        with the other; None leaves it."""
+        self._close_batches()
+        for queue in self._queues.values():
+            waiting, under_way = list(queue.waiting), list(queue.in_flight)
+            for pendings, error in ((under_way, in_flight), (waiting, in_queue)):
+                if error is not None:
+                    for pending in pendings:
+                        self._fail(queue, pending, error)
+
+    @property
+    def topics_waiting(self) -> set[str]:
+        """Topics with records that are not yet delivered, or were not when they were looked at last."""
+        return {topic for topic, _ in [*self.accumulator.partitions(), *self._busy]}
+
+    def fail_all(self, error: BarnabasError) -> None:
+        """Fails all that waits and all that is under way."""
+        self.purge(in_queue=error, in_flight=error)
+
+    def _refused_by(self, leader_id: int | None, error: AuthenticationError) -> None:
+        """Fails what waits for a node, or for any: that would not go away before the records' time is up."""
+        self._close_batches()
+        for queue in self._queues.values():
+            if leader_id is None or self._client.metadata.leader(queue.partition) == leader_id:
+                for pending in list(queue.waiting):
+                    self._fail(queue, pending, error)
+
+    def _close_batches(self) -> None:
+        """Takes all records out of the accumulator, however few there are."""
+        self._forbid_direct()
+        for topic, number in self.accumulator.partitions():
+            queue = self._queue(TopicPartition(topic, number))
+            while (batch := self.accumulator.drain(topic, number)) is not None:
+                self._add(queue, batch)
+
+    def _forbid_direct(self) -> None:
+        if self._direct is not None:
+            self._direct.take_back()
+
+    # What leaves now
+
+    def _cycle(self) -> None:
+        self._wake_is_due = False
+        if self._is_closed:
+            return
+        self._forbid_direct()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        try:
+            wait = self._send_what_is_due()
+        except Exception:
+            logger.exception("client %s: the sender stumbled", self._config.client_id)
+            wait = RECOVERY_SECONDS
+        if wait is not None:
+            self._timer = self._loop.call_later(wait, self.wake)
+
+    def _send_what_is_due(self) -> float | None:
+        """Sends; gives the seconds until there is more to do by the clock alone."""
+        now = time.monotonic()
+        waits: list[float] = []
+        for leader in self._leaders.values():
+            leader.sendable.clear()
+        for queue in self._busy_queues():
+            expires = self._expire(queue, now)
+            if expires is not None:
+                waits.append(expires - now)
+            wait = self._wait_of(queue, now)
+            if wait is None:
+                continue
+            if wait > 0:
+                waits.append(wait)
+                continue
+            leader_id = self._client.metadata.leader(queue.partition)
+            if leader_id < 0:
+                self._client.add_topics([queue.partition.topic])
+                self._client.request_metadata_update()
+                self._hold(queue)
+                continue
+            self._leaders.setdefault(leader_id, LeaderInFlight()).sendable.append(queue)
+        for leader_id, leader in self._leaders.items():
+            if leader.sendable:
+                self._send_to(leader_id, leader)
+        if self._availability.is_watched:
+            waits.extend(self._watch_availability(now))
+        return max(min(waits), 0.001) if waits else None
+
+    def _watch_availability(self, now: float) -> list[float]:
+        """Leaves out leaders that take nothing; gives the seconds until the next look, if one is due."""
+        wanted = {
+            self._client.metadata.leader(queue.partition)
+            for queue in self._busy.values()
+            if queue.waiting or queue.partition in self._filled
+        }
+        before = self._availability.avoided
+        wait = self._availability.look(wanted & self._leaders.keys(), self._can_take, now)
+        if self._availability.avoided != before:
+            for topic in {partition.topic for partition in self._queues}:
+                self.leave_out_unavailable(topic)
+        return [] if wait is None else [wait]
+
+    def _can_take(self, leader_id: int) -> bool:
+        connection = self._client.ready_connection(leader_id)
+        has_room = self._leaders[leader_id].has_room_for_request(self._config)
+        return has_room and connection is not None and connection.can_write
+
+    def leave_out_unavailable(self, topic: str) -> None:
+        """Keeps records without a key from partitions that have no leader, or one that takes nothing."""
+        unavailable: list[int] = []
+        for number in range(len(self._client.metadata.partitions_for(topic))):
+            leader_id = self._client.metadata.leader(TopicPartition(topic, number))
+            if leader_id < 0 or leader_id in self._availability.avoided:
+                unavailable.append(number)
+        self.accumulator.set_unavailable(topic, unavailable)
+
+    def _busy_queues(self) -> Iterable[PartitionQueue]:
+        """Queues with anything to send, beginning with another one each time."""
+        self._filled = {TopicPartition(*partition) for partition in self.accumulator.partitions()}
+        for partition in self._filled:
+            if partition not in self._busy:
+                self._busy[partition] = self._queue(partition)
+        queues = list(self._busy.values())
+        first = next(self._rotation) % len(queues) if queues else 0
+        return queues[first:] + queues[:first]
+
+    def _wait_of(self, queue: PartitionQueue, now: float) -> float | None:
+        """Seconds until the queue has something to send; None while only an event can tell."""
+        topic, number = queue.partition
+        if not self._may_send(queue):
+            return self._wait_of_held(queue, now)
+        if queue.waiting:
+            if queue.needs_producer_id:
+                self._give_producer_id(queue)
+            if queue.not_before > now:
+                return queue.not_before - now
+            return 0 if self._head(queue) is not None else None
+        if queue.partition not in self._filled:
+            if not queue.in_flight:
+                self._busy.pop(queue.partition, None)
+            return None
+        if not self._has_room(queue):
+            return None
+        return self.accumulator.ready_in_ms(topic, number, now * 1000, self._linger_ms) / 1000
+
+    def _may_send(self, queue: PartitionQueue) -> bool:
+        """Whether the open transaction, if there has to be one, takes what the queue has to send."""
+        if self._transactions is None or not (queue.waiting or queue.partition in self._filled):
+            return True
+        # What was sent before is in the transaction already.
+        is_retry = bool(queue.waiting) and queue.waiting[0].sequence is not None
+        return is_retry or self._transactions.may_send(queue.partition)
+
+    def _wait_of_held(self, queue: PartitionQueue, now: float) -> float | None:
+        if queue.waiting:
+            return None
+        wait_ms = self.accumulator.ready_in_ms(*queue.partition, now * 1000, self._linger_ms)
+        if wait_ms > 0:
+            return wait_ms / 1000
+        self._hold(queue)
+        return None
+
+    @property
+    def _linger_ms(self) -> float:
+        return 0 if self._hurried or self._hurry_reasons else self._config.linger_ms
+
+    def _has_room(self, queue: PartitionQueue) -> bool:
+        return len(queue.in_flight) < self._config.max_in_flight_requests_per_connection
+
+    def _head(self, queue: PartitionQueue) -> PendingBatch | None:
+        return queue.next_to_send(self._config.max_in_flight_requests_per_connection)
+
+    def _take(self, queue: PartitionQueue, now: float) -> PendingBatch | None:
+        """The next batch to send, closed only now, so that it had time to grow."""
+        if not queue.waiting:
+            topic, number = queue.partition
+            if queue.partition not in self._filled:
+                return None
+            if self.accumulator.ready_in_ms(topic, number, now * 1000, self._linger_ms) > 0:
+                return None
+            batch = self.accumulator.drain(topic, number)
+            if batch is None:
+                return None
+            self._add(queue, batch)
+            if queue.needs_producer_id:
+                self._give_producer_id(queue)
+                # The batch's time-out has to be watched from now on, however long the id takes.
+                self.wake()
+        head = self._head(queue) if queue.not_before <= now else None
+        while head is not None and (reason := head.broken_because) is not None:
+            count = head.record_count
+            error = CompressionError(f"{queue.partition}: compressing {count} records failed: {reason}")
+            self._fail(queue, head, error)
+            head = self._head(queue)
+        return head
+
+    def _hold(self, queue: PartitionQueue) -> None:
+        """Closes the oldest batch of a queue that cannot be sent, so that its time-out is watched."""
+        if not queue.waiting:
+            batch = self.accumulator.drain(*queue.partition)
+            if batch is not None:
+                self._add(queue, batch)
+                self.wake()
+
+    def _send_to(self, leader_id: int, leader: LeaderInFlight) -> None:
+        connection = self._client.ready_connection(leader_id)
+        if connection is None:
+            if not leader.is_connecting:
+                leader.is_connecting = True
+                self._tasks.start(self._connect(leader_id, leader))
+            for queue in leader.sendable:
+                self._hold(queue)
+            return
+        if not connection.can_write:
+            self._tasks.start(self._wait_until_writable(connection))
+            return
+        now = time.monotonic()
+        queues = leader.sendable
+        while queues and leader.has_room_for_request(self._config):
+            group: list[tuple[PartitionQueue, PendingBatch]] = []
+            size = 0
+            for queue in list(queues):
+                pending = self._take(queue, now)
+                if pending is None:
+                    queues.remove(queue)
+                elif not group or size + pending.size <= self._config.max_request_bytes:
+                    group.append((queue, pending))
+                    size += pending.size
+            if not group:
+                return
+            self._send(leader_id, leader, connection, group)
+
+    def _send(
+        self,
+        leader_id: int,
+        leader: LeaderInFlight,
+        connection: Connection,
+        group: list[tuple[PartitionQueue, PendingBatch]],
+    ) -> None:
+        topics: dict[str, ProduceRequest.TopicProduceData] = {}
+        sent: dict[TopicPartition, SentBatch] = {}
+        max_version = self._highest_version
+        now = time.monotonic()
+        for queue, pending in group:
+            name, number = queue.partition
+            data = queue.sent(pending)
+            if pending.attempts == 1:
+                self.stats.queue_time_ms.add(now, now * 1000 - pending.batch.created_ms)
+            sent[queue.partition] = SentBatch(queue, pending, len(data))
+            topic = topics.get(name)
+            if topic is None:
+                self.topics_in_use.use(name, now)
+                topic_id = self._client.metadata.topic_id(name)
+                if topic_id == NO_TOPIC_ID:
+                    max_version = min(max_version or HIGHEST_VERSION_WITH_NAMES, HIGHEST_VERSION_WITH_NAMES)
+                topic = topics[name] = ProduceRequest.TopicProduceData(
+                    name=name, topic_id=topic_id, partition_data=[]
+                )
+            topic.partition_data.append(ProduceRequest.PartitionProduceData(index=number, records=data))
+        transactional_id = None if self._transactions is None else self._transactions.transactional_id
+        request = produce_request(self._config, list(topics.values()), transactional_id=transactional_id)
+        self._availability.took_something(leader_id)
+        self.stats.requests += 1
+        self.stats.batches += len(group)
+        try:
+            check_codec(self._config, connection, max_version)
+            if request.acks == 0:
+                connection.send_no_response(request, max_version=max_version)
+                self._unconfirmed.add(leader_id, connection)
+                for entry in sent.values():
+                    self._deliver(entry, NO_OFFSET, -1)
+                return
+            names = {topic.topic_id: name for name, topic in topics.items()}
+            answer = AnswerTo[ProduceResponse](partial(self._on_answer, leader_id, leader, sent, names))
+            leader.departed(sent)
+            try:
+                connection.submit_to(
+                    answer, request, timeout_ms=self._config.request_timeout_ms, max_version=max_version
+                )
+            except BaseException:
+                leader.answered(sent)
+                raise
+        except BarnabasError as error:
+            self._not_answered(sent, error)
+
+    def _sent_directly(
+        self, leader_id: int, queue: PartitionQueue, batch: ProducerBatch, size: int
+    ) -> AnswerTo[ProduceResponse]:
+        """A batch has left without us."""
+        pending, now, name = queue.sent_directly(batch), time.monotonic(), queue.partition.topic
+        self._outstanding.add(pending)
+        self._busy[queue.partition] = queue
+        self.topics_in_use.use(name, now)
+        self.stats.batch_sent_at_once(now)
+        leader = self._leaders[leader_id]
+        sent = {queue.partition: SentBatch(queue, pending, size)}
+        leader.departed(sent)
+        names = {self._client.metadata.topic_id(name): name}
+        return AnswerTo(partial(self._on_answer, leader_id, leader, sent, names))
+
+    @property
+    def _highest_version(self) -> int | None:
+        if self._transactions is None or self._transactions.is_version_2:
+            return None
+        return HIGHEST_VERSION_OF_TRANSACTION_VERSION_1
+
+    # What came back
+
+    def _on_answer(
+        self,
+        leader_id: int,
+        leader: LeaderInFlight,
+        sent: dict[TopicPartition, SentBatch],
+        names: dict[uuid.UUID, str],
+        response: ProduceResponse | None,
+        error: Exception | None,
+    ) -> None:
+        leader.answered(sent)
+        if self._is_closed:
+            return
+        last = next(reversed(sent.values())).queue
+        if isinstance(error, BarnabasError):
+            self._not_answered(sent, error)
+        elif response is None:
+            self._not_answered(sent, BrokenProtocolError(f"node {leader_id}: {error!r}"))
+        else:
+            self._answered(leader_id, sent, names, response)
+        if self.accumulator.buffered_records or self._availability.is_watched:
+            self.wake()
+        else:
+            self._rest()
+            if self._direct is not None and not self.wake_is_due and not leader.in_flight:
+                self._direct.permit(leader_id, last)
+
+    def _rest(self) -> None:
+        """Nothing is left to do, and no time-out to be watched."""
+        self._busy.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _answered(
+        self,
+        leader_id: int,
+        sent: dict[TopicPartition, SentBatch],
+        names: dict[uuid.UUID, str],
+        response: ProduceResponse,
+    ) -> None:
+        for topic in response.responses:
+            name = topic.name or names.get(topic.topic_id, "")
+            for answer in topic.partition_responses:
+                entry = sent.pop(TopicPartition(name, answer.index), None)
+                if entry is None or entry.pending.is_done:
+                    continue
+                if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+                    self._deliver(entry, answer.base_offset, answer.log_append_time_ms)
+                else:
+                    self._refused(entry, answer, response.node_endpoints)
+        if sent:
+            self._not_answered(
+                sent, BrokenProtocolError(f"node {leader_id} left a partition out of its answer")
+            )
+
+    def _not_answered(self, sent: dict[TopicPartition, SentBatch], error: BarnabasError) -> None:
+        if error.retriable:
+            self._client.request_metadata_update()
+        for entry in sent.values():
+            if entry.pending.is_done:
+                continue
+            if error.retriable:
+                self._retry(entry, error)
+            else:
+                self._fail(entry.queue, entry.pending, error)
+
+    def _refused(
+        self,
+        entry: SentBatch,
+        answer: ProduceResponse.PartitionProduceResponse,
+        endpoints: list[ProduceResponse.NodeEndpoint],
+    ) -> None:
+        queue, pending = entry.queue, entry.pending
+        code = answer.error_code
+        context = f"{queue.partition}" + (f" ({answer.error_message})" if answer.error_message else "")
+        error = error_for(code, context)
+        if code in SEQUENCE_ERRORS and self._config.enable_idempotence:
+            pending.last_error = error
+            if queue.sequence_refused(pending, self._retry_at(pending, code)):
+                self.stats.batch_retries += 1
+                queue.counters.batch_retries += 1
+            else:
+                self._fail(queue, pending, error)
+        elif code in TOO_LARGE_ERRORS:
+            self._split(queue, pending, error)
+        elif error.retriable:
+            if error.invalid_metadata:
+                self._new_leader(queue.partition, answer, endpoints)
+            self._retry(entry, error, code)
+        else:
+            for record_error in answer.record_errors:
+                reason = record_error.batch_index_error_message or answer.error_message or ""
+                record = f"{queue.partition}, record {record_error.batch_index} of its batch"
+                pending.batch.fail_record(
+                    record_error.batch_index, error_for(code, f"{record} ({reason})" if reason else record)
+                )
+            if answer.record_errors:
+                error = error_for(code, f"{context}: another record of the same batch was refused")
+            self._fail(queue, pending, error)
+
+    def _new_leader(
+        self,
+        partition: TopicPartition,
+        answer: ProduceResponse.PartitionProduceResponse,
+        endpoints: list[ProduceResponse.NodeEndpoint],
+    ) -> None:
+        leader = answer.current_leader
+        if leader.leader_id >= 0 and endpoints:
+            nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in endpoints]
+            self._client.update_leader(partition, leader.leader_id, leader.leader_epoch, nodes)
+        self._client.request_metadata_update()
+
+    def _retry(self, entry: SentBatch, error: BarnabasError, code: int | None = None) -> None:
+        queue, pending = entry.queue, entry.pending
+        pending.last_error = error
+        if pending.attempts > self._config.retries:
+            self._fail(queue, pending, error)
+            return
+        self.stats.batch_retries += 1
+        queue.counters.batch_retries += 1
+        queue.retry(pending, self._retry_at(pending, code))
+
+    def _retry_at(self, pending: PendingBatch, code: int | None) -> float:
+        seconds = self._client.backoff.delay_ms(pending.attempts) / 1000
+        if code == ErrorCode.CONCURRENT_TRANSACTIONS:
+            seconds = min(seconds, CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS)
+        return time.monotonic() + seconds
+
+    def _split(self, queue: PartitionQueue, pending: PendingBatch, error: BrokerError) -> None:
+        if pending.record_count == 1:
+            too_large = RecordTooLargeError(
+                f"{queue.partition}: a record of {pending.size} bytes is larger than the topic takes: "
+                "raise its max.message.bytes (or the broker's message.max.bytes), or send less"
+            )
+            too_large.__cause__ = error
+            self._fail(queue, pending, too_large)
+            return
+        self.stats.batch_splits += 1
+        pending.is_done = True
+        parts = pending.batch.split(max(pending.size // 2, 1))
+        self._outstanding.replace(pending, queue.replace(pending, parts))
+
+    def _expire(self, queue: PartitionQueue, now: float) -> float | None:
+        """Fails what has waited for delivery_timeout_ms; gives the moment when the next one will have."""
+        for pending in [*queue.in_flight, *queue.waiting]:
+            expires = (pending.batch.created_ms + self._config.delivery_timeout_ms) / 1000
+            if expires > now:
+                return expires
+            reason = f"; the last error was: {pending.last_error}" if pending.last_error else ""
+            if not reason and self._client.metadata.leader(queue.partition) < 0:
+                reason = "; the partition has no leader"
+            error = KafkaTimeoutError(
+                f"{queue.partition}: {pending.record_count} records were not delivered within "
+                f"delivery_timeout_ms={self._config.delivery_timeout_ms}{reason}"
+            )
+            error.__cause__ = pending.last_error
+            self._fail(queue, pending, error)
+        return None
+
+    def _deliver(self, entry: SentBatch, base_offset: int, log_append_time: int) -> None:
+        entry.queue.succeeded(entry.pending)
+        records, now = entry.pending.record_count, time.monotonic()
+        self.stats.batch_delivered(entry.queue.partition.topic, records, entry.bytes, now)
+        latency_ms = now * 1000 - entry.pending.batch.created_ms
+        entry.queue.counters.batch_delivered(records, entry.bytes, now, latency_ms)
+        self._done(entry.pending)
+        entry.pending.batch.complete(base_offset, log_append_time)
+
+    def _fail(self, queue: PartitionQueue, pending: PendingBatch, error: BarnabasError) -> None:
+        queue.failed(pending)
+        told = error
+        if self._transactions is not None:
+            batch = FailedBatch(
+                queue.partition,
+                pending.record_count,
+                self._client.metadata.leader(queue.partition),
+                self.producer_id,
+                self.producer_epoch,
+                pending.sequence,
+                not self._transactions.is_version_2 or queue.is_known_to_brokers,
+            )
+            self._transactions.batch_failed(error, batch)
+            told = self._transactions.told(error, batch)
+        self.stats.records_failed += pending.record_count
+        queue.counters.records_failed += pending.record_count
+        self._done(pending)
+        now = time.monotonic()
+        was_wanted = isinstance(error, (PurgedError, TransactionAbortedError))
+        if not was_wanted and now - self._logged_at >= LOG_INTERVAL_SECONDS:
+            self._logged_at = now
+            logger.error("%d records were not delivered: %s", pending.record_count, error)
+        pending.batch.fail(told)
+
+    def _done(self, pending: PendingBatch) -> None:
+        pending.is_done = True
+        self.accumulator.release(pending.batch)
+        self._outstanding.done(pending)
+
+    # Batches, producer ids, connections
+
+    def _queue(self, partition: TopicPartition) -> PartitionQueue:
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = PartitionQueue(
+                partition,
+                is_idempotent=self._config.enable_idempotence,
+                is_transactional=self._transactions is not None,
+            )
+            self._queues[partition] = queue
+        return queue
+
+    def _add(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        pending = queue.add(batch)
+        self._outstanding.add(pending)
+        self._busy[queue.partition] = queue
+        if self._waking is None and not batch.is_sealed:
+            self._tasks.start(self._seal(batch))
+
+    async def _seal(self, batch: ProducerBatch) -> None:
+        await in_thread(batch.seal)
+        self.wake()
+
+    def _give_producer_id(self, queue: PartitionQueue) -> None:
+        if self.producer_id == queue.exhausted_producer_id:
+            self.producer_id = NO_PRODUCER_ID
+        if self.producer_id != NO_PRODUCER_ID:
+            queue.set_producer_id(self.producer_id, self.producer_epoch)
+        elif not self._is_getting_producer_id:
+            self._is_getting_producer_id = True
+            self._tasks.start(self._get_producer_id())
+
+    async def _get_producer_id(self) -> None:
+        try:
+            producer_id, epoch = await get_producer_id(self._client)
+        except BarnabasError as error:
+            if not error.retriable:
+                self.fail_all(error)
+            return
+        finally:
+            self._is_getting_producer_id = False
+        self.producer_id, self.producer_epoch = producer_id, epoch
+        self.wake()
+
+    async def _connect(self, leader_id: int, leader: LeaderInFlight) -> None:
+        try:
+            await self._client.connect(leader_id)
+        except AuthenticationError as error:
+            self._refused_by(leader_id, error)
+        except BarnabasError as error:
+            logger.debug("client %s: %s", self._config.client_id, error)
+            self._client.request_metadata_update()
+        finally:
+            leader.is_connecting = False
+        self.wake()
+
+    async def _wait_until_writable(self, connection: Connection) -> None:
+        await connection.wait_until_writable()
+        self.wake()

@@ -1,0 +1,191 @@
+"""The ShareConsumer for asyncio: a member of a share group (KIP-932), and what its fronts have in common.
+
+Owns the hand-out of records and the callback. What there is to fetch and to acknowledge is the core's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Self, Unpack
+
+from barnabas.client.arguments import as_limit, as_timeout_ms
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.share.core import CLOSE_TIMEOUT_MS, AcknowledgementCallback, ShareCore
+from barnabas.client.share.records import AcknowledgeType, ShareRecord
+from barnabas.errors import BarnabasError
+from barnabas.settings.keywords import ShareConsumerSettings
+from barnabas.settings.table import ShareConsumerConfig, load
+from barnabas.stats import ClientStats
+from barnabas.types import TopicPartition
+
+# How often an iteration comes back to see whether the consumer was closed.
+ITERATION_POLL_SECONDS = 1.0
+
+
+class ShareConsumerFront(Observed):
+    """The part that `barnabas.ShareConsumer` and `barnabas.aio.ShareConsumer` share."""
+
+    config: ShareConsumerConfig
+    _core: ShareCore
+    _taken: Iterator[ShareRecord]
+    _callback: AcknowledgementCallback | None
+
+    def subscription(self) -> set[str]:
+        """The topics that are subscribed to."""
+        return set(self._core.topics)
+
+    def acknowledge(self, record: ShareRecord, acknowledge_type: AcknowledgeType = "accept") -> None:
+        """Decides what becomes of a record of the last poll: "accept", "release" (to be delivered again),
+        "reject" (never again) or "renew" (the lock starts anew, and the next poll returns the record again;
+        KIP-1222). Brokers are told with the next poll or commit; until then it may be decided otherwise.
+
+        Raises: MisuseError with share_acknowledgement_mode="implicit", or where the record is not in hand.
+        """
+        self._core.acknowledge(record, acknowledge_type)
+
+    def set_acknowledgement_commit_callback(self, callback: AcknowledgementCallback | None) -> None:
+        """`callback(partition, offsets, error)` is called inside of a later poll, commit or close, for what
+        was acknowledged together: `error` is None, or says why. Without a callback failures are logged."""
+        self._callback = callback
+        self._core.keeps_results = callback is not None
+
+    def acquisition_lock_timeout_ms(self) -> int | None:
+        """How long a record is lent for, in milliseconds, as brokers last said; None before the first fetch.
+        The group's setting share.record.lock.duration.ms."""
+        return self._core.acquisition_lock_timeout_ms()
+
+    def stats(self) -> ClientStats:
+        """Figures of the consumer and its brokers, as they are now."""
+        return self._client.stats()
+
+    def _limit(self, max_records: int | None) -> int:
+        return self.config.max_poll_records if max_records is None else as_limit(max_records)
+
+    def _take_rest(self) -> list[ShareRecord]:
+        """Records that an iteration was going to hand out."""
+        rest = list(self._taken)
+        self._taken = iter(())
+        return rest
+
+    def _run_callback(self) -> None:
+        if self._callback is not None:
+            for result in self._core.take_results():
+                self._callback(result.partition, result.offsets, result.error)
+
+
+class ShareConsumer(ShareConsumerFront):
+    """Works through records of topics together with the other members of a share group (KIP-932): every
+    record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it.
+    Made on a running event loop; used with `async with` and `async for`, or closed by `close`. For one
+    coroutine at a time, but for `wakeup`.
+
+    With share_acknowledgement_mode "implicit" a poll or commit accepts what the last poll returned, and an
+    iteration each record when the next one is asked for; with "explicit" `acknowledge` decides. What was not
+    acknowledged is released by `close`, or when its acquisition lock expires. A group begins at the latest
+    record unless its setting share.auto.offset.reset says otherwise. Settings:
+    `barnabas.settings.table.ShareConsumerConfig`. Takes Kafka 4.1 or later.
+
+    Raises: UnknownSettingError, InvalidSettingError.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        *,
+        group_id: str,
+        topics: Iterable[str] | None = None,
+        **settings: Unpack[ShareConsumerSettings],
+    ) -> None:
+        self.config = load(
+            ShareConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
+        )
+        self._loop = asyncio.get_running_loop()
+        self._taken = iter(())
+        self._callback = None
+        self._core = ShareCore(self.config)
+        self._client = self._core.client
+        if topics is not None:
+            self.subscribe(topics)
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Reads these topics in place of those before. Raises: MisuseError, ClosedError."""
+        self._core.subscribe(topics)
+
+    async def unsubscribe(self) -> None:
+        """Tells brokers what was acknowledged, releases the rest and leaves the group."""
+        self._take_rest()
+        await self._core.unsubscribe(self.config.default_api_timeout_ms)
+        self._run_callback()
+
+    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord]:
+        """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
+        first. An empty list when none came, or after `wakeup`.
+
+        Raises: MisuseError where a record of the last poll is to be acknowledged and was not, or without
+        topics; CorruptBatchError (once; the batch is rejected), BrokerError such as
+        GroupAuthorizationFailedError, NoCommonVersionError on brokers before Kafka 4.1, ClosedError, and what
+        the callback raises.
+        """
+        records = await self._poll(timeout, max_records) or []
+        self._core.ledger.hand_out(records)
+        return records
+
+    async def __aiter__(self) -> AsyncIterator[ShareRecord]:
+        """Records without end; `wakeup` and `close` end it."""
+        core = self._core
+        while not core.is_closed:
+            records = await self._poll(ITERATION_POLL_SECONDS, None)
+            if records is None:
+                return
+            self._taken = iter(records)
+            for record in self._taken:
+                core.ledger.hand_out([record])
+                yield record
+                if core.is_closed:
+                    return
+                core.accept(record)
+
+    async def _poll(self, timeout: float, max_records: int | None) -> list[ShareRecord] | None:
+        """None after `wakeup`. The records are not in hand yet."""
+        limit = self._limit(max_records)
+        self._core.give_back(self._take_rest())
+        records = await self._core.poll(timeout, limit)
+        self._run_callback()
+        return records
+
+    async def commit(self, *, timeout: float | None = None) -> dict[TopicPartition, BarnabasError | None]:
+        """Tells brokers what was acknowledged, with "implicit" that all of the last poll is accepted, and
+        waits for what they say: None for each partition, or the first error. `timeout` in seconds
+        (default_api_timeout_ms). Raises: KafkaTimeoutError, ClosedError, and what the callback raises.
+        """
+        outcome = await self._core.commit(as_timeout_ms(timeout, self.config.default_api_timeout_ms))
+        self._run_callback()
+        return outcome
+
+    def commit_async(self) -> None:
+        """`commit` without waiting: the callback gets what brokers say. Raises: ClosedError."""
+        self._core.commit_async()
+
+    def wakeup(self) -> None:
+        """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
+        self._loop.call_soon_threadsafe(self._core.wakeup)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Tells brokers what was acknowledged, releases the rest, leaves the group and closes the
+        connections, within `timeout` seconds (30). May be called twice."""
+        self._take_rest()
+        await self._core.close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+        self._run_callback()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -1,0 +1,403 @@
+"""What the ShareConsumers for asyncio and for plain calls have in common, put together.
+
+Owns what is fetched when, and the records that are acquired and not handed out yet. Everything here runs on
+the event loop unless it says otherwise. Must not know how a caller waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.tasks import Tasks
+from barnabas.client.share.acknowledgements import AcknowledgementResult, ShareLedger
+from barnabas.client.share.broker import ShareBroker
+from barnabas.client.share.membership import ShareMembership, new_member_id
+from barnabas.client.share.records import AcknowledgeType, ShareRecord
+from barnabas.errors import (
+    BarnabasError,
+    BrokenProtocolError,
+    ClosedError,
+    KafkaTimeoutError,
+    MisuseError,
+)
+from barnabas.settings.table import ShareConsumerConfig
+from barnabas.types import TopicPartition
+
+logger = logging.getLogger("barnabas.client")
+
+CLOSE_TIMEOUT_MS = 30_000
+
+AcknowledgementCallback = Callable[[TopicPartition, list[int], BarnabasError | None], object]
+"""Partition, offsets, and None or the error with which their acknowledgement failed."""
+
+
+class ShareCore:
+    """A share consumer without its front."""
+
+    def __init__(self, config: ShareConsumerConfig) -> None:
+        self.config = config
+        self.ledger = ShareLedger()
+        self.is_closed = False
+        self.topics: frozenset[str] = frozenset()
+        self.keeps_results = False
+        """Whether anyone takes results; otherwise failures are logged."""
+        self._loop = asyncio.get_running_loop()
+        self.client = KafkaClient(config, allow_auto_topic_creation=config.allow_auto_create_topics)
+        self._pool = self.client.new_pool()
+        self._member_id = new_member_id()
+        self._membership = ShareMembership(
+            self.client,
+            config,
+            self._member_id,
+            on_assigned=self._changed_set,
+            on_error=self.failed,
+        )
+        self._brokers: dict[int, ShareBroker] = {}
+        self._fetches: dict[int, asyncio.Task[None]] = {}
+        self._acknowledging: dict[int, asyncio.Task[list[AcknowledgementResult]]] = {}
+        self._commits = Tasks[list[AcknowledgementResult]]()
+        self._failures: defaultdict[int, int] = defaultdict(int)
+        self._last_node_id = -1
+        self._topic_watch: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._is_woken = False
+        self._records: deque[ShareRecord] = deque()
+        self._errors: deque[BarnabasError] = deque()
+        self._results: deque[AcknowledgementResult] = deque()
+        self.client.add_refusal_listener(self.failed)
+
+    @property
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions that this member may read at present."""
+        return list(self._membership.assignment)
+
+    @property
+    def rebalances(self) -> int:
+        """How often they have changed."""
+        return self._membership.rebalances
+
+    # What the caller wants to read
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Raises: MisuseError, ClosedError."""
+        self.check_open()
+        if isinstance(topics, str):
+            raise MisuseError(f"topics must be several names, not the string {topics!r}")
+        wanted = frozenset(topics)
+        if not wanted or "" in wanted:
+            raise MisuseError("subscribe() needs the names of topics; unsubscribe() reads nothing any more")
+        if wanted == self.topics:
+            return
+        self.topics = wanted
+        self.client.track_topics(wanted)
+        self._stop_watch()
+        self._topic_watch = self._loop.create_task(self._watch_topics(sorted(wanted)))
+        self._membership.subscribe(wanted)
+
+    async def unsubscribe(self, timeout_ms: float) -> None:
+        """Tells what was decided, releases the rest, and leaves the group."""
+        self.check_open()
+        await self._give_up(timeout_ms)
+
+    async def _watch_topics(self, topics: list[str]) -> None:
+        """Tells the caller, once, when a topic that is subscribed to does not turn up."""
+        try:
+            await self.client.wait_for_topics(
+                topics, time.monotonic() + self.config.default_api_timeout_ms / 1000
+            )
+        except BarnabasError as error:
+            self.failed(error)
+
+    def _stop_watch(self) -> None:
+        if self._topic_watch is not None:
+            self._topic_watch.cancel()
+            self._topic_watch = None
+
+    # Records
+
+    async def poll(self, timeout: float, limit: int) -> list[ShareRecord] | None:
+        """Records that nobody has been handed yet; the front hands them out. None after `wakeup`.
+
+        Raises: MisuseError, ClosedError, and once each what failed in the background.
+        """
+        self.check_open()
+        self._settle()
+        if not self.topics:
+            raise MisuseError("subscribe() to topics before poll()")
+        deadline = time.monotonic() + timeout
+        self._membership.keep()
+        self._membership.polls.began()
+        try:
+            while True:
+                self._changed.clear()
+                self.check_open()
+                if self._errors:
+                    raise self._errors.popleft()
+                if self._is_woken:
+                    self._is_woken = False
+                    return None
+                records = self._take(limit)
+                if records:
+                    self._tell_brokers(self.ledger.node_ids())
+                    return records
+                self._start_fetches()
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    return []
+                try:
+                    async with asyncio.timeout(remaining):
+                        await self._changed.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            self._membership.polls.ended()
+
+    def _settle(self) -> None:
+        """What the last poll returned is worked off, or must be acknowledged by now. Raises: MisuseError."""
+        if self.config.share_acknowledgement_mode == "implicit":
+            self.ledger.accept_all()
+            return
+        record = self.ledger.first_in_hand()
+        if record is not None:
+            raise MisuseError(
+                f"{record.topic}-{record.partition} at offset {record.offset} has not been acknowledged: "
+                "with share_acknowledgement_mode='explicit' every record of a poll must be before the next"
+            )
+
+    def _take(self, limit: int) -> list[ShareRecord]:
+        """Records whose acquisition lock has expired are another member's to get."""
+        taken: list[ShareRecord] = []
+        now = time.monotonic()
+        while self._records and len(taken) < limit:
+            record = self._records.popleft()
+            if record.acquisition.locked_until > now:
+                taken.append(record)
+        return taken
+
+    def give_back(self, records: Sequence[ShareRecord]) -> None:
+        """Nobody has seen these: they come first in the next poll."""
+        self._records.extendleft(reversed(records))
+
+    def wakeup(self) -> None:
+        self._is_woken = True
+        self._changed.set()
+
+    def _start_fetches(self) -> None:
+        """At each leader of an assigned partition one, where nothing is under way."""
+        by_node = self._by_leader()
+        if self.config.share_acquire_mode == "record_limit":
+            by_node = self._one_of(by_node)
+        for node_id, wanted in by_node.items():
+            if node_id not in self._fetches:
+                self._fetches[node_id] = self._loop.create_task(self._fetch(node_id, wanted))
+        self._tell_brokers(node_id for node_id in self.ledger.node_ids() if node_id not in by_node)
+
+    def _one_of(
+        self, by_node: dict[int, dict[TopicPartition, UUID]]
+    ) -> dict[int, dict[TopicPartition, UUID]]:
+        """With a limit on records, brokers are asked one after the other: each would lend as many."""
+        if self._fetches:
+            return {}
+        following = sorted(by_node, key=lambda node_id: (node_id <= self._last_node_id, node_id))
+        for node_id in following[:1]:
+            self._last_node_id = node_id
+            return {node_id: by_node[node_id]}
+        return {}
+
+    def _by_leader(self) -> dict[int, dict[TopicPartition, UUID]]:
+        by_node: defaultdict[int, dict[TopicPartition, UUID]] = defaultdict(dict)
+        metadata = self.client.metadata
+        for partition, topic_id in self._membership.assignment.items():
+            node_id = metadata.leader(partition)
+            if node_id < 0:
+                self.client.add_topics([partition.topic])
+                self.client.request_metadata_update()
+            else:
+                by_node[node_id][partition] = topic_id
+        if self._membership.assignment and not by_node:
+            self._loop.call_later(self.config.retry_backoff_ms / 1000, self._changed.set)
+        return by_node
+
+    async def _fetch(self, node_id: int, wanted: dict[TopicPartition, UUID]) -> None:
+        try:
+            if await self._broker(node_id).fetch(wanted):
+                self._failures.pop(node_id, None)
+            else:
+                self._failures[node_id] += 1
+        except BarnabasError as error:
+            self._failures[node_id] += 1
+            logger.info("share fetch from node %d failed, will try again: %s", node_id, error)
+            self.client.request_metadata_update()
+            if not error.retriable:
+                self.failed(error)
+        except Exception as error:
+            self._failures[node_id] += 1
+            logger.exception("share fetch from node %d failed", node_id)
+            self.failed(BrokenProtocolError(f"share fetch from node {node_id} failed: {error!r}"))
+        try:
+            if node_id in self._failures:
+                await asyncio.sleep(self.client.backoff.delay_ms(self._failures[node_id]) / 1000)
+        finally:
+            del self._fetches[node_id]
+            self._changed.set()
+
+    def _broker(self, node_id: int) -> ShareBroker:
+        broker = self._brokers.get(node_id)
+        if broker is None:
+            broker = self._brokers[node_id] = ShareBroker(
+                node_id, self.client, self._pool, self.config, self._member_id, self.ledger, self
+            )
+        return broker
+
+    # What brokers tell (see ShareListener)
+
+    def acquired(self, records: Sequence[ShareRecord]) -> None:
+        self._records.extend(records)
+        self._changed.set()
+
+    def renewed(self, records: Sequence[ShareRecord]) -> None:
+        self.give_back(records)
+        self._changed.set()
+
+    def acknowledged(self, result: AcknowledgementResult) -> None:
+        if self.keeps_results:
+            self._results.append(result)
+            self._changed.set()
+        elif result.error is not None:
+            logger.warning(
+                "%d records of %s could not be acknowledged and may be delivered again: %s",
+                len(result.offsets),
+                result.partition,
+                result.error,
+            )
+
+    def session_lost(self, node_id: int) -> None:
+        self._records = deque(r for r in self._records if r.acquisition.node_id != node_id)
+
+    def failed(self, error: BarnabasError) -> None:
+        self._errors.append(error)
+        self._changed.set()
+
+    def _changed_set(self) -> None:
+        self._changed.set()
+
+    # Acknowledgements
+
+    def acknowledge(self, record: ShareRecord, acknowledge_type: AcknowledgeType) -> None:
+        """Any thread. Raises: MisuseError, ClosedError."""
+        self.check_open()
+        if self.config.share_acknowledgement_mode == "implicit":
+            raise MisuseError("acknowledge() needs share_acknowledgement_mode='explicit'")
+        self.ledger.decide(record, acknowledge_type)
+
+    def accept(self, record: ShareRecord) -> None:
+        """An iteration is done with a record. Any thread."""
+        if self.config.share_acknowledgement_mode == "implicit":
+            self.ledger.finish(record)
+
+    async def commit(self, timeout_ms: float) -> dict[TopicPartition, BarnabasError | None]:
+        """Tells the brokers what was decided, and waits for what they say.
+
+        Raises: KafkaTimeoutError, ClosedError.
+        """
+        self.check_open()
+        if self.config.share_acknowledgement_mode == "implicit":
+            self.ledger.accept_all()
+        deadline = time.monotonic() + timeout_ms / 1000
+        tasks = [
+            self._commits.start(self._broker(node_id).acknowledge(deadline))
+            for node_id in self.ledger.node_ids()
+        ]
+        if tasks:
+            _, silent = await asyncio.wait(tasks, timeout=timeout_ms / 1000)
+            if silent:
+                raise KafkaTimeoutError(
+                    f"share group {self.config.group_id!r}: {len(silent)} brokers have not answered to "
+                    f"acknowledgements within {timeout_ms:.0f} ms; the callback will hear what they say"
+                )
+        outcome: dict[TopicPartition, BarnabasError | None] = {}
+        for result in (result for task in tasks if not task.cancelled() for result in task.result()):
+            if outcome.get(result.partition) is None:
+                outcome[result.partition] = result.error
+        return outcome
+
+    def commit_async(self) -> None:
+        self.check_open()
+        if self.config.share_acknowledgement_mode == "implicit":
+            self.ledger.accept_all()
+        self._tell_brokers(self.ledger.node_ids())
+
+    def take_results(self) -> list[AcknowledgementResult]:
+        """For the caller's callback. Any thread."""
+        results: list[AcknowledgementResult] = []
+        while self._results:
+            results.append(self._results.popleft())
+        return results
+
+    def acquisition_lock_timeout_ms(self) -> int | None:
+        """The shortest that a broker named last; None before the first fetch. Any thread."""
+        named = [b.acquisition_lock_timeout_ms for b in list(self._brokers.values())]
+        return min((ms for ms in named if ms is not None), default=None)
+
+    def _tell_brokers(self, node_ids: Iterable[int]) -> None:
+        """Acknowledges in the background, at brokers that no fetch will tell."""
+        deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
+        for node_id in node_ids:
+            if node_id not in self._acknowledging:
+                task = self._loop.create_task(self._broker(node_id).acknowledge(deadline))
+                self._acknowledging[node_id] = task
+                task.add_done_callback(lambda _, node_id=node_id: self._told(node_id))
+
+    def _told(self, node_id: int) -> None:
+        self._acknowledging.pop(node_id, None)
+
+    # The end
+
+    async def close(self, timeout_ms: float) -> None:
+        """Tells what was decided, releases the rest, leaves the group and closes the connections."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._changed.set()
+        try:
+            await self._give_up(timeout_ms)
+        finally:
+            await self._pool.close()
+            await self.client.close()
+
+    async def _give_up(self, timeout_ms: float) -> None:
+        deadline = time.monotonic() + timeout_ms / 1000
+        self._stop_watch()
+        self.topics = frozenset()
+        self._records.clear()
+        told = [*self._acknowledging.values(), *self._commits]
+        if told:
+            await asyncio.wait(told, timeout=timeout_ms / 1000)
+        # A fetch that waits is let finish, since a session takes one request at a time.
+        await asyncio.gather(
+            *(broker.close(max(0.0, deadline - time.monotonic()) * 1000) for broker in self._brokers.values())
+        )
+        tasks: list[asyncio.Task[Any]] = [
+            *self._fetches.values(),
+            *self._acknowledging.values(),
+            *self._commits,
+        ]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._fetches.clear()
+        self._records.clear()
+        self.ledger.forget_all()
+        await self._membership.leave(max(0.0, deadline - time.monotonic()) * 1000)
+
+    def check_open(self) -> None:
+        """Raises: ClosedError."""
+        if self.is_closed:
+            raise ClosedError("the share consumer is closed")

@@ -1,0 +1,1 @@
+"""librdkafka's configuration: its properties, their rules, and what they mean here."""

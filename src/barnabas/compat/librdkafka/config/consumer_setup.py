@@ -1,0 +1,61 @@
+"""What the configuration of a Consumer comes to: settings of our core, and what librdkafka has besides.
+
+Knows no client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.config.first_token import with_first_token
+from barnabas.compat.librdkafka.told.events import ClientCallbacks
+from barnabas.settings.table import ConsumerConfig, load
+from barnabas.values import frozen
+
+
+@frozen
+class ConsumerSetup:
+    """`stores_automatically`: what is given out counts as stored. `commits_automatically`: so it is
+    committed, now and then, or (with an interval of 0) only when partitions are given up."""
+
+    config: ConsumerConfig
+    callbacks: ClientCallbacks
+    stores_automatically: bool
+    commits_automatically: bool
+    on_commit: Callable[..., Any] | None
+    name: str
+    address_prefix: str
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> ConsumerSetup:
+        """The setup of a consumer configured so."""
+        values, callbacks = configuration.values, configuration.callbacks
+        settings = {"bootstrap_servers": configuration.bootstrap_servers, **configuration.settings}
+        config = load(ConsumerConfig, with_first_token(settings))
+        protocol: str = values["security.protocol"]
+        return cls(
+            # Offsets are committed by the facade, those that are stored, and not where the core stands.
+            config=replace(config, enable_auto_commit=False),
+            callbacks=client_callbacks(configuration),
+            stores_automatically=values["enable.auto.offset.store"],
+            commits_automatically=values["enable.auto.commit"],
+            on_commit=callbacks.get("on_commit"),
+            name=configuration.instance_name,
+            address_prefix="" if protocol == "plaintext" else f"{protocol}://",
+        )
+
+
+def client_callbacks(configuration: Configuration) -> ClientCallbacks:
+    """The callbacks that clients of all kinds have."""
+    callbacks = configuration.callbacks
+    return ClientCallbacks(
+        callbacks.get("error_cb"),
+        callbacks.get("throttle_cb"),
+        callbacks.get("stats_cb"),
+        configuration.logger,
+        configuration.values["statistics.interval.ms"],
+        configuration.warnings,
+    )

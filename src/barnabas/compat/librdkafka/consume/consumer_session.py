@@ -1,0 +1,730 @@
+"""One open consumer as librdkafka has it: the core beneath, what it hands out, and who is told of what.
+
+Owns the waiting of poll and consume, the assignment as the program sees it, the callbacks of rebalances, and
+commits of stored offsets, automatic ones included. The arguments and exceptions of the public methods are
+`consumer`'s.
+
+In the core a group's assignment is in force before the program hears of it. Here it is the program's, or done
+in its place after the callback: `assignment` is what the program sees, and the core's buffer follows it.
+"""
+# The constants of KafkaError and the methods of MessagePoller that are not for programs have an underscore.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from barnabas._kernel import Message, MessagePoller, RecordReader
+from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.client.cluster.metadata import ClusterMetadata
+from barnabas.client.cluster.observed import Observed
+from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
+from barnabas.client.consume.fetch_buffer import Failure, PartitionState, StartingPoint
+from barnabas.client.groups.offsets import commit_offsets
+from barnabas.client.groups.subscription import ListenerCall, RebalanceListener
+from barnabas.compat.librdkafka.ask.reach import reach_cluster
+from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
+from barnabas.compat.librdkafka.consume.consumer_events import (
+    end_message,
+    failure_message,
+    overdue_message,
+    unavailable_message,
+)
+from barnabas.compat.librdkafka.consume.stored_offsets import StoredOffsets
+from barnabas.compat.librdkafka.values.constants import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    OFFSET_STORED,
+)
+from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
+from barnabas.errors import BarnabasError, CorruptBatchError
+from barnabas.events import Event, PollIntervalExceeded
+from barnabas.sync.loop import loop_thread
+from barnabas.sync.waiting import PollWaiting, direct_fetches
+from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
+from barnabas.values import frozen
+
+T = TypeVar("T")
+
+OFFSET_TAIL_BASE = -2000
+"""An offset of this minus n is n records before the end."""
+# Between two looks of one thread for what another may have taken its notice of.
+LONGEST_WAIT_SECONDS = 1.0
+# How often max.poll.interval.ms is looked after, as in librdkafka.
+PROGRESS_SECONDS = 0.5
+COMMIT_TIMEOUT_MS = 60_000
+LEAVE_COMMIT_TIMEOUT_MS = 10_000
+
+UNKNOWN_RETRY_SECONDS = 1.0
+_STARTING_POINTS: dict[int, StartingPoint] = {OFFSET_BEGINNING: "earliest", OFFSET_END: "latest"}
+
+PartitionsCallback = Callable[[list[TopicPartition]], object]
+Told = tuple[TopicPartition, ...]
+CommitCallback = Callable[[KafkaError | None, Told, Mapping[TopicPartition, OffsetAndMetadata]], object]
+"""With the partitions to tell of, and the offsets of those of them that were committed."""
+
+
+@frozen
+class ShownNames:
+    """What topics are called to the program, where that is not what they are called in Kafka."""
+
+    topic: Callable[[str], str]
+    event: Callable[[Message], Message]
+    """Gives a message that stands for an event the program's names."""
+
+
+class ConsumerSession(Observed):
+    """`poller` hands out what is at hand; see `MessagePoller`. `on_commit` is called, while a poll runs,
+    after each commit that nobody waits for, automatic ones included."""
+
+    def __init__(
+        self,
+        poller: MessagePoller,
+        setup: ConsumerSetup,
+        *,
+        on_commit: CommitCallback | None,
+        serve: Callable[[], object],
+        shown_names: ShownNames | None = None,
+    ) -> None:
+        """`serve` runs the callbacks of the client that are due. Without `shown_names` the program hears
+        Kafka's."""
+        self.config = setup.config
+        self.offsets = StoredOffsets(stores_automatically=setup.stores_automatically)
+        self._commits_automatically = setup.commits_automatically
+        self.assignment: dict[TopicPartition, int] = {}
+        """The partitions read, each with the offset that it was assigned with."""
+        # A consumer that the program has forgotten is not kept by what runs for it.
+        self._poller_of = weakref.ref(poller)
+        self._on_commit = on_commit
+        self._serve = serve
+        self._shown_names = shown_names
+        self._loop = loop_thread()
+        self._waiting = PollWaiting()
+        self._taking = threading.RLock()
+        self._lent_state: PartitionState | None = None
+        self._arrived: deque[Message] = deque()
+        self._finished: deque[Callable[[], object]] = deque()
+        self._known_topics: set[str] = set()
+        # Callbacks that closing runs may end the assignment in either way.
+        self.is_closing = False
+        """Those that were ever assigned by hand."""
+        self._paused: set[TopicPartition] = set()
+        """Also while they are not assigned, as in librdkafka."""
+        self._unavailable: set[str] = set()
+        self._wanted: dict[str, re.Pattern[str] | None] = {}
+        """What is subscribed to, with patterns where the cluster's topics are searched for it."""
+        self._is_leaving = False
+        self._is_overdue = False
+        self._callbacks = RebalanceListener()
+        self._was_assigned_by_callback = False
+        self._was_member = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+        async def make_core() -> ConsumerCore:
+            return ConsumerCore(
+                self.config,
+                notify=self.wake,
+                progress=lambda: 0,
+                direct_fetches=direct_fetches(self._waiting),
+            )
+
+        self.core = self._loop.run(make_core(), what="consumer")
+        self._client = self.core.client
+        self._buffer = self.core.buffer
+        self._client.events.add(self._listen)
+        self._client.add_metadata_listener(self._on_metadata)
+
+    def start(self) -> None:
+        """Reaches for the cluster. What it tells of that is heard by those that listen already."""
+        self._loop.call(self._start_tasks)
+
+    @property
+    def _poller(self) -> MessagePoller:
+        """For calls that the poller itself makes."""
+        poller = self._poller_of()
+        assert poller is not None
+        return poller
+
+    def wake(self) -> None:
+        """Has polls look again. Any thread."""
+        poller = self._poller_of()
+        if poller is not None:
+            poller._attend()
+        self._waiting.wake()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run(work, what="consumer")
+
+    # Messages
+
+    def next_message(self, timeout: float | None) -> Message | None:
+        """`timeout` in seconds, None without end."""
+        return self._wait(self._take_one, timeout)
+
+    def next_messages(self, limit: int, timeout: float | None) -> list[Message]:
+        """Up to `limit` messages; waits for all of them."""
+        messages: list[Message] = []
+
+        def take() -> bool | None:
+            self._take_many(messages, limit)
+            return len(messages) >= limit or None
+
+        self._wait(take, timeout)
+        return messages
+
+    def _wait(self, take: Callable[[], T | None], timeout: float | None) -> T | None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        core = self.core
+        core.poll_began()
+        try:
+            if timeout is not None and timeout <= 0 and self._waiting.is_lent:
+                # Nobody else looks whether anything has come.
+                self._waiting.wait(0)
+                core.take_in()
+            while True:
+                self._waiting.clear()
+                if self._waiting.has_arrived:
+                    core.take_in()
+                self._poller._attended()
+                self._serve()
+                if self._is_overdue:
+                    # The program hears of it before it hears that its partitions are lost.
+                    self._is_overdue = False
+                    self._poller._attend()
+                else:
+                    self._run_callbacks()
+                if not core.is_holding:
+                    taken = take()
+                    if taken is not None:
+                        return taken
+                core.check_open()
+                remaining = LONGEST_WAIT_SECONDS if deadline is None else deadline - time.monotonic()
+                if remaining <= 0:
+                    return None
+                self._waiting.wait(min(remaining, LONGEST_WAIT_SECONDS))
+                core.take_in()
+        finally:
+            core.poll_ended()
+
+    def _take_one(self) -> Message | None:
+        with self._taking:
+            while True:
+                try:
+                    message = self._poller._next_message()
+                except CorruptBatchError as error:
+                    self._stop_lent(error)
+                    continue
+                if message is not None:
+                    return message
+                self._take_back(is_exhausted=True)
+                if self._arrived:
+                    return self._next_arrived()
+                if not self._lend_next():
+                    return None
+
+    def _take_many(self, messages: list[Message], limit: int) -> None:
+        with self._taking:
+            self._take_back()
+            while (missing := limit - len(messages)) > 0:
+                if self._arrived:
+                    messages.append(self._next_arrived())
+                    continue
+                lent = self._next_reader()
+                if lent is None:
+                    if self._arrived:
+                        continue
+                    return
+                state, reader = lent
+                try:
+                    taken = reader.take_messages(missing)
+                except CorruptBatchError as error:
+                    self._buffer.stop(state, reader, error)
+                    continue
+                if taken:
+                    last_offset: int = taken[-1].offset() or 0
+                    self.offsets.was_read(state.partition, last_offset + 1, reader.last_leader_epoch)
+                    messages += taken
+                else:
+                    self._was_exhausted(state, reader)
+                self._buffer.settle(state, reader, len(taken), is_exhausted=not taken)
+
+    def _next_reader(self) -> tuple[PartitionState, RecordReader] | None:
+        """What is to be read next. None where that is an event, which has arrived, or nothing."""
+        failure = self._buffer.take_failure()
+        if failure is not None:
+            self._note_failure(failure)
+            return None
+        lent = self._buffer.lend()
+        if lent is not None and self._shown_names is not None:
+            lent[1].show_topic(self._shown_names.topic(lent[1].topic))
+        if lent is None and self._buffer.has_ends:
+            for partition, offset in self._buffer.take_ends().items():
+                self._arrived.append(self._end_message(partition, offset))
+        return lent
+
+    def _next_arrived(self) -> Message:
+        event = self._arrived.popleft()
+        return event if self._shown_names is None else self._shown_names.event(event)
+
+    def _lend_next(self) -> bool:
+        """Whether there is a next reader or an event."""
+        lent = self._next_reader()
+        if lent is None:
+            return bool(self._arrived)
+        self._lent_state, reader = lent
+        self._poller._lend(reader)
+        return True
+
+    def settle(self) -> None:
+        """Counts what single polls have given: positions and stored offsets are exact from here on."""
+        with self._taking:
+            self._take_back()
+
+    def _take_back(self, *, is_exhausted: bool = False) -> None:
+        lent, state = self._poller._take_back(), self._lent_state
+        self._lent_state = None
+        if lent is None or state is None:
+            return
+        reader, taken, last_offset = lent
+        if is_exhausted:
+            self._was_exhausted(state, reader)
+        elif taken:
+            self.offsets.was_read(state.partition, last_offset + 1, reader.last_leader_epoch)
+        self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
+
+    def _was_exhausted(self, state: PartitionState, reader: RecordReader) -> None:
+        """Behind the last message there may be markers of transactions, which count as read."""
+        if reader.next_offset > state.position:
+            self.offsets.was_read(state.partition, reader.next_offset, reader.last_leader_epoch)
+
+    def _stop_lent(self, error: CorruptBatchError) -> None:
+        lent, state = self._poller._lent(), self._lent_state
+        self._take_back()
+        if lent is not None and state is not None:
+            self._buffer.stop(state, lent[0], error)
+
+    # Events
+
+    def _note_failure(self, failure: Failure) -> None:
+        partition = failure.partition
+        if partition is not None and isinstance(failure.error, UnknownTopicOrPartitionError):
+            # It may be made yet; librdkafka says nothing of it for long.
+            loop = self._loop
+            loop.call(lambda: loop.loop.call_later(UNKNOWN_RETRY_SECONDS, self._try_again, partition))
+            return
+        message = failure_message(failure, self._client.metadata)
+        if message is not None:
+            self._arrived.append(message)
+
+    def _try_again(self, partition: TopicPartition) -> None:
+        offset = self.assignment.get(partition)
+        if offset is None or self.core.is_closed:
+            return
+        if offset >= 0:
+            self._buffer.seek(partition, offset)
+        else:
+            self._buffer.seek_to(partition, _STARTING_POINTS.get(offset, "committed"))
+
+    def _end_message(self, partition: TopicPartition, offset: int) -> Message:
+        metadata = self._client.metadata
+        return end_message(partition, offset, self._buffer.state(partition).high_watermark, metadata)
+
+    def _listen(self, event: Event) -> None:
+        if isinstance(event, PollIntervalExceeded):
+            self._arrived.appendleft(overdue_message(event))
+            self._is_overdue = True
+            self.wake()
+
+    def _on_metadata(self, metadata: ClusterMetadata) -> None:
+        """Tells of what is subscribed to and not there: once, until it is."""
+        for topic, pattern in self._wanted.items():
+            if pattern is None and topic in metadata.topic_errors:
+                code = metadata.topic_errors[topic]
+            elif pattern is not None and not metadata.topics:
+                # An answer to what was asked before the subscription, for no topics.
+                continue
+            elif pattern is not None and not any(pattern.fullmatch(name) for name in metadata.topics):
+                code = KafkaError.UNKNOWN_TOPIC_OR_PART
+            else:
+                self._unavailable.discard(topic)
+                continue
+            if topic not in self._unavailable:
+                self._unavailable.add(topic)
+                self._arrived.append(unavailable_message(topic, code))
+                self.wake()
+
+    # Subscriptions
+
+    def subscribe(self, topics: list[str], callbacks: RebalanceListener) -> None:
+        """Names, and regular expressions, which begin with ^. Raises: BarnabasError."""
+        self.settle()
+        self._is_leaving = False
+        if not self.core.subscription.is_automatic:
+            self._unassign(list(self.assignment))
+        self._callbacks = callbacks
+        has_pattern = any(topic.startswith("^") for topic in topics)
+        pattern = as_pattern(topics) if has_pattern else None
+        self._wanted = {topic: as_pattern([topic]) if has_pattern else None for topic in sorted(topics)}
+        self._unavailable.clear()
+        listener = RebalanceListener(self._on_assigned, self._on_revoked, self._on_lost)
+        core = self.core
+
+        async def subscribe() -> None:
+            subscription = core.subscription
+            subscription.is_by_hand = False
+            before = subscription.wish
+            core.subscribe(None if pattern else topics, pattern, listener)
+            if subscription.wish == before:
+                # librdkafka joins anew even so.
+                core.enforce_rebalance("subscribe() was called again")
+
+        self.run(subscribe())
+
+    def unsubscribe(self) -> None:
+        """Leaves the group: now, or, where the program wants to be told before, in the next poll."""
+        self._wanted = {}
+        if self.core.subscription.is_automatic:
+            self._is_leaving = True
+            if not self.assignment or self._callbacks.on_revoked is None:
+                self._leave("the consumer unsubscribed")
+            else:
+                self.wake()
+
+    def _leave(self, reason: str, timeout_ms: float = CLOSE_TIMEOUT_MS) -> None:
+        self._is_leaving = False
+        self.settle()
+        core = self.core
+
+        def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
+            return core.next_giving_up_step(reason, commit=False, timeout_ms=timeout_ms)
+
+        while call := self.run(next_step()):
+            call.run()
+        self._unassign(list(self.assignment))
+
+    # Rebalances, in the thread that polls
+
+    def _run_callbacks(self) -> None:
+        core = self.core
+        if self._is_leaving:
+            self._leave("the consumer unsubscribed")
+        while core.needs_attention:
+            self.settle()
+            call = self.run(core.advance())
+            if call is not None:
+                call.run()
+        self.serve_commits()
+
+    def serve_commits(self) -> None:
+        """Tells of commits that are done."""
+        for on_commit, offsets, error in self.core.commits.take_finished():
+            on_commit(offsets, error)
+        while self._finished:
+            self._finished.popleft()()
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether the group moves partitions one by one."""
+        return self.core.is_cooperative
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether this is a member of a group that moves all partitions at once."""
+        return self._was_member and self.core.subscription.is_automatic and not self.core.is_cooperative
+
+    def _on_assigned(self, partitions: list[TopicPartition]) -> None:
+        if not partitions and not self._was_member and self.config.group_protocol == "consumer":
+            # The broker has not chosen yet: no change, so librdkafka tells of nothing.
+            return
+        self._was_member = True
+        self._tell(self._callbacks.on_assigned, partitions, lambda: self._take_over(partitions))
+
+    def _on_revoked(self, partitions: list[TopicPartition]) -> None:
+        self._tell(self._callbacks.on_revoked, partitions, lambda: self._unassign(partitions))
+
+    def _on_lost(self, partitions: list[TopicPartition]) -> None:
+        self._tell(
+            self._callbacks.on_lost or self._callbacks.on_revoked,
+            partitions,
+            lambda: self._forget(partitions),
+        )
+
+    def _tell(
+        self,
+        callback: PartitionsCallback | None,
+        partitions: list[TopicPartition],
+        otherwise: Callable[[], None],
+    ) -> None:
+        """Calls back; does what is to be done with the partitions unless the program did."""
+        self._was_assigned_by_callback = False
+        try:
+            if callback is not None:
+                callback(partitions)
+        finally:
+            if not self._was_assigned_by_callback:
+                otherwise()
+
+    def _take_over(self, partitions: list[TopicPartition]) -> None:
+        wanted = dict.fromkeys(partitions, OFFSET_STORED)
+        self._known_topics.update(partition.topic for partition in wanted)
+        if self.is_cooperative:
+            self.assignment |= wanted
+        else:
+            self.assignment = wanted
+        self._buffer.pause(self._paused.intersection(partitions))
+
+    # The assignment
+
+    def assign(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Reads exactly these partitions, each from its offset."""
+        self._was_assigned_by_callback = True
+        if self._is_leaving:
+            self._leave("the consumer unsubscribed")
+        self._unassign(list(self.assignment))
+        self._add(offsets)
+
+    def incremental_assign(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._was_assigned_by_callback = True
+        self._add(offsets)
+
+    def unassign(self, partitions: Iterable[TopicPartition] | None = None) -> None:
+        self._was_assigned_by_callback = True
+        self._unassign(list(self.assignment if partitions is None else partitions))
+
+    def _add(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.settle()
+        self._known_topics.update(partition.topic for partition in offsets)
+        for partition, offset in offsets.items():
+            self.assignment[partition] = OFFSET_STORED if offset == OFFSET_INVALID else offset
+        core, buffer = self.core, self._buffer
+
+        async def add() -> None:
+            core.client.add_topics({partition.topic for partition in offsets})
+            if not core.subscription.is_automatic:
+                core.subscription.is_by_hand = True
+            # What the group assigned and the program left out is not read.
+            buffer.remove([p for p in buffer.assignment if p not in self.assignment])
+            buffer.add(offsets)
+            buffer.pause(self._paused.intersection(offsets))
+
+        self.run(add())
+        for partition, offset in offsets.items():
+            if offset not in (OFFSET_INVALID, OFFSET_STORED):
+                self._move(partition, offset)
+
+    def _unassign(self, partitions: list[TopicPartition]) -> None:
+        """Gives partitions up, after committing what is stored of them."""
+        self.settle()
+        if self._commits_automatically:
+            self._commit_before_leaving(partitions)
+        self._forget(partitions)
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        self.settle()
+        self.offsets.forget(partitions)
+        for partition in partitions:
+            self.assignment.pop(partition, None)
+        self._buffer.remove(partitions)
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        self.settle()
+        self.offsets.was_sought(partition)
+        self._move(partition, offset)
+
+    def _move(self, partition: TopicPartition, offset: int) -> None:
+        if offset >= 0:
+            self._buffer.seek(partition, offset)
+        elif offset <= OFFSET_TAIL_BASE:
+            ends = self.run(self.core.watermarks(partition, self.config.default_api_timeout_ms))
+            self._buffer.seek(partition, max(ends.low, ends.high - (OFFSET_TAIL_BASE - offset)))
+        else:
+            self._buffer.seek_to(partition, _STARTING_POINTS.get(offset, "reset"))
+
+    def knows(self, topic: str) -> bool:
+        """Whether this consumer has to do, or had, with the topic, or was asked what it keeps of it."""
+        return topic in self._known_topics
+
+    def get_to_know(self, topic: str) -> None:
+        self._known_topics.add(topic)
+
+    def identity(self) -> GroupIdentity:
+        """Who this member is at present."""
+        identity = self.core.group_metadata()
+        return replace(identity, group_instance_id=self.config.group_instance_id)
+
+    def cached_watermarks(self, partition: TopicPartition) -> tuple[int, int]:
+        """As of the last fetch; OFFSET_INVALID where there was none."""
+        self.get_to_know(partition.topic)
+        if partition in self.assignment:
+            state = self._buffer.state(partition)
+            if state.high_watermark >= 0:
+                return state.log_start_offset, state.high_watermark
+        return OFFSET_INVALID, OFFSET_INVALID
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        self.settle()
+        self._paused.update(partitions)
+        self._buffer.pause([p for p in partitions if p in self.assignment])
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None:
+        self._paused.difference_update(partitions)
+        self._buffer.resume([p for p in partitions if p in self.assignment])
+
+    # Commits
+
+    def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Raises: what the core raises."""
+        core = self.core
+        if core.subscription.is_automatic and not self._was_member:
+            # librdkafka commits on its way into the group, too: brokers take that while the group is empty.
+            stranger = GroupIdentity(core.group_metadata().group_id)
+            work = commit_offsets(
+                core.client, stranger, offsets, timeout_ms=COMMIT_TIMEOUT_MS, retries_unknown=False
+            )
+        else:
+            work = core.commit(offsets, COMMIT_TIMEOUT_MS, retries_unknown=False)
+        self.run(work)
+        self.offsets.were_committed(offsets)
+
+    def commit_async(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """`on_commit` is told of exactly these."""
+        self._loop.call(partial(self._start_commit, dict(offsets), tuple(offsets)))
+
+    def commit_stored_async(self) -> None:
+        """`on_commit` is told of all assigned partitions."""
+        self.settle()
+        assigned = tuple(self.assignment)
+        due = self.offsets.due(assigned)
+        if due:
+            self._loop.call(partial(self._start_commit, due, assigned))
+        elif self._on_commit is not None:
+            error = KafkaError(KafkaError._NO_OFFSET)
+            self._finished.append(partial(self._on_commit, error, assigned, due))
+            self.wake()
+
+    def due(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What is stored of all assigned partitions and not committed."""
+        self.settle()
+        return self.offsets.due(self.assignment)
+
+    def _commit_before_leaving(self, partitions: list[TopicPartition]) -> None:
+        """What is stored of partitions that are given up, while this member may still commit it."""
+        stored = self.offsets.stored(partitions)
+        if not stored:
+            return
+        error: KafkaError | None = None
+        try:
+            self.run(self.core.commit(stored, LEAVE_COMMIT_TIMEOUT_MS, retries_unknown=False))
+        except BarnabasError as raised:
+            error = kafka_error_of(raised)
+        if self._on_commit is not None:
+            self._finished.append(partial(self._on_commit, error, tuple(partitions), stored))
+            self.wake()
+
+    def _start_commit(self, offsets: dict[TopicPartition, OffsetAndMetadata], told: Told) -> None:
+        """On the event loop."""
+        if self.core.is_closed:
+            return
+        # Until the answer is there it is not committed again.
+        self.offsets.were_committed(offsets)
+        self.core.commit_async(offsets, partial(self._committed, told))
+
+    def _committed(
+        self,
+        told: Told,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        error: BarnabasError | None,
+    ) -> None:
+        if error is not None:
+            self.offsets.were_not_committed(offsets)
+        if self._on_commit is not None:
+            self._on_commit(None if error is None else kafka_error_of(error), told, offsets)
+
+    def _start_tasks(self) -> None:
+        loop = self._loop.loop
+        self._tasks.append(loop.create_task(self._watch_progress()))
+        self._tasks.append(loop.create_task(reach_cluster(self._client)))
+        if self._commits_automatically and self.config.auto_commit_interval_ms > 0:
+            self._tasks.append(loop.create_task(self._keep_committing()))
+
+    def _stop_tasks(self) -> None:
+        while self._tasks:
+            self._tasks.pop().cancel()
+
+    async def _watch_progress(self) -> None:
+        """Polls that the kernel serves alone leave no other trace."""
+        seen = 0
+        while True:
+            await asyncio.sleep(PROGRESS_SECONDS)
+            poller = self._poller_of()
+            if poller is not None and poller._handed_out != seen:
+                seen = poller._handed_out
+                self.core.note_progress()
+            del poller
+
+    async def _keep_committing(self) -> None:
+        while True:
+            await asyncio.sleep(self.config.auto_commit_interval_ms / 1000)
+            self._note_lent()
+            assigned = tuple(self.assignment)
+            due = self.offsets.due(assigned)
+            if due:
+                self._start_commit(due, assigned)
+
+    def _note_lent(self) -> None:
+        """Stores what single polls have given so far, without taking the reader from the thread that
+        polls."""
+        poller, state = self._poller_of(), self._lent_state
+        lent = None if poller is None else poller._lent()
+        if lent is not None and state is not None and lent[1]:
+            reader, _, last_offset = lent
+            self.offsets.was_read(state.partition, last_offset + 1, reader.last_leader_epoch)
+
+    # The end
+
+    def close(self) -> None:
+        """Commits what is stored, runs the callbacks that are due, and leaves the group."""
+        self.is_closing = True
+        self._loop.call(self._stop_tasks)
+        try:
+            if self.core.subscription.is_automatic:
+                self._leave("the consumer was closed")
+            else:
+                self._unassign(list(self.assignment))
+            self.run(self.core.commits.wait(COMMIT_TIMEOUT_MS))
+            self.serve_commits()
+        finally:
+            self.run(self.core.close())
+            self.wake()
+
+
+def abandon(session: ConsumerSession) -> None:
+    """Closes the connections of a consumer that was forgotten, soon. As with librdkafka, its group is not
+    told."""
+    core, loop = session.core, session._loop
+
+    def begin() -> None:
+        session._stop_tasks()
+        if not core.is_closed:
+            session._tasks.append(loop.loop.create_task(core.close()))
+
+    loop.call(begin)
+
+
+def as_pattern(topics: Iterable[str]) -> re.Pattern[str]:
+    """One pattern for the whole name of a topic, out of names and of expressions for the beginning of one.
+
+    Raises: re.error.
+    """
+    alternatives = [f"(?:{t}).*" if t.startswith("^") else re.escape(t) for t in topics]
+    return re.compile("|".join(alternatives), re.DOTALL)

@@ -1,0 +1,1 @@
+"""What librdkafka's clients tell their programs: events and statistics."""

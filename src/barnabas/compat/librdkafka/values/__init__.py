@@ -1,0 +1,1 @@
+"""What programs for librdkafka hold: partitions, errors, codes, constants."""

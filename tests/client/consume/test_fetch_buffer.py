@@ -1,0 +1,449 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from barnabas._kernel import BatchBuilder, RecordReader
+from barnabas.broker_errors import TopicAuthorizationFailedError
+from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.errors import CorruptBatchError, LogTruncationError, MisuseError
+from barnabas.types import OffsetAndMetadata, TopicPartition
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class Calls:
+    """A buffer, with counts of what it called."""
+
+    def __init__(self, queued_max_bytes: int = 1 << 20) -> None:
+        self.data = self.room = self.lookups = 0
+        self.buffer = FetchBuffer(
+            queued_max_bytes, on_data=self._on_data, on_room=self._on_room, on_lookup=self._on_lookup
+        )
+
+    def _on_data(self) -> None:
+        self.data += 1
+
+    def _on_room(self) -> None:
+        self.room += 1
+
+    def _on_lookup(self) -> None:
+        self.lookups += 1
+
+
+def batch(start: int, end: int) -> bytes:
+    builder = BatchBuilder()
+    for offset in range(start, end):
+        builder.append(0, None, b"%d" % offset)
+    return builder.build(base_offset=start, leader_epoch=3)
+
+
+def fetched(buffer: FetchBuffer, partition: TopicPartition, *batches: bytes, end: int) -> None:
+    """As the fetcher does with an answer to a request of just now."""
+    state = buffer.state(partition)
+    data = b"".join(batches)
+    reader = RecordReader(*partition, data, fetch_offset=state.fetch_offset)
+    buffer.append(state, state.epoch, state.fetch_offset, reader, len(data), end)
+
+
+def ready(calls: Calls, *partitions: TopicPartition) -> FetchBuffer:
+    """The buffer, with these partitions at offset 0."""
+    calls.buffer.add(partitions)
+    for partition in partitions:
+        calls.buffer.seek(partition, 0)
+    return calls.buffer
+
+
+def offsets(buffer: FetchBuffer, max_records: int = 1000) -> list[int]:
+    return [record.offset for record in buffer.take(max_records)]
+
+
+def test_positions_move_only_by_what_is_taken() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), batch(5, 10), end=10)
+    assert buffer.state(A).fetch_offset == 10
+    assert buffer.positions() == {A: OffsetAndMetadata(0)}
+    assert offsets(buffer, 7) == [0, 1, 2, 3, 4, 5, 6]
+    assert buffer.positions() == {A: OffsetAndMetadata(7, "", 3)}
+    assert offsets(buffer) == [7, 8, 9]
+    assert offsets(buffer) == []
+
+
+def test_what_was_fetched_before_a_seek_is_dropped() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    epoch = state.epoch
+    fetched(buffer, A, batch(0, 5), end=5)
+    buffer.seek(A, 100)
+    assert offsets(buffer) == []
+    late = RecordReader("t", 0, batch(5, 10), fetch_offset=5)
+    buffer.append(state, epoch, 5, late, 100, 10)
+    assert offsets(buffer) == []
+    fetched(buffer, A, batch(100, 102), end=102)
+    assert offsets(buffer) == [100, 101]
+
+
+def test_an_answer_that_comes_twice_counts_once() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    for _ in range(2):
+        buffer.append(state, state.epoch, 0, RecordReader("t", 0, batch(0, 5)), 100, 5)
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+
+
+def test_seeking_to_where_one_is_keeps_what_was_fetched() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    assert offsets(buffer, 2) == [0, 1]
+    buffer.seek(A, 2)
+    assert offsets(buffer) == [2, 3, 4]
+
+
+def test_a_partition_that_was_given_away_gives_nothing() -> None:
+    buffer = ready(Calls(), A, B)
+    state = buffer.state(A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    buffer.remove([A])
+    assert offsets(buffer) == []
+    with pytest.raises(MisuseError, match="t-0 is not assigned"):
+        buffer.state(A)
+    buffer.add([A])
+    buffer.append(state, state.epoch, 5, RecordReader("t", 0, batch(5, 9)), 100, 9)
+    assert offsets(buffer) == []
+
+
+def test_partitions_take_turns() -> None:
+    buffer = ready(Calls(), A, B)
+    for start in (0, 2):
+        for partition in (A, B):
+            fetched(buffer, partition, batch(start, start + 2), end=start + 2)
+    taken = [(record.partition, record.offset) for record in buffer.take(100)]
+    assert taken == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
+
+
+def test_a_full_queue_wants_no_more_until_something_is_taken() -> None:
+    calls = Calls(queued_max_bytes=100)
+    buffer = ready(calls, A)
+    state = buffer.state(A)
+    assert buffer.wants_more(state)
+    fetched(buffer, A, batch(0, 50), end=50)
+    assert not buffer.wants_more(state)
+    asked = calls.room
+    offsets(buffer, 49)
+    assert calls.room == asked
+    offsets(buffer)
+    assert calls.room == asked + 1
+    assert buffer.wants_more(state)
+
+
+def test_records_that_were_given_back_come_again_in_their_order() -> None:
+    buffer = ready(Calls(), A, B)
+    fetched(buffer, A, batch(0, 4), end=4)
+    fetched(buffer, B, batch(0, 4), end=4)
+    taken = buffer.take(6)
+    buffer.give_back(taken[3:])
+    assert buffer.state(A).position == 3
+    assert buffer.state(B).position == 0
+    again = {(record.partition, record.offset) for record in buffer.take(2)}
+    assert len(again) == 2
+    again |= {(record.partition, record.offset) for record in buffer.take(100)}
+    assert again == {(0, 3), (1, 0), (1, 1), (1, 2), (1, 3)}
+    assert buffer.positions() == {A: OffsetAndMetadata(4, "", 3), B: OffsetAndMetadata(4, "", 3)}
+
+
+def test_records_given_back_are_fetched_again_for_columns() -> None:
+    calls = Calls()
+    buffer = ready(calls, A)
+    fetched(buffer, A, batch(0, 4), end=4)
+    buffer.give_back(buffer.take(4)[1:])
+    asked = calls.room
+    assert buffer.take_arrow(100, headers=False).num_rows == 0
+    assert calls.room == asked + 1
+    assert buffer.state(A).fetch_offset == 1
+
+
+def test_columns_stop_at_the_end_offset_and_nothing_is_fetched_beyond() -> None:
+    calls = Calls()
+    buffer = ready(calls, A)
+    buffer.set_end_offsets({A: 7})
+    fetched(buffer, A, batch(0, 5), batch(5, 10), end=10)
+    assert not buffer.wants_more(buffer.state(A))
+    assert buffer.take_arrow(100, headers=False).num_rows == 7
+    assert buffer.state(A).position == 7
+    assert not buffer.has_data
+    asked = calls.room
+    buffer.set_end_offsets({})
+    assert calls.room == asked + 1
+    assert buffer.has_data
+    assert offsets(buffer) == [7, 8, 9]
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_records_before_a_corrupt_batch_are_given_and_the_error_comes_once(columns: bool) -> None:
+    buffer = ready(Calls(), A, B)
+    bad = bytearray(batch(5, 10))
+    bad[-1] ^= 1
+    fetched(buffer, A, batch(0, 5), bytes(bad), batch(10, 12), end=12)
+    fetched(buffer, B, batch(0, 3), end=3)
+    count = 0
+    errors: list[CorruptBatchError] = []
+    for _ in range(6):
+        try:
+            count += buffer.take_arrow(100, headers=True).num_rows if columns else len(buffer.take(100))
+        except CorruptBatchError as error:
+            errors.append(error)
+    assert count == 8
+    assert [(error.topic, error.partition, error.offset) for error in errors] == [("t", 0, 5)]
+    state = buffer.state(A)
+    assert (state.position, buffer.wants_more(state)) == (5, False)
+    buffer.seek(A, 10)
+    fetched(buffer, A, batch(10, 12), end=12)
+    assert offsets(buffer) == [10, 11]
+
+
+def test_a_failed_partition_is_told_once_and_keeps_what_came_before() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    state = buffer.state(A)
+    buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t-0"))
+    with pytest.raises(TopicAuthorizationFailedError):
+        buffer.take(10)
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+    assert not buffer.wants_more(state)
+    buffer.seek(A, 5)
+    assert not buffer.state(A).is_stopped
+
+
+def test_an_offset_out_of_range_waits_until_what_was_fetched_is_taken() -> None:
+    calls = Calls()
+    buffer = ready(calls, A)
+    state = buffer.state(A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    buffer.out_of_range(state, state.epoch)
+    assert buffer.awaiting_position() == []
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+    buffer.out_of_range(state, state.epoch)
+    assert buffer.awaiting_position() == [state]
+    assert state.starting_point == "reset"
+
+
+def test_a_truncation_waits_until_what_was_fetched_is_taken_and_then_moves_the_position() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    assert not buffer.truncated(state, state.epoch, 2, 1, None)
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+    assert buffer.truncated(state, state.epoch, 2, 1, None)
+    assert buffer.positions() == {A: OffsetAndMetadata(2, "", 1)}
+    assert (state.fetch_offset, state.fetch_leader_epoch) == (2, 1)
+
+
+def test_a_truncation_at_an_unknown_offset_has_the_position_reset() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    assert buffer.truncated(state, state.epoch, -1, -1, None)
+    assert buffer.awaiting_position() == [state]
+    assert state.starting_point == "reset"
+
+
+def test_a_truncation_without_a_reset_policy_stops_the_partition_with_an_error() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    assert buffer.truncated(state, state.epoch, 2, 1, LogTruncationError("t", 0, 5, 2))
+    assert not buffer.truncated(state, state.epoch - 1, 2, 1, LogTruncationError("t", 0, 5, 2))
+    with pytest.raises(LogTruncationError):
+        buffer.take(10)
+    assert offsets(buffer) == []
+    assert not buffer.wants_more(state)
+
+
+def test_a_position_that_was_found_too_late_does_not_undo_a_seek() -> None:
+    buffer = Calls().buffer
+    buffer.add([A])
+    state = buffer.state(A)
+    epoch = state.epoch
+    buffer.seek(A, 42)
+    buffer.found_position(state, epoch, 7)
+    assert state.position == 42
+
+
+def names(partitions: Sequence[TopicPartition]) -> list[str]:
+    return [str(partition) for partition in partitions]
+
+
+def test_a_paused_partition_keeps_what_was_fetched() -> None:
+    buffer = ready(Calls(), A, B)
+    fetched(buffer, A, batch(0, 2), end=2)
+    buffer.pause([A])
+    assert names(buffer.paused) == ["t-0"]
+    assert offsets(buffer) == []
+    assert not buffer.has_data
+    assert not buffer.wants_more(buffer.state(A))
+    buffer.resume([A])
+    assert offsets(buffer) == [0, 1]
+
+
+def mark_end(buffer: FetchBuffer, partition: TopicPartition) -> None:
+    state = buffer.state(partition)
+    buffer.mark_end(state, state.epoch, state.fetch_offset)
+
+
+def test_an_end_comes_behind_the_records_before_it_and_before_those_after_it_once() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    mark_end(buffer, A)
+    mark_end(buffer, A)
+    fetched(buffer, A, batch(5, 8), end=8)
+    mark_end(buffer, A)
+    assert offsets(buffer, 3) == [0, 1, 2]
+    assert buffer.take_ends() == {}
+    assert offsets(buffer) == [3, 4]
+    assert buffer.take_ends() == {A: 5}
+    assert buffer.take_arrow(10, headers=False).num_rows == 3
+    assert buffer.take_ends() == {A: 8}
+    assert not buffer.has_data
+
+
+def test_columns_stop_at_an_end_too() -> None:
+    buffer = ready(Calls(), A, B)
+    mark_end(buffer, A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    fetched(buffer, B, batch(0, 2), end=2)
+    assert buffer.take_arrow(100, headers=False).num_rows == 2
+    assert buffer.take_ends() == {A: 0}
+    assert buffer.take_arrow(100, headers=False).num_rows == 5
+    assert buffer.take_ends() == {}
+
+
+def test_an_end_behind_records_that_were_given_back_comes_again_behind_them() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    mark_end(buffer, A)
+    buffer.give_back(buffer.take(100)[2:])
+    assert buffer.take_ends() == {}
+    assert offsets(buffer) == [2, 3, 4]
+    assert buffer.take_ends() == {A: 5}
+
+
+def test_a_seek_drops_an_end_and_has_it_come_again() -> None:
+    buffer = ready(Calls(), A)
+    mark_end(buffer, A)
+    buffer.seek(A, 7)
+    buffer.seek(A, 0)
+    assert offsets(buffer) == []
+    assert buffer.take_ends() == {}
+    mark_end(buffer, A)
+    assert offsets(buffer) == []
+    assert buffer.take_ends() == {A: 0}
+
+
+def test_there_is_room_for_what_is_not_queued_and_word_of_it_when_there_was_none() -> None:
+    calls = Calls(queued_max_bytes=1000)
+    buffer = ready(calls, A, B)
+    assert buffer.room() == 1000
+    fetched(buffer, A, batch(0, 50), end=50)
+    size = buffer.state(A).queued_bytes
+    assert 0 < size < 1000
+    assert buffer.room() == 1000 - size
+    fetched(buffer, A, batch(50, 100), end=100)
+    fetched(buffer, B, batch(0, 50), end=50)
+    assert buffer.room() == 0
+    asked = calls.room
+    offsets(buffer, 150)
+    assert buffer.room() == 1000
+    assert calls.room > asked
+
+
+def test_a_queue_that_is_all_but_full_has_no_room_until_a_quarter_of_it_is_free() -> None:
+    size = len(batch(100, 150))
+    calls = Calls(queued_max_bytes=size * 4)
+    buffer = ready(calls, A)
+    buffer.seek(A, 100)
+    for start in (100, 150, 200):
+        fetched(buffer, A, batch(start, start + 50), end=start + 50)
+    assert buffer.room() == size
+    fetched(buffer, A, batch(250, 251), end=251)
+    assert buffer.room() == 0
+    asked = calls.room
+    offsets(buffer, 49)
+    assert calls.room == asked
+    offsets(buffer, 1)
+    assert calls.room == asked + 1
+
+
+def test_what_cannot_be_taken_at_present_takes_no_room_from_others() -> None:
+    calls = Calls(queued_max_bytes=100)
+    buffer = ready(calls, A, B)
+    fetched(buffer, A, batch(0, 50), end=50)
+    assert buffer.room() == 0
+    asked = calls.room
+    buffer.pause([A])
+    assert calls.room == asked + 1
+    assert buffer.room() == 100
+    buffer.resume([A])
+    assert buffer.room() == 0
+    buffer.set_end_offsets({A: 20})
+    assert buffer.take_arrow(100, headers=False).num_rows == 20
+    assert buffer.room() == 100
+
+
+def test_a_lent_reader_keeps_its_place_until_it_is_settled() -> None:
+    buffer = ready(Calls(), A, B)
+    fetched(buffer, A, batch(0, 5), end=5)
+    fetched(buffer, B, batch(0, 2), end=2)
+    lent = buffer.lend()
+    assert lent is not None
+    state, reader = lent
+    assert [message.value() for message in reader.take_messages(3)] == [b"0", b"1", b"2"]
+    assert buffer.positions()[A] == OffsetAndMetadata(0)
+    buffer.settle(state, reader, 3)
+    assert buffer.positions()[A] == OffsetAndMetadata(3, "", 3)
+    assert buffer.lend() == lent
+    reader.take_messages(10)
+    buffer.settle(state, reader, 2)
+    other = buffer.lend()
+    assert other is not None
+    assert other[0].partition == B
+
+
+def test_what_is_settled_after_a_seek_counts_no_more() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    lent = buffer.lend()
+    assert lent is not None
+    state, reader = lent
+    reader.take_messages(3)
+    buffer.seek(A, 100)
+    buffer.settle(state, reader, 3)
+    assert buffer.state(A).position == 100
+
+
+def test_failures_are_told_with_their_partitions_to_those_who_ask() -> None:
+    buffer = ready(Calls(), A)
+    state, error = buffer.state(A), TopicAuthorizationFailedError("no")
+    buffer.fail(state, state.epoch, error)
+    failure = buffer.take_failure()
+    assert failure is not None
+    assert (failure.error, failure.partition, failure.position) == (error, A, 0)
+    assert buffer.take_failure() is None
+
+
+def test_failures_that_come_while_others_are_taken_are_told_once_each() -> None:
+    buffer = Calls().buffer
+    count = 2000
+
+    def fail() -> None:
+        for number in range(count):
+            buffer.raise_later(TopicAuthorizationFailedError(str(number)))
+
+    failing = threading.Thread(target=fail)
+    failing.start()
+    told: list[str] = []
+    while failing.is_alive() or len(told) < count:
+        failure = buffer.take_failure()
+        if failure is not None:
+            told.append(str(failure.error))
+    failing.join()
+    assert len(set(told)) == len(told) == count
