@@ -1,5 +1,5 @@
-"""The settings as keyword arguments, for type checkers and editors. `barnabas.settings.table` is the table itself,
-with units, defaults and meanings; a test keeps the two in step.
+"""The settings as keyword arguments, for type checkers and editors. `barnabas.settings.table` is the table
+itself, with units, defaults and meanings; a test keeps the two in step.
 """
 
 from __future__ import annotations

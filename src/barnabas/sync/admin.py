@@ -22,9 +22,9 @@ class Admin(Observed):
     all threads may share one. Its calls are those of `barnabas.aio.Admin`, without `await`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.settings.table.AdminConfig`. Every call takes `timeout` in seconds, by default
-    default_api_timeout_ms. `bootstrap_controllers`, in place of bootstrap_servers, speaks to the controllers
-    of KRaft themselves, also while there is no broker; what only brokers know raises
+    in snake_case, see `barnabas.settings.table.AdminConfig`. Every call takes `timeout` in seconds, by
+    default default_api_timeout_ms. `bootstrap_controllers`, in place of bootstrap_servers, speaks to the
+    controllers of KRaft themselves, also while there is no broker; what only brokers know raises
     UnsupportedEndpointTypeError then.
 
     One rule holds for all calls that take several items: if all succeed, the result names each of them; if

@@ -54,8 +54,8 @@ class Consumer(ConsumerFront):
     records. For one thread at a time, but for `wakeup`.
 
     `topics` or `pattern` (matched against whole names): as `subscribe`. Without `group_id` a subscription
-    means all partitions of the topics, and nothing is committed. Settings: `barnabas.settings.table.ConsumerConfig`.
-    `barnabas.aio.Consumer` is the same for asyncio.
+    means all partitions of the topics, and nothing is committed. Settings:
+    `barnabas.settings.table.ConsumerConfig`. `barnabas.aio.Consumer` is the same for asyncio.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows in `poll`, after
     default_api_timeout_ms.

@@ -40,8 +40,8 @@ class Producer(RecordSender, Observed):
     """Sends records to a cluster. Used with `with`, or closed with `close`; all threads may share one.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.settings.table.ProducerConfig`. What is still unsent when the interpreter ends is
-    delivered then, as by `close`.
+    in snake_case, see `barnabas.settings.table.ProducerConfig`. What is still unsent when the interpreter
+    ends is delivered then, as by `close`.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call. In the
     child of a fork every call raises ClosedError: make a new Producer there.

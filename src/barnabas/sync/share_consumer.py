@@ -31,8 +31,8 @@ class ShareConsumer(ShareConsumerFront):
     iteration each record when the next one is asked for; with "explicit" `acknowledge` decides. What was not
     acknowledged is released by `close`, or when its acquisition lock expires. A group begins at the latest
     record unless its setting share.auto.offset.reset says otherwise. Settings:
-    `barnabas.settings.table.ShareConsumerConfig`. Takes Kafka 4.1 or later. `barnabas.aio.ShareConsumer` is the same
-    for asyncio.
+    `barnabas.settings.table.ShareConsumerConfig`. Takes Kafka 4.1 or later. `barnabas.aio.ShareConsumer` is
+    the same for asyncio.
 
     Raises: UnknownSettingError, InvalidSettingError.
     """

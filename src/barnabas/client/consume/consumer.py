@@ -54,7 +54,8 @@ class Consumer(ConsumerFront):
     `async with` and `async for`, or closed by `close`. For one coroutine at a time, but for `wakeup`.
 
     `topics` or `pattern` (matched against whole names): as `subscribe`. Without `group_id` a subscription
-    means all partitions of the topics, and nothing is committed. Settings: `barnabas.settings.table.ConsumerConfig`.
+    means all partitions of the topics, and nothing is committed. Settings:
+    `barnabas.settings.table.ConsumerConfig`.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows in `poll`, after
     default_api_timeout_ms.
