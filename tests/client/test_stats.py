@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from barnabas import Admin, Consumer, Producer, TopicPartition, aio
-from barnabas.net.monitor import RollingWindow
+from barnabas.windows import RollingWindow
 
 
 def test_a_window_tells_percentiles_of_the_last_minute() -> None:

@@ -16,7 +16,8 @@ import pytest
 
 import barnabas
 from barnabas._kernel import EventQueue
-from barnabas.compat.librdkafka.told.events import ClientCallbacks, ClientEvents, client_name
+from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
+from barnabas.compat.librdkafka.told.events import ClientEvents, client_name
 from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.errors import BootstrapError
 

@@ -22,7 +22,7 @@ from tests.compat.both import outcome_of
 
 import barnabas
 from barnabas.compat import confluent_kafka as ours
-from barnabas.compat.librdkafka.consume.group_metadata import group_metadata_to_bytes
+from barnabas.compat.librdkafka.values.group_metadata import group_metadata_to_bytes
 from barnabas.testing import ApacheKafka
 from barnabas.types import GroupIdentity
 

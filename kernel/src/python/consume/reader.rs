@@ -7,10 +7,10 @@ use crate::arrow::ColumnsAhead;
 use crate::error::CorruptBatch;
 use crate::python::consume::record::{FromRecord, Record, RecordSource};
 use crate::python::librdkafka::message::Message;
+use crate::python::objects::allocation::CollectorPause;
 use crate::python::objects::errors::corrupt_batch;
 use crate::python::objects::input::InputBytes;
 use crate::python::objects::locked_rc::LockedRc;
-use crate::python::objects::objects::CollectorPause;
 use crate::records::{CursorOptions, Limits, RecordCursor, RecordSlices, RecordTaker};
 
 /// Giving up the interpreter lock costs as much as reading a batch of this size.

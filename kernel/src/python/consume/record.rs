@@ -6,9 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use pyo3::{IntoPyObjectExt, PyTypeInfo};
 
+use crate::python::objects::allocation::new_plain;
 use crate::python::objects::input::{InputBytes, InputHeaders};
 use crate::python::objects::locked_rc::LockedRc;
-use crate::python::objects::objects::new_plain;
 use crate::records::{HeaderIter, RecordSlices, Span, read_varint};
 use crate::shared_bytes::SharedBytes;
 

@@ -17,8 +17,8 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::python::consume::record::{FromRecord, RecordSource};
 use crate::python::librdkafka::message_arguments::unexpected_keyword;
+use crate::python::objects::allocation::new_untracked;
 use crate::python::objects::locked_rc::LockedRc;
-use crate::python::objects::objects::new_untracked;
 use crate::records::{HeaderIter, RecordSlices, Span};
 
 const MICROSECONDS: f64 = 1_000_000.0;

@@ -18,9 +18,10 @@ from barnabas.events import (
     ConnectFailed,
     Throttled,
 )
-from barnabas.net.monitor import WINDOW_SECONDS, ConnectionMonitor
+from barnabas.net.monitor import ConnectionMonitor
 from barnabas.stats import BrokerState, BrokerStats
 from barnabas.types import Node
+from barnabas.windows import WINDOW_SECONDS
 
 logger = logging.getLogger("barnabas.client")
 

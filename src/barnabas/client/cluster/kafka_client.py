@@ -32,13 +32,13 @@ from barnabas.errors import (
     KafkaTimeoutError,
 )
 from barnabas.net.connection import Connection
-from barnabas.net.monitor import WINDOW_SECONDS
 from barnabas.net.security import Security
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.settings.table import CommonConfig
 from barnabas.stats import ClientStats
 from barnabas.types import Node, TopicPartition
+from barnabas.windows import WINDOW_SECONDS
 
 logger = logging.getLogger("barnabas.client")
 

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from barnabas import _kernel
 from barnabas.broker_errors import ErrorCode, error_for
@@ -29,14 +29,15 @@ from barnabas.errors import (
     NoCommonVersionError,
 )
 from barnabas.net.addresses import in_thread
+from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
+from barnabas.settings.table import CommonConfig
 from barnabas.values import frozen
 
-if TYPE_CHECKING:
-    from barnabas.client.cluster.kafka_client import KafkaClient
-
 logger = logging.getLogger("barnabas.client")
+
+ResponseT = TypeVar("ResponseT", bound=Response)
 
 NO_CLIENT_INSTANCE_ID = uuid.UUID(int=0)
 CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
@@ -77,10 +78,23 @@ class Subscription:
         return any(name.startswith(beginning) for beginning in self.requested)
 
 
+class TelemetryClient(Protocol):
+    """What telemetry needs of the client that it is of."""
+
+    @property
+    def config(self) -> CommonConfig: ...
+
+    async def any_node(self) -> int: ...
+
+    async def send(self, node_id: int, request: Request[ResponseT]) -> ResponseT: ...
+
+    async def refresh_metadata(self, *, timeout_ms: float) -> object: ...
+
+
 class Telemetry:
     """Of one client. Does nothing before `start`."""
 
-    def __init__(self, client: KafkaClient) -> None:
+    def __init__(self, client: TelemetryClient) -> None:
         self._client = client
         self._measure: Measure | None = None
         self._resource: Callable[[], dict[str, str]] = dict

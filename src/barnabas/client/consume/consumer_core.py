@@ -18,9 +18,10 @@ from barnabas._kernel import Record
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.telemetry_metrics import consumer_metrics
-from barnabas.client.consume.consumer_stats import PollClock, consumer_stats
+from barnabas.client.consume.consumer_stats import consumer_stats
 from barnabas.client.consume.fetch_buffer import FetchBuffer, StartingPoint
 from barnabas.client.consume.fetcher import Fetcher
+from barnabas.client.consume.poll_clock import PollClock
 from barnabas.client.consume.positions import PositionFinder
 from barnabas.client.groups.classic_group import ClassicMembership
 from barnabas.client.groups.consumer_group import ConsumerProtocolMembership
@@ -36,7 +37,6 @@ from barnabas.client.groups.subscription import (
     compiled_pattern,
 )
 from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
-from barnabas.net.monitor import WINDOW_SECONDS
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
@@ -50,6 +50,7 @@ from barnabas.types import (
     TopicPartition,
     Watermarks,
 )
+from barnabas.windows import WINDOW_SECONDS
 
 if TYPE_CHECKING:
     from barnabas._kernel import DirectFetches
@@ -643,7 +644,16 @@ class ConsumerCore:
 
     def stats(self, window_seconds: float = WINDOW_SECONDS) -> ConsumerStats:
         """May be called on any thread."""
-        return consumer_stats(self, self._fetcher, window_seconds)
+        return consumer_stats(
+            self.client,
+            self.config,
+            None if self.config.group_id is None else self.group_metadata(),
+            self.buffer,
+            self._fetcher,
+            self.group_observer,
+            poll_idle_ratio=self.poll_clock.idle_ratio,
+            window_seconds=window_seconds,
+        )
 
     # The end
 

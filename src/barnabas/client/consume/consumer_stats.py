@@ -1,49 +1,33 @@
-"""A consumer's figures: what its parts count, and how `stats()` shows it. Decides nothing."""
+"""How a consumer's `stats()` shows what its parts count. Decides nothing."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
-
+from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.client.consume.fetcher import Fetcher
+from barnabas.client.groups.group_observer import GroupObserver
+from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerPartitionStats, ConsumerStats
-
-if TYPE_CHECKING:
-    from barnabas.client.consume.consumer_core import ConsumerCore
-    from barnabas.client.consume.fetch_buffer import PartitionState
-    from barnabas.client.consume.fetcher import Fetcher
+from barnabas.types import GroupIdentity
 
 
-class PollClock:
-    """How much of its time a caller spends in polls."""
-
-    def __init__(self) -> None:
-        self._first_began_at = 0.0
-        self._began_at = 0.0
-        self._seconds = 0.0
-
-    def began(self) -> None:
-        self._began_at = time.monotonic()
-        if not self._first_began_at:
-            self._first_began_at = self._began_at
-
-    def ended(self) -> None:
-        self._seconds += time.monotonic() - self._began_at
-
-    @property
-    def idle_ratio(self) -> float:
-        """Share of the time since the first poll began that was spent in polls; 0 before."""
-        elapsed = time.monotonic() - self._first_began_at
-        return min(1.0, self._seconds / elapsed) if self._first_began_at and elapsed else 0.0
-
-
-def consumer_stats(core: ConsumerCore, fetcher: Fetcher, window_seconds: float) -> ConsumerStats:
-    """May be called on any thread."""
-    states = core.buffer.states()
-    identity = None if core.config.group_id is None else core.group_metadata()
-    group = core.group_observer
+def consumer_stats(
+    client: KafkaClient,
+    config: ConsumerConfig,
+    identity: GroupIdentity | None,
+    buffer: FetchBuffer,
+    fetcher: Fetcher,
+    group: GroupObserver,
+    *,
+    poll_idle_ratio: float,
+    window_seconds: float,
+) -> ConsumerStats:
+    """`identity`: of a member of a group. May be called on any thread."""
+    is_committed_only = config.isolation_level == "read_committed"
+    states = buffer.states()
     return ConsumerStats(
-        client=core.client.stats(window_seconds),
-        group_id=core.config.group_id,
+        client=client.stats(window_seconds),
+        group_id=config.group_id,
         member_id="" if identity is None else identity.member_id,
         generation=-1 if identity is None else identity.generation,
         queued_bytes=sum(state.queued_bytes for state in states),
@@ -54,17 +38,21 @@ def consumer_stats(core: ConsumerCore, fetcher: Fetcher, window_seconds: float) 
         rebalances=group.rebalances,
         rebalance_time_ms=group.rebalance_time_ms,
         rebalance_latency_ms=group.rebalance_latency_ms.stats(window_seconds),
-        poll_idle_ratio=core.poll_clock.idle_ratio,
-        partitions={state.partition: _partition_stats(core, fetcher, state) for state in states},
+        poll_idle_ratio=poll_idle_ratio,
+        partitions={
+            state.partition: _partition_stats(client, fetcher, state, is_committed_only=is_committed_only)
+            for state in states
+        },
     )
 
 
-def _partition_stats(core: ConsumerCore, fetcher: Fetcher, state: PartitionState) -> ConsumerPartitionStats:
-    is_committed_only = core.config.isolation_level == "read_committed"
+def _partition_stats(
+    client: KafkaClient, fetcher: Fetcher, state: PartitionState, *, is_committed_only: bool
+) -> ConsumerPartitionStats:
     end = state.last_stable_offset if is_committed_only else state.high_watermark
     position = state.position if state.has_position else -1
     return ConsumerPartitionStats(
-        leader=core.client.metadata.leader(state.partition),
+        leader=client.metadata.leader(state.partition),
         preferred_read_replica=fetcher.preferred_read_replica(state.partition),
         position=position,
         fetch_offset=state.fetch_offset if state.has_position else -1,

@@ -28,11 +28,11 @@ from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
 from barnabas.net.connection import Connection, Loan
-from barnabas.net.monitor import RollingWindow
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.settings.table import ConsumerConfig
 from barnabas.types import TopicPartition
+from barnabas.windows import RollingWindow
 
 if sys.platform != "win32":
     from barnabas._kernel import FetchCredit

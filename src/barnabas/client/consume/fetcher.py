@@ -34,11 +34,11 @@ from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, Trunc
 from barnabas.client.groups.offsets import ISOLATION_LEVELS
 from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.net.connection import Connection
-from barnabas.net.monitor import RollingWindow
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.settings.table import ConsumerConfig
 from barnabas.types import Node, PartitionInfo, TopicPartition
 from barnabas.values import frozen
+from barnabas.windows import RollingWindow
 
 if TYPE_CHECKING:
     from barnabas._kernel import DirectFetches

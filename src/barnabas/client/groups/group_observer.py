@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.errors import BarnabasError
 from barnabas.events import OffsetsCommitted, PartitionsAssigned, PartitionsLost, PartitionsRevoked
-from barnabas.net.monitor import RollingWindow
 from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.windows import RollingWindow
 
 
 class GroupObserver:

@@ -27,9 +27,9 @@ from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.cluster.topics_in_use import TopicsInUse
+from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.partition_queue import PartitionQueue
 from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
-from barnabas.client.produce.producer_stats import SenderStats
 from barnabas.net.connection import AnswerTo, Connection, SentElsewhere
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse

@@ -20,7 +20,7 @@ from bisect import insort
 from dataclasses import dataclass
 
 from barnabas._kernel import ProducerBatch
-from barnabas.client.produce.producer_stats import PartitionCounters
+from barnabas.client.produce.counters import PartitionCounters
 from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
 

@@ -23,8 +23,9 @@ from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.telemetry_metrics import producer_metrics
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
+from barnabas.client.produce.counters import TopicBatches
 from barnabas.client.produce.partition_search import PartitionSearch
-from barnabas.client.produce.producer_stats import TopicBatches, producer_stats
+from barnabas.client.produce.producer_stats import producer_stats
 from barnabas.client.produce.send_hooks import OnDelivery, SendHooks
 from barnabas.client.produce.sender import Sender
 from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
@@ -40,7 +41,6 @@ from barnabas.errors import (
     TransactionFailedError,
     TransactionStateError,
 )
-from barnabas.net.monitor import WINDOW_SECONDS
 from barnabas.settings.keywords import ProducerSettings
 from barnabas.settings.table import ProducerConfig, load
 from barnabas.stats import ProducerStats
@@ -52,6 +52,7 @@ from barnabas.types import (
     PreparedTransaction,
     ProducerRecord,
 )
+from barnabas.windows import WINDOW_SECONDS
 
 logger = logging.getLogger("barnabas.producer")
 

@@ -22,6 +22,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.produce.availability import LeaderAvailability
+from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.direct_sending import DirectSending
 from barnabas.client.produce.leader_in_flight import LeaderInFlight, SentBatch
 from barnabas.client.produce.outstanding import OutstandingBatches
@@ -33,7 +34,6 @@ from barnabas.client.produce.produce_requests import (
     produce_request,
 )
 from barnabas.client.produce.producer_ids import get_producer_id
-from barnabas.client.produce.producer_stats import SenderStats
 from barnabas.client.produce.transactions import FailedBatch, Transactions
 from barnabas.client.produce.unconfirmed import UnconfirmedConnections
 from barnabas.errors import (

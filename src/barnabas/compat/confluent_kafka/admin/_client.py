@@ -45,8 +45,9 @@ from barnabas.compat.confluent_kafka.admin._topic import TopicDescription
 from barnabas.compat.librdkafka.ask import metadata
 from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata, GroupMetadata
 from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
+from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
-from barnabas.compat.librdkafka.told.events import ClientCallbacks, ClientEvents
+from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import AdminStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks, client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
-from barnabas.compat.librdkafka.told.events import ClientCallbacks
 from barnabas.settings.table import ConsumerConfig, load
 from barnabas.values import frozen
 
@@ -46,16 +46,3 @@ class ConsumerSetup:
             name=configuration.instance_name,
             address_prefix="" if protocol == "plaintext" else f"{protocol}://",
         )
-
-
-def client_callbacks(configuration: Configuration) -> ClientCallbacks:
-    """The callbacks that clients of all kinds have."""
-    callbacks = configuration.callbacks
-    return ClientCallbacks(
-        callbacks.get("error_cb"),
-        callbacks.get("throttle_cb"),
-        callbacks.get("stats_cb"),
-        configuration.logger,
-        configuration.values["statistics.interval.ms"],
-        configuration.warnings,
-    )

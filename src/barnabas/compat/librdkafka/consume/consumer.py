@@ -27,13 +27,13 @@ from barnabas.compat.librdkafka.consume.consumer_session import (
     ShownNames,
     abandon,
 )
-from barnabas.compat.librdkafka.consume.group_metadata import group_metadata_to_bytes
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ConsumerStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, c_one_argument
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID, OFFSET_STORED
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
+from barnabas.compat.librdkafka.values.group_metadata import group_metadata_to_bytes
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BarnabasError, ClosedError, MisuseError
 from barnabas.types import OffsetAndMetadata

@@ -17,8 +17,8 @@ from typing import Any, Self
 from barnabas._kernel import Message
 from barnabas.client.share.records import AcknowledgeType as Acknowledgement
 from barnabas.client.share.records import ShareRecord
+from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
-from barnabas.compat.librdkafka.config.consumer_setup import client_callbacks
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ShareStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments

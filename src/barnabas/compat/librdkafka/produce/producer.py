@@ -22,9 +22,9 @@ from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import State, Transactions
 from barnabas.compat.librdkafka.ask import metadata
 from barnabas.compat.librdkafka.ask.reach import reach_cluster
+from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks, client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
-from barnabas.compat.librdkafka.consume.group_metadata import group_metadata_from_bytes
 from barnabas.compat.librdkafka.produce.delivery_errors import delivery_error
 from barnabas.compat.librdkafka.produce.fatal_end import FatalEnd
 from barnabas.compat.librdkafka.produce.transaction_errors import (
@@ -37,10 +37,11 @@ from barnabas.compat.librdkafka.produce.transaction_errors import (
     timed_out,
 )
 from barnabas.compat.librdkafka.produce.wanted_topics import WantedTopics
-from barnabas.compat.librdkafka.told.events import ClientCallbacks, ClientEvents
+from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ProducerStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_by_position, c_no_arguments
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
+from barnabas.compat.librdkafka.values.group_metadata import group_metadata_from_bytes
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.errors import BarnabasError, KafkaTimeoutError, MisuseError, PurgedError
 from barnabas.sync.loop import LoopThread, loop_thread
@@ -101,14 +102,7 @@ class ProducerSetup:
         }
         return cls(
             settings,
-            ClientCallbacks(
-                callbacks.get("error_cb"),
-                callbacks.get("throttle_cb"),
-                callbacks.get("stats_cb"),
-                configuration.logger,
-                values["statistics.interval.ms"],
-                configuration.warnings,
-            ),
+            client_callbacks(configuration),
             on_delivery=callbacks.get("on_delivery"),
             only_errors=values["delivery.report.only.error"],
             name=configuration.instance_name,

@@ -19,12 +19,13 @@ import itertools
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from barnabas._kernel import EventQueue
 from barnabas.client.cluster.observed import Observed
+from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
 from barnabas.compat.librdkafka.config.client_settings import NOWHERE
 from barnabas.compat.librdkafka.config.property_rules import LOG_NOTICE, LOG_WARNING, LogLine
 from barnabas.compat.librdkafka.values.errors import KafkaError
@@ -40,7 +41,6 @@ from barnabas.events import (
     Throttled,
 )
 from barnabas.sync.loop import loop_thread
-from barnabas.values import frozen
 
 logger = logging.getLogger("barnabas.compat")
 
@@ -56,19 +56,6 @@ def client_name(kind: str, client_id: str) -> str:
     """The name of a client in logs and statistics: `rdkafka#producer-1`. Clients are numbered in the order
     they are made, whatever their kind."""
     return f"{client_id}#{kind}-{next(_instances)}"
-
-
-@frozen
-class ClientCallbacks:
-    """What a program wants to be called, how often statistics are made (0: never), and what a logger is told
-    of the configuration."""
-
-    error_cb: Callable[[KafkaError], object] | None = None
-    throttle_cb: Callable[[ThrottleEvent], object] | None = None
-    stats_cb: Callable[[str], object] | None = None
-    logger: Any = None
-    statistics_interval_ms: int = 0
-    warnings: Sequence[LogLine] = ()
 
 
 class ClientEvents:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.consumer_core import ConsumerCore
@@ -20,10 +20,8 @@ from barnabas.client.produce.transactions import State
 from barnabas.client.share.core import ShareCore
 from barnabas.client.share.records import ShareRecord
 from barnabas.compat.librdkafka.config.property_rules import PropertyValues
-from barnabas.compat.librdkafka.consume.stored_offsets import StoredOffsets
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
-from barnabas.net.monitor import NO_SAMPLES, RollingWindow
 from barnabas.stats import (
     BrokerStats,
     ClientStats,
@@ -35,6 +33,7 @@ from barnabas.stats import (
 )
 from barnabas.types import OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen
+from barnabas.windows import NO_SAMPLES, RollingWindow
 
 _STATES = {"init": "INIT", "connecting": "CONNECT", "up": "UP", "down": "DOWN"}
 _COMMON_REQUESTS = ("Metadata", "FindCoordinator", "SaslHandshake", "ApiVersion", "SaslAuthenticate")
@@ -206,10 +205,18 @@ class ProducerStatistics:
         }
 
 
+class KnownOffsets(Protocol):
+    """What a consumer knows of the offsets of its partitions; those it knows nothing of are left out."""
+
+    def stored(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]: ...
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]: ...
+
+
 class ConsumerStatistics:
     """The statistics of one consumer."""
 
-    def __init__(self, core: ConsumerCore, events: ClientEvents, offsets: StoredOffsets) -> None:
+    def __init__(self, core: ConsumerCore, events: ClientEvents, offsets: KnownOffsets) -> None:
         self._core = core
         self._events = events
         self._offsets = offsets
