@@ -517,11 +517,11 @@ class MessageSender:
         shown_name: Callable[[str], str] | None = None,
         takes_null_values: bool = True,
     ) -> ParkedMessages:
-        """Once; gives the messages that wait for their topics. `error_of` makes the error of a report out of an exception or of librdkafka's code; with
-        `only_errors` callbacks are not called for what was delivered. Where a program has names of its own
-        for topics, `kafka_name` is asked once for each of them (it may raise), and `shown_name` gives what
-        reports call a topic. A message without a value is not sent unless `takes_null_values`: its callback
-        hears of _INVALID_ARG."""
+        """Once; gives the messages that wait for their topics. `error_of` makes the error of a report out of
+        an exception or of librdkafka's code; with `only_errors` callbacks are not called for what was
+        delivered. Where a program has names of its own for topics, `kafka_name` is asked once for each of
+        them (it may raise), and `shown_name` gives what reports call a topic. A message without a value is
+        not sent unless `takes_null_values`: its callback hears of _INVALID_ARG."""
     def _shut(self) -> None:
         """From now on `produce` raises."""
     def produce(

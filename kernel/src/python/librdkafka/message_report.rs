@@ -1,7 +1,6 @@
 //! What a producing program is told of its messages: a Message for each that has a callback, a count for the others.
 //! Owns how that is kept while a batch is under way, and how it is told. Knows nothing of who waits for it.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -80,32 +79,35 @@ struct MessagesOfBatch {
     kept: KeptMessages,
 }
 
-/// Has a message reported when its record, which stands at `index`, is decided: to its callback, or as one more of
-/// those without.
-#[inline]
-pub fn keep_message(
-    py: Python<'_>,
-    reporter: &Arc<Reporter>,
-    batch: &Arc<BatchOutcome>,
-    index: u32,
-    report: Option<MessageReport>,
-    value_bytes: usize,
-) {
-    keep(py, reporter, batch, |kept| match report {
-        Some(report) => kept.reports.push(MessageReport { index, ..report }),
-        None => kept.add_silent(1, value_bytes),
-    });
-}
+impl Reporter {
+    /// Has a message reported when its record, which stands at `report.index`, is decided.
+    #[inline(never)]
+    pub fn keep(self: &Arc<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, report: MessageReport) {
+        self.note(py, batch, |kept| kept.reports.push(report));
+    }
 
-#[inline]
-fn keep(
-    py: Python<'_>,
-    reporter: &Arc<Reporter>,
-    batch: &Arc<BatchOutcome>,
-    note: impl FnOnce(&mut KeptMessages),
-) {
-    let new = || MessagesOfBatch { reporter: Arc::clone(reporter), kept: KeptMessages::default() };
-    batch.keep_to_tell(py, new, |messages: &mut MessagesOfBatch| note(&mut messages.kept));
+    /// The same for messages without a callback.
+    #[inline(never)]
+    pub fn keep_silent(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        batch: &Arc<BatchOutcome>,
+        messages: usize,
+        bytes: usize,
+    ) {
+        self.note(py, batch, |kept| kept.add_silent(messages, bytes));
+    }
+
+    #[inline]
+    fn note(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        batch: &Arc<BatchOutcome>,
+        note: impl FnOnce(&mut KeptMessages),
+    ) {
+        let new = || MessagesOfBatch { reporter: Arc::clone(self), kept: KeptMessages::default() };
+        batch.keep_to_tell(py, new, |messages: &mut MessagesOfBatch| note(&mut messages.kept));
+    }
 }
 
 impl Told for MessagesOfBatch {
@@ -116,27 +118,22 @@ impl Told for MessagesOfBatch {
     fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch) {
         let Self { reporter, kept } = *self;
         let mut failed = KeptMessages::default();
-        for report in kept.reports {
+        for mut report in kept.reports {
             if batch.has_failed(report.index) {
                 failed.reports.push(report);
                 continue;
             }
             let (part, index) = split.places[report.index as usize];
-            let part = &split.parts[part as usize];
-            keep(py, &reporter, part, |kept| kept.reports.push(MessageReport { index, ..report }));
+            report.index = index;
+            reporter.keep(py, &split.parts[part as usize], report);
         }
         let (messages, bytes) = (kept.silent_messages, kept.silent_bytes);
         match split.parts.last() {
             _ if messages == 0 => {}
-            Some(last) => keep(py, &reporter, last, |kept| kept.add_silent(messages, bytes)),
+            Some(last) => reporter.keep_silent(py, last, messages, bytes),
             None => failed.add_silent(messages, bytes),
         }
         reporter.report(py, Fate::Batch(Arc::clone(batch)), failed);
-    }
-
-    #[inline]
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

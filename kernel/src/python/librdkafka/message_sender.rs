@@ -13,11 +13,9 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::clock::now_ms;
 use crate::producing::Refused;
-use crate::python::librdkafka::event_queue::EventQueue;
+use crate::python::librdkafka::event_queue::{EventQueue, Events};
 use crate::python::librdkafka::message_arguments::{Argument, Headers, Payload, check_surplus, without_nul};
-use crate::python::librdkafka::message_report::{
-    Fate, KeptMessages, MessageReport, ReportRules, Reporter, keep_message,
-};
+use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, ReportRules, Reporter};
 use crate::python::librdkafka::parked::{ParkedMessage, ParkedMessages};
 use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::TopicName;
@@ -41,6 +39,7 @@ const UNKNOWN_PARTITION: i32 = -190;
 /// What a producer has once it is set up.
 struct Outlet {
     accumulator: Py<Accumulator>,
+    events: Arc<Events>,
     reporter: Arc<Reporter>,
     parked: Py<ParkedMessages>,
     max_messages: usize,
@@ -75,7 +74,7 @@ impl KafkaNames {
 impl Outlet {
     /// Whether one more message is within queue.buffering.max.messages and .kbytes.
     fn has_room(&self, bytes: usize) -> bool {
-        let (messages, outstanding) = self.reporter.events.outstanding();
+        let (messages, outstanding) = self.events.outstanding();
         messages < self.max_messages && outstanding + bytes <= self.max_bytes
     }
 
@@ -107,7 +106,7 @@ impl Outlet {
             partition: message.partition,
             error: error.into_any().unbind(),
         };
-        self.reporter.events.produced(1, 0);
+        self.events.produced(1, 0);
         let kept = KeptMessages { reports: vec![report], ..KeptMessages::default() };
         self.reporter.report(py, fate, kept);
     }
@@ -192,8 +191,14 @@ fn enqueue(
         let place = queues.append_at(settings, message.topic_name, index, partition, &record)?;
         wake = place.wake;
         // While the queues are locked the batch cannot be decided.
-        keep_message(py, &outlet.reporter, place.outcome, place.index, report.take().flatten(), size);
-        outlet.reporter.events.produced(1, size);
+        match report.take().flatten() {
+            Some(mut report) => {
+                report.index = place.index;
+                outlet.reporter.keep(py, place.outcome, report);
+            }
+            None => outlet.reporter.keep_silent(py, place.outcome, 1, size),
+        }
+        outlet.events.produced(1, size);
         Ok(())
     };
     let parked = outlet.parked.get();
@@ -210,7 +215,7 @@ fn enqueue(
         if matches!(refused, Err(Refused::NotNow)) {
             let copy = ParkedMessage::new(partition, &record, report.flatten(), now_ms());
             parked.park(&mut by_topic, message.topic_name, copy);
-            outlet.reporter.events.produced(1, size);
+            outlet.events.produced(1, size);
             drop(by_topic);
             // The topic may have been looked for in vain since, when there was no message to fail.
             slf.call_method1(intern!(py, "_after_parking"), (message.topic,))?;
@@ -271,6 +276,7 @@ impl MessageSender {
         let parked = Py::new(py, ParkedMessages::new(accumulator.clone_ref(py), Arc::clone(&reporter)))?;
         let outlet = Outlet {
             accumulator,
+            events: Arc::clone(&reporter.events),
             reporter,
             parked: parked.clone_ref(py),
             max_messages,
@@ -439,13 +445,13 @@ impl MessageSender {
             check_surplus(&["timeout"], surplus, unknown)?;
         }
         let timeout = timeout.seconds()?;
-        outlet.reporter.events.serve(py, timeout)
+        outlet.events.serve(py, timeout)
     }
 
     /// How many messages and reports wait.
     fn __len__(&self) -> usize {
         match self.open_outlet() {
-            Ok(outlet) => outlet.reporter.events.outstanding().0 + outlet.reporter.events.waiting(),
+            Ok(outlet) => outlet.events.outstanding().0 + outlet.events.waiting(),
             Err(_) => 0,
         }
     }

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::locks::lock;
-use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, Reporter, keep_message};
+use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, Reporter};
 use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::TopicName;
 use crate::records::NewRecord;
@@ -156,7 +156,13 @@ impl ParkedMessages {
                         wake |= place.wake;
                         let bytes = message.value_bytes();
                         // While the queues are locked the batch cannot be decided.
-                        keep_message(py, &self.reporter, place.outcome, place.index, message.report, bytes);
+                        match message.report {
+                            Some(mut report) => {
+                                report.index = place.index;
+                                self.reporter.keep(py, place.outcome, report);
+                            }
+                            None => self.reporter.keep_silent(py, place.outcome, 1, bytes),
+                        }
                     }
                     // Its size was checked when it was produced, so that only the partition may be wrong.
                     Err(_) => refused.push(message),

@@ -3,7 +3,7 @@
 //! There is one lock for each batch, not for each record. It is never held while Python code runs or while a
 //! thread waits for the interpreter lock, so the two locks cannot block each other.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,8 +39,30 @@ pub trait Told: Any + Send {
     /// The records went on in smaller batches, which are not decided yet, but for those that have failed on their own.
     /// No lock is held.
     fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch);
+}
 
-    fn as_any(&mut self) -> &mut dyn Any;
+/// A `Told` whose type is known without a call through it, which for each record would cost more than all else here.
+struct SomeTold {
+    told: Box<dyn Told>,
+    kind: TypeId,
+}
+
+impl SomeTold {
+    fn new<T: Told>(told: T) -> Self {
+        Self { told: Box::new(told), kind: TypeId::of::<T>() }
+    }
+
+    #[inline(always)]
+    fn downcast_mut<T: Told>(&mut self) -> Option<&mut T> {
+        if self.kind != TypeId::of::<T>() {
+            return None;
+        }
+        // SAFETY: `told` was made of a `T` when this became its kind, and neither is changed.
+        #[allow(unsafe_code)]
+        unsafe {
+            Some(&mut *std::ptr::from_mut(self.told.as_mut()).cast::<T>())
+        }
+    }
 }
 
 /// Where the records of a batch went that was made into smaller ones.
@@ -67,7 +89,7 @@ struct State {
     outcome: Outcome,
     failed_records: HashMap<u32, Arc<Py<PyAny>>>,
     waiting: Vec<Waiter>,
-    told: Option<Box<dyn Told>>,
+    told: Option<SomeTold>,
 }
 
 impl State {
@@ -183,6 +205,7 @@ impl BatchOutcome {
 
     /// Decides the batch, once; later decisions change nothing.
     fn settle(self: &Arc<Self>, py: Python<'_>, outcome: Outcome) {
+        let split = if let Outcome::Split(split) = &outcome { Some(Arc::clone(split)) } else { None };
         let (waiting, told) = {
             let mut state = self.lock();
             if !matches!(state.outcome, Outcome::Pending) {
@@ -193,16 +216,10 @@ impl BatchOutcome {
             (std::mem::take(&mut state.waiting), state.told.take())
         };
         self.notify(py, waiting);
-        if let Some(told) = told {
-            self.tell(py, told);
-        }
-    }
-
-    fn tell(self: &Arc<Self>, py: Python<'_>, told: Box<dyn Told>) {
-        let outcome = self.lock().outcome.clone();
-        match outcome {
-            Outcome::Split(split) => told.split(py, self, &split),
-            _ => told.decided(py, self),
+        match (told, split) {
+            (None, _) => {}
+            (Some(some), None) => some.told.decided(py, self),
+            (Some(some), Some(split)) => some.told.split(py, self, &split),
         }
     }
 
@@ -220,16 +237,25 @@ impl BatchOutcome {
             if matches!(state.outcome, Outcome::Pending) {
                 let told = match &mut state.told {
                     Some(told) => told,
-                    none => none.insert(Box::new(new())),
+                    none => none.insert(SomeTold::new(new())),
                 };
-                note(told.as_any().downcast_mut().expect("a producer has one kind of those who are told"));
+                note(told.downcast_mut().expect("a producer has one kind of those who are told"));
                 return;
             }
         }
-        // The batch was decided between the record's append and now.
-        let mut late = new();
-        note(&mut late);
-        self.tell(py, Box::new(late));
+        let mut told = Box::new(new());
+        note(&mut told);
+        self.tell_late(py, told);
+    }
+
+    /// For what is kept of records whose batch was decided between their append and now.
+    #[cold]
+    fn tell_late(self: &Arc<Self>, py: Python<'_>, told: Box<dyn Told>) {
+        let outcome = self.lock().outcome.clone();
+        match outcome {
+            Outcome::Split(split) => told.split(py, self, &split),
+            _ => told.decided(py, self),
+        }
     }
 
     pub fn deliver(self: &Arc<Self>, py: Python<'_>, base_offset: i64, log_append_time: i64) {
