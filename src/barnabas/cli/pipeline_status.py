@@ -6,8 +6,6 @@ Reads what a `PipelineListener` serves, checkpoints and consumer groups; needs n
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,10 +26,12 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.errors import KafkaConnectionError
+from barnabas.http.fetching import HttpRequest, NoAnswerError, fetch
 from barnabas.settings.table import AdminConfig
 from barnabas.values import frozen
 
 LISTENER_TIMEOUT_SECONDS = 5.0
+LONGEST_STATUS_BYTES = 64 << 20
 PAGE = "/status"
 
 State = Literal["running", "ended", "failed", "down", "unknown"]
@@ -134,23 +134,28 @@ def _listened(url: str, *, is_required: bool) -> list[Query] | None:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"--listener {url!r} is no address such as http://localhost:9464")
     base = url.rstrip("/").removesuffix(PAGE).removesuffix("/metrics")
+    request = HttpRequest(base + PAGE, {})
     try:
-        with urllib.request.urlopen(base + PAGE, timeout=LISTENER_TIMEOUT_SECONDS) as response:
-            found: list[dict[str, Any]] = json.load(response)["queries"]
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise UsageError(f"{base} is not a PipelineListener: it answers {error.code} to {PAGE}") from None
-    except (ValueError, KeyError, TypeError):
-        raise UsageError(
-            f"{base} is not a PipelineListener: its answer to {PAGE} cannot be understood"
-        ) from None
-    except OSError as error:
-        reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        message = f"{base} does not answer ({reason}): the driver of its queries is down, or is elsewhere"
+        answer = fetch(
+            request,
+            timeout_seconds=LISTENER_TIMEOUT_SECONDS,
+            follows_redirects=True,
+            longest_answer_bytes=LONGEST_STATUS_BYTES,
+        )
+    except NoAnswerError as error:
+        message = f"{base} does not answer ({error}): the driver of its queries is down, or is elsewhere"
         if is_required:
             raise KafkaConnectionError(f"{message}; --checkpoint shows how far a query was") from None
         note(message)
         return None
+    if not answer.is_success:
+        raise UsageError(f"{base} is not a PipelineListener: it answers {answer.status} to {PAGE}")
+    try:
+        found: list[dict[str, Any]] = json.loads(answer.body)["queries"]
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(
+            f"{base} is not a PipelineListener: its answer to {PAGE} cannot be understood"
+        ) from None
     return [_of_listener(base, query) for query in found]
 
 

@@ -30,7 +30,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from barnabas.observe.endpoint import Endpoint, Page
+from barnabas.http.server import Page, PageServer
 from barnabas.observe.prometheus import CONTENT_TYPE, exposition
 from barnabas.spark.queries.progress import batch_progress
 from barnabas.spark.queries.query_figures import Queries
@@ -66,7 +66,7 @@ class PipelineListener(StreamingQueryListener):
             "/metrics": Page(CONTENT_TYPE, self.metrics),
             "/status": Page(JSON_CONTENT_TYPE, lambda: json.dumps(self.status()).encode()),
         }
-        self._endpoint = None if port is None else Endpoint(host, port, pages)
+        self._endpoint = None if port is None else PageServer(host, port, pages)
 
     @property
     def url(self) -> str | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import urllib.parse
-import urllib.request
 from typing import Protocol
 
 from barnabas.credentials import Secret
+from barnabas.http.fetching import HttpRequest
 from barnabas.net.sasl.assertion import Assertion
 from barnabas.values import frozen
 
@@ -30,7 +30,7 @@ class Grant(Protocol):
         """What to check where the endpoint refuses."""
         ...
 
-    def request(self, url: str) -> urllib.request.Request:
+    def request(self, url: str) -> HttpRequest:
         """Raises: CredentialsError. May wait for a file."""
         ...
 
@@ -49,7 +49,7 @@ class ClientCredentials:
     def who(self) -> str:
         return f"client {self.client_id!r}"
 
-    def request(self, url: str) -> urllib.request.Request:
+    def request(self, url: str) -> HttpRequest:
         parts = [self.client_id, self.client_secret.reveal()]
         pair = ":".join(map(_quoted, parts) if self.encodes else parts)
         authorization = "Basic " + base64.b64encode(pair.encode()).decode()
@@ -66,7 +66,7 @@ class JwtBearer:
     who = "the assertion"
     settings = "the settings sasl_oauthbearer_assertion_..."
 
-    def request(self, url: str) -> urllib.request.Request:
+    def request(self, url: str) -> HttpRequest:
         return _posted(url, {"grant_type": JWT_BEARER, "assertion": self.assertion.text()}, self.scope)
 
 
@@ -77,21 +77,21 @@ class AzureMetadata:
     who = "this machine"
     settings = "the query of sasl_oauthbearer_token_endpoint_url and the machine's identity in Azure"
 
-    def request(self, url: str) -> urllib.request.Request:
-        return urllib.request.Request(url, headers={"Accept": "application/json", "Metadata": "true"})
+    def request(self, url: str) -> HttpRequest:
+        return HttpRequest(url, {"Accept": "application/json", "Metadata": "true"})
 
 
-def _posted(url: str, form: dict[str, str], scope: str | None, **headers: str) -> urllib.request.Request:
+def _posted(url: str, form: dict[str, str], scope: str | None, **headers: str) -> HttpRequest:
     if scope is not None:
         form["scope"] = scope
-    return urllib.request.Request(
+    return HttpRequest(
         url,
-        data=urllib.parse.urlencode(form).encode(),
-        headers={
+        {
             "Accept": "application/json",
             "Content-Type": "application/x-www-form-urlencoded",
             **headers,
         },
+        urllib.parse.urlencode(form).encode(),
     )
 
 

@@ -19,7 +19,7 @@ class Page(NamedTuple):
     render: Callable[[], bytes]
 
 
-class Endpoint:
+class PageServer:
     """Serves until it is closed. Port 0 takes any free one. Raises: InvalidSettingError."""
 
     def __init__(self, host: str, port: int, pages: Mapping[str, Page]) -> None:
@@ -30,9 +30,7 @@ class Endpoint:
                 f"figures cannot be served on {host}:{port}: {error.strerror or error}; choose another port"
             ) from error
         self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, name="barnabas-endpoint", daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.serve_forever, name="barnabas-pages", daemon=True)
         self._thread.start()
 
     @property
