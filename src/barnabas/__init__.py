@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from barnabas._kernel import VERSION as __version__
     from barnabas._kernel import Delivery, Record, RecordMetadata
     from barnabas.assignor import Assignor, GroupMember
     from barnabas.client.admin.types import (
@@ -97,8 +98,6 @@ if TYPE_CHECKING:
         TopicPartition,
         Watermarks,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AbortTransactionSpec",
@@ -271,6 +270,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("barnabas._kernel").VERSION
     if name not in __all__:
         raise AttributeError(f"module 'barnabas' has no attribute {name!r}")
     value = getattr(import_module(_HOMES.get(name, "barnabas.types")), name)

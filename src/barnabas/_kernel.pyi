@@ -16,6 +16,9 @@ from barnabas.errors import BarnabasError
 Buffer = bytes | bytearray | memoryview
 HeadersIn = Sequence[tuple[str, bytes | None]]
 
+VERSION: str
+"""Of the package, as kernel/Cargo.toml has it."""
+
 # Codec names everywhere: "none", "gzip", "snappy", "lz4", "zstd". Snappy is in xerial framing on encode;
 # both xerial and raw snappy are read.
 
