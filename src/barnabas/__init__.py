@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas._kernel import VERSION as __version__
     from barnabas._kernel import Delivery, Record, RecordMetadata
     from barnabas.assignor import Assignor, GroupMember
     from barnabas.client.admin.types import (
@@ -98,6 +97,8 @@ if TYPE_CHECKING:
         TopicPartition,
         Watermarks,
     )
+
+    __version__: str
 
 __all__ = [
     "AbortTransactionSpec",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import Filter
 
-from barnabas.spark.cluster import Cluster
+from barnabas.spark.cluster import SourceCluster
 from barnabas.spark.filters import Bounds
 from barnabas.spark.options import SourceOptions
 from barnabas.spark.ranges import OffsetRange
@@ -22,5 +22,5 @@ class FilteringKafkaReader(KafkaReader):
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:
         return self._bounds.push(filters)
 
-    def ranges(self, cluster: Cluster) -> list[OffsetRange]:
+    def ranges(self, cluster: SourceCluster) -> list[OffsetRange]:
         return self._bounds.narrow(super().ranges(cluster), cluster.offsets_for_times)

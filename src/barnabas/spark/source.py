@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.errors import LogTruncationError
 from barnabas.spark.clients import consumers
-from barnabas.spark.cluster import Cluster
+from barnabas.spark.cluster import SourceCluster
 from barnabas.spark.errors import DataLossError, ReadTimeoutError
 from barnabas.spark.losses import Available, Loss, cause_of
 from barnabas.spark.options import SourceOptions
@@ -59,10 +59,10 @@ class KafkaReader(DataSourceReader):
         self._starting, self._ending = options.for_batch()
 
     def partitions(self) -> list[InputPartition]:
-        with Cluster(self._options) as cluster:
+        with SourceCluster(self._options) as cluster:
             return tasks_of(self.ranges(cluster), self._options, cluster)
 
-    def ranges(self, cluster: Cluster) -> list[OffsetRange]:
+    def ranges(self, cluster: SourceCluster) -> list[OffsetRange]:
         """What the query reads."""
         options = self._options
         return batch_ranges(
@@ -77,7 +77,9 @@ class KafkaReader(DataSourceReader):
         return read_partition(partition, self._options)
 
 
-def tasks_of(ranges: Sequence[OffsetRange], options: SourceOptions, cluster: Cluster) -> list[InputPartition]:
+def tasks_of(
+    ranges: Sequence[OffsetRange], options: SourceOptions, cluster: SourceCluster
+) -> list[InputPartition]:
     """Ranges as Spark's tasks, cut as the options say."""
     most = options.max_bytes_per_partition
     sizes = None

@@ -108,7 +108,7 @@ class Producer(Observed):
 
         Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
         created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
-        InvalidRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
+        UnusableRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
         """
         if self.is_closed or self.generation != fork.current:
             self.check_usable()
