@@ -456,7 +456,7 @@ class RecordSender:
 
         Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
         created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
-        UnusableRecordError."""
+        UnusableRecordError; with a transactional_id also TransactionStateError and TransactionFailedError."""
 
 @final
 class EventQueue:
