@@ -5,7 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 SETUP = @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench bench-spark test-spark-versions oracle clean
+.PHONY: help setup demo test check bench bench-paired bench-spark test-spark-versions oracle clean
 
 help: ## Print this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -28,6 +28,10 @@ check: ## Lint, types, imports, formats, generated code
 bench: ## Compare with other clients on a real Kafka (ARGS="--help" shows the options)
 	$(SETUP) bench
 	@.venv/bin/python -m bench $(ARGS)
+
+bench-paired: ## Compare with another checkout of this (BEFORE=path; ARGS="--help" shows the options)
+	$(SETUP) bench
+	@.venv/bin/python -m bench.paired $(BEFORE) $(ARGS)
 
 bench-spark: ## Compare with Spark's own Kafka connector
 	$(SETUP) bench

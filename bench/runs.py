@@ -11,6 +11,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -56,11 +57,18 @@ class Topics:
         return [(name, partition) for partition in range(PARTITIONS)]
 
 
-def run(module: str, *arguments: str) -> dict[str, Any]:
-    """What the module prints as JSON. Raises: RuntimeError with the error that ended the process."""
+def python_of(checkout: Path | None) -> str:
+    """The Python of that checkout, None for this one."""
+    return sys.executable if checkout is None else str(checkout / ".venv" / "bin" / "python")
+
+
+def run(module: str, *arguments: str, checkout: Path | None = None) -> dict[str, Any]:
+    """What the module, as `checkout` has it, prints as JSON. Raises: RuntimeError with the error that ended
+    the process."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
+            [python_of(checkout), "-m", module, *arguments],
+            cwd=checkout,
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,
@@ -80,7 +88,9 @@ def _ended(output: str, status: int) -> RuntimeError:
 
 
 @contextmanager
-def asked(module: str, *arguments: str) -> Iterator[Callable[[], dict[str, Any]]]:
+def asked(
+    module: str, *arguments: str, checkout: Path | None = None
+) -> Iterator[Callable[[], dict[str, Any]]]:
     """A module that lives for as long as the context, and prints JSON whenever it is asked.
 
     Asking raises: RuntimeError with the error that ended the process.
@@ -88,7 +98,8 @@ def asked(module: str, *arguments: str) -> Iterator[Callable[[], dict[str, Any]]
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [python_of(checkout), "-m", module, *arguments],
+            cwd=checkout,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -116,7 +127,15 @@ def asked(module: str, *arguments: str) -> Iterator[Callable[[], dict[str, Any]]
             process.kill()
 
 
-def measure(client: str, work: str, bootstrap: str, topic: str, records: int, compression: str) -> Measure:
+def measure(
+    client: str,
+    work: str,
+    bootstrap: str,
+    topic: str,
+    records: int,
+    compression: str,
+    checkout: Path | None = None,
+) -> Measure:
     """Raises: RuntimeError."""
     arguments = (client, work, bootstrap, topic, str(records), compression)
-    return Measure(**run("bench.worker", *arguments))
+    return Measure(**run("bench.worker", *arguments, checkout=checkout))

@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark.conftest import Kafka, Message
 
-from barnabas.spark.offsets import from_document, to_document
+from barnabas.spark.planning.offsets import from_document, to_document
 
 TIMEOUT_SECONDS = 150
 SPARKS_OWN, OURS = "kafka", "barnabas"

@@ -10,8 +10,8 @@ import pytest
 from tests.spark.conftest import Kafka
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.spark.cluster import SourceCluster
 from barnabas.spark.options import source_options
+from barnabas.spark.reading.cluster import SourceCluster
 from barnabas.types import TopicPartition
 
 

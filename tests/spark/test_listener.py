@@ -15,8 +15,8 @@ from tests.spark.conftest import Kafka, Message
 
 from barnabas.errors import InvalidSettingError
 from barnabas.spark.listener import PipelineListener
-from barnabas.spark.offsets import from_document
-from barnabas.spark.progress import PartitionProgress, batch_progress
+from barnabas.spark.planning.offsets import from_document
+from barnabas.spark.queries.progress import PartitionProgress, batch_progress
 from barnabas.types import TopicPartition
 
 TIMEOUT_SECONDS = 120

@@ -13,7 +13,7 @@ from barnabas.spark.options import (
     sink_options,
     source_options,
 )
-from barnabas.spark.ranges import AtTime
+from barnabas.spark.planning.ranges import AtTime
 from barnabas.types import TopicPartition
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}

@@ -13,8 +13,8 @@ from barnabas.errors import ClosedError
 from barnabas.spark.clients import ClientPool, make_consumer
 from barnabas.spark.errors import ReadTimeoutError
 from barnabas.spark.options import SourceOptions, source_options
-from barnabas.spark.ranges import OffsetRange
-from barnabas.spark.source import read_partition
+from barnabas.spark.planning.ranges import OffsetRange
+from barnabas.spark.reading.source import read_partition
 from barnabas.types import TopicPartition
 
 

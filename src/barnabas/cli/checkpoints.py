@@ -3,8 +3,8 @@ that the other does not.
 
 Both connectors log the end of each batch as the same JSON. They differ in the first batch alone: where it
 began, Spark's own connector writes into `sources/N/0`, and Barnabas into the log of offsets itself, as a
-second entry of a partition with a zero put before its number (see `barnabas.spark.offsets`). It matters until
-that batch is done. Knows no Spark and no broker.
+second entry of a partition with a zero put before its number (see `barnabas.spark.planning.offsets`). It
+matters until that batch is done. Knows no Spark and no broker.
 """
 
 from __future__ import annotations

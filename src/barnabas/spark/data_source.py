@@ -53,18 +53,18 @@ class DefaultSource(DataSource):
         return ", ".join(f"{name} {data_type}" for name, data_type in types.items())
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from barnabas.spark.source import KafkaReader
+        from barnabas.spark.reading.source import KafkaReader
 
         options = self._source_options(schema)
         if PUSHDOWN_PLANNER in sys.modules:
-            from barnabas.spark.filtering_source import FilteringKafkaReader
+            from barnabas.spark.reading.filtering_source import FilteringKafkaReader
 
             return FilteringKafkaReader(options)
         return KafkaReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from barnabas.spark.pyspark_features import LIMITS_BATCHES
-        from barnabas.spark.stream_source import KafkaStreamReader
+        from barnabas.spark.reading.stream_source import KafkaStreamReader
 
         options = self._source_options(schema)
         if not LIMITS_BATCHES:
@@ -74,8 +74,8 @@ class DefaultSource(DataSource):
         return KafkaStreamReader(options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        from barnabas.spark.exactly_once import ExactlyOnceWriter
-        from barnabas.spark.sink import KafkaWriter
+        from barnabas.spark.writing.exactly_once import ExactlyOnceWriter
+        from barnabas.spark.writing.sink import KafkaWriter
 
         if overwrite:
             raise InvalidOptionError('a topic cannot be overwritten, only appended to: use mode("append")')
@@ -84,9 +84,9 @@ class DefaultSource(DataSource):
         return ExactlyOnceWriter(options, schema) if is_once else KafkaWriter(options, schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from barnabas.spark.exactly_once import ExactlyOnceStreamWriter
         from barnabas.spark.pyspark_features import STREAMS_ARROW_TO_SINKS
-        from barnabas.spark.sink import KafkaStreamWriter
+        from barnabas.spark.writing.exactly_once import ExactlyOnceStreamWriter
+        from barnabas.spark.writing.sink import KafkaStreamWriter
 
         # `overwrite` stands for the output mode "complete": every batch appends the whole result.
         options = self._sink_options(schema)
@@ -109,7 +109,7 @@ class DefaultSource(DataSource):
             )
         if options.formats is None:
             return options
-        from barnabas.spark.decoding import decoder
+        from barnabas.spark.columns.decoding import decoder
 
         headers = options.include_headers
         made = decoder(options.formats, schema, options.consumer_settings, headers=headers)
@@ -120,7 +120,7 @@ class DefaultSource(DataSource):
         options = sink_options(self.options)
         if not options.formats:
             return options
-        from barnabas.spark.encoding import encoder
+        from barnabas.spark.columns.encoding import encoder
 
         return replace(options, encoder=encoder(options.formats, schema))
 
@@ -136,7 +136,7 @@ def _columns(options: SourceOptions) -> dict[str, str]:
     """The types of the source's columns. Raises: InvalidOptionError, MissingExtraError."""
     types = COLUMNS | {"headers": HEADERS_TYPE}
     if options.formats is not None:
-        from barnabas.spark.column_types import type_ddl
+        from barnabas.spark.columns.column_types import type_ddl
 
         for side in options.formats.sides:
             types[side.side] = type_ddl(side)

@@ -32,9 +32,9 @@ from pyspark.sql.streaming.listener import (
 
 from barnabas.http.server import Page, PageServer
 from barnabas.observe.prometheus import CONTENT_TYPE, exposition
-from barnabas.spark.progress import batch_progress
-from barnabas.spark.query_figures import Queries
-from barnabas.spark.record_sizes import RecordSizes
+from barnabas.spark.queries.progress import batch_progress
+from barnabas.spark.queries.query_figures import Queries
+from barnabas.spark.queries.record_sizes import RecordSizes
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger(__name__)

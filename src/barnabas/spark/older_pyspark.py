@@ -25,10 +25,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from barnabas.spark.errors import UnsupportedOptionError
-from barnabas.spark.offsets import Document
 from barnabas.spark.options import FOR_LIMITED_BATCHES, SourceOptions
+from barnabas.spark.planning.offsets import Document
 from barnabas.spark.pyspark_features import ReadAllAvailable
-from barnabas.spark.stream_source import KafkaStreamReader
+from barnabas.spark.reading.stream_source import KafkaStreamReader
 
 ROWS_PER_BATCH = 10_000
 

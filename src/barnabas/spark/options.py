@@ -23,8 +23,7 @@ from barnabas.settings.table import (
     load,
     names,
 )
-from barnabas.spark.errors import InvalidOptionError, UnsupportedOptionError
-from barnabas.spark.format_options import (
+from barnabas.spark.columns.format_options import (
     DECODING_OPTIONS,
     FORMAT_OPTIONS,
     DecodingOptions,
@@ -32,8 +31,8 @@ from barnabas.spark.format_options import (
     decoding_options,
     encoding_options,
 )
+from barnabas.spark.errors import InvalidOptionError, UnsupportedOptionError
 from barnabas.spark.java_pattern import compile_java_pattern
-from barnabas.spark.offsets import parse_offsets, parse_partitions, parse_timestamps
 from barnabas.spark.option_values import (
     boolean,
     byte_count,
@@ -42,14 +41,15 @@ from barnabas.spark.option_values import (
     timestamp_ms,
     whole_number,
 )
-from barnabas.spark.ranges import AtTime, OffsetSpec
+from barnabas.spark.planning.offsets import parse_offsets, parse_partitions, parse_timestamps
+from barnabas.spark.planning.ranges import AtTime, OffsetSpec
 from barnabas.spark.tables import options_for_read, options_for_write
 from barnabas.types import EARLIEST_OFFSET, LATEST_OFFSET, TopicPartition
 from barnabas.values import frozen
 
 if TYPE_CHECKING:
-    from barnabas.spark.decoding import Decoder
-    from barnabas.spark.encoding import Encoder
+    from barnabas.spark.columns.decoding import Decoder
+    from barnabas.spark.columns.encoding import Encoder
 
 logger = logging.getLogger(__name__)
 

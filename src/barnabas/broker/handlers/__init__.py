@@ -5,37 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from barnabas.broker.handlers import (
-    alter_configs,
-    api_versions,
-    create_partitions,
-    create_topics,
+from barnabas.broker.handlers.api import Handler
+from barnabas.broker.handlers.cluster import api_versions, describe_cluster, describe_log_dirs, metadata
+from barnabas.broker.handlers.configs import alter_configs, describe_configs, incremental_alter_configs
+from barnabas.broker.handlers.groups import (
     delete_groups,
-    delete_records,
-    delete_topics,
-    describe_cluster,
-    describe_configs,
     describe_groups,
-    describe_log_dirs,
-    describe_topic_partitions,
-    fetch,
     find_coordinator,
     heartbeat,
-    incremental_alter_configs,
-    init_producer_id,
     join_group,
     leave_group,
     list_groups,
-    list_offsets,
-    metadata,
     offset_commit,
     offset_delete,
     offset_fetch,
-    offset_for_leader_epoch,
-    produce,
     sync_group,
 )
-from barnabas.broker.handlers.api import Handler
+from barnabas.broker.handlers.records import (
+    fetch,
+    init_producer_id,
+    list_offsets,
+    offset_for_leader_epoch,
+    produce,
+)
+from barnabas.broker.handlers.topics import (
+    create_partitions,
+    create_topics,
+    delete_records,
+    delete_topics,
+    describe_topic_partitions,
+)
 
 _MODULES = (
     alter_configs,

@@ -1,0 +1,1 @@
+"""Configurations of topics and of the broker."""

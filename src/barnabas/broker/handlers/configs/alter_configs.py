@@ -1,0 +1,31 @@
+"""AlterConfigs, versions 0 to 2: puts the given settings in the place of all that a resource had."""
+
+from __future__ import annotations
+
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.configs import config_resources
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+
+Result = AlterConfigsResponse.AlterConfigsResourceResponse
+
+
+async def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[_alter(call, asked, request.validate_only) for asked in request.resources]
+    )
+
+
+def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate_only: bool) -> Result:
+    result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
+    try:
+        resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
+        settings = config_resources.check(resource, {config.name: config.value for config in asked.configs})
+        if not validate_only:
+            resource.change(settings)
+    except BrokerError as error:
+        result.error_code, result.error_message = error.code, error.context
+    return result
+
+
+HANDLER = Handler(AlterConfigsRequest, 0, 2, handle)

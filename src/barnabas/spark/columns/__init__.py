@@ -1,0 +1,1 @@
+"""What keys and values mean: the options that say so, columns' types, decoding and encoding."""

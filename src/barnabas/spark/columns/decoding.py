@@ -1,0 +1,195 @@
+"""Decoding in the source: rows of bytes become rows of typed columns, and what cannot be read is not lost.
+
+A `Decoder` is made on the driver and does its work in tasks, batch by batch; only for dead letters something
+is done for each of them.
+"""
+
+# PyArrow has no types, and makes its compute functions at run time.
+# pyright: reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import StructType
+
+from barnabas.formats import Codec, Form
+from barnabas.settings.table import CommonConfig, names
+from barnabas.spark.clients import producers
+from barnabas.spark.columns.column_types import arrow_type, check_nullable, form_of
+from barnabas.spark.columns.format_options import DecodingOptions, Side
+from barnabas.spark.errors import UnreadableRecordError
+from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas.sync.producer import ArrowDelivery, Producer
+
+ERROR_COLUMN_TYPE = pa.struct([("bytes", pa.binary()), ("field", pa.string()), ("message", pa.string())])
+STAGES: dict[Side, bytes] = {"key": b"KEY_CONVERTER", "value": b"VALUE_CONVERTER"}
+# As in Kafka Connect, whose dead letters tools know; `field` is in addition.
+HEADER_PREFIX = "__connect.errors."
+_HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+_LETTER_COLUMNS = ("key", "value", "timestamp")
+MAX_PENDING = 100
+"""Batches of dead letters whose acknowledgements a task leaves for later."""
+
+
+def error_column(side: Side) -> str:
+    """The name of the column with what could not be read (mode permissive)."""
+    return f"{side}Error"
+
+
+@frozen
+class _Problems:
+    """Of one side of a batch: `rows`, `fields` and `messages` are as long as there are bad rows."""
+
+    side: Side
+    errors: pa.StructArray
+
+    @property
+    def rows(self) -> pa.Array:
+        return self.errors.field("row")
+
+
+@frozen
+class Decoder:
+    """Can be pickled. `connection` are the settings that dead letters are sent with."""
+
+    forms: tuple[tuple[Side, Form], ...]
+    options: DecodingOptions
+    keeps_headers: bool
+    connection: Mapping[str, str]
+
+    @property
+    def needs_headers(self) -> bool:
+        return self.keeps_headers or self.options.mode == "dead-letter"
+
+    def decode(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows that are left, all columns in the order of the source's schema.
+
+        Raises: UnreadableRecordError (mode failfast), DeliveryError (a dead letter).
+        """
+        codecs: list[tuple[Side, Codec]] = [(side, Codec(form)) for side, form in self.forms]
+        pending: deque[ArrowDelivery] = deque()
+        # Nothing is lent where there are no dead letters.
+        lent = producers.lend(self.connection) if self.options.mode == "dead-letter" else nullcontext()
+        with lent as producer:
+            for batch in batches:
+                decoded, problems = self._decoded(batch, codecs)
+                if producer is not None and problems:
+                    pending.append(self._send_dead_letters(producer, batch, problems))
+                    decoded = _without(decoded, problems)
+                if decoded.num_rows:
+                    yield decoded
+                while len(pending) > MAX_PENDING:
+                    pending.popleft().result()
+            for delivery in pending:
+                delivery.result()
+
+    def _decoded(
+        self, batch: pa.RecordBatch, codecs: list[tuple[Side, Codec]]
+    ) -> tuple[pa.RecordBatch, list[_Problems]]:
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        if not self.keeps_headers:
+            columns.pop("headers", None)
+        found: list[_Problems] = []
+        is_strict = self.options.mode == "failfast"
+        for side, codec in codecs:
+            columns[side], errors = codec.decode(batch.column(side), stop_at_error=is_strict)
+            problems = _Problems(side, errors)
+            if len(errors):
+                if is_strict:
+                    raise _unreadable(batch, problems, codec.form.name)
+                found.append(problems)
+            if self.options.mode == "permissive":
+                columns[error_column(side)] = _error_values(batch, problems)
+        return pa.record_batch(columns), found
+
+    def _send_dead_letters(
+        self, producer: Producer, batch: pa.RecordBatch, problems: list[_Problems]
+    ) -> ArrowDelivery:
+        rows = _bad_rows(problems)
+        letters = batch.take(rows)
+        reasons: dict[int, dict[str, bytes]] = {}
+        for each in reversed(problems):
+            # Where key and value are both bad, the key is named.
+            for error in each.errors.to_pylist():
+                reasons[error["row"]] = {
+                    "stage": STAGES[each.side],
+                    "field": error["field"].encode(),
+                    "exception.message": error["error"].encode(),
+                }
+        places = letters.select(["topic", "partition", "offset", "headers"]).to_pylist()
+        headers = [
+            [*(place["headers"] or []), *_letter_headers(place, reasons[row])]
+            for row, place in zip(rows.to_pylist(), places, strict=True)
+        ]
+        columns: dict[str, Any] = {name: letters.column(name) for name in _LETTER_COLUMNS}
+        columns["headers"] = pa.array(headers, _HEADERS_TYPE)
+        topic = self.options.dead_letter_topic or ""
+        return producer.send_arrow(topic, pa.record_batch(columns))
+
+
+def decoder(
+    options: DecodingOptions, schema: StructType, consumer_settings: Mapping[str, str], *, headers: bool
+) -> Decoder:
+    """`schema` is that of the source's rows. Raises: InvalidOptionError, MissingExtraError."""
+    forms: list[tuple[Side, Form]] = []
+    for side in options.sides:
+        data_type = schema[side.side].dataType
+        check_nullable(data_type, side.side)
+        forms.append((side.side, form_of(side, arrow_type(data_type, side.side))))
+    shared = names(CommonConfig)
+    connection = {name: value for name, value in consumer_settings.items() if name in shared}
+    return Decoder(tuple(forms), options, headers, connection)
+
+
+def _unreadable(batch: pa.RecordBatch, problems: _Problems, name: str) -> UnreadableRecordError:
+    error = problems.errors[0].as_py()
+    place = {
+        column: batch.column(column)[error["row"]].as_py() for column in ("topic", "partition", "offset")
+    }
+    field = f", field {error['field']!r}" if error["field"] else ""
+    return UnreadableRecordError(
+        f"{place['topic']}-{place['partition']} at offset {place['offset']}: the {problems.side}{field} "
+        f"cannot be read as {name}: {error['error']}. To read on past such records set mode to permissive, "
+        "or to dead-letter"
+    )
+
+
+def _error_values(batch: pa.RecordBatch, problems: _Problems) -> pa.Array:
+    """The column of errors: null where a row is well."""
+    errors = problems.errors
+    if not len(errors):
+        return pa.nulls(batch.num_rows, ERROR_COLUMN_TYPE)
+    details = pa.StructArray.from_arrays(
+        [batch.column(problems.side).take(problems.rows), errors.field("field"), errors.field("error")],
+        fields=list(ERROR_COLUMN_TYPE),
+    )
+    places = np.full(batch.num_rows, -1)
+    places[problems.rows.to_numpy()] = np.arange(len(errors))
+    return details.take(pa.array(places, mask=places < 0))
+
+
+def _bad_rows(problems: list[_Problems]) -> pa.Array:
+    """In their order, each once."""
+    return pa.array(np.unique(np.concatenate([each.rows.to_numpy() for each in problems])))
+
+
+def _without(batch: pa.RecordBatch, problems: list[_Problems]) -> pa.RecordBatch:
+    keep = np.ones(batch.num_rows, dtype=bool)
+    keep[_bad_rows(problems).to_numpy()] = False
+    return batch.filter(pc.equal(pa.array(keep), True))
+
+
+def _letter_headers(place: Mapping[str, Any], reason: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    details = {name: str(place[name]).encode() for name in ("topic", "partition", "offset")} | dict(reason)
+    return [{"key": HEADER_PREFIX + name, "value": value} for name, value in details.items()]

@@ -1,0 +1,1 @@
+"""What a batch or micro-batch reads: offsets, ranges, limits."""

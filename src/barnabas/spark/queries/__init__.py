@@ -1,0 +1,1 @@
+"""What Spark reports of its streaming queries, as figures."""

@@ -1,0 +1,1 @@
+"""The readers, batch and streaming, and what they ask of the cluster."""

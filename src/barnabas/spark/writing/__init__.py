@@ -1,0 +1,1 @@
+"""The writers, at least once and exactly once."""

@@ -1,0 +1,231 @@
+"""A stream from Kafka to Kafka whose driver, Python workers and brokers are killed under load.
+
+    BARNABAS_TEST_KILLS=30 BARNABAS_TEST_SEED=7 pytest tests/spark/test_kills.py
+
+Without the first variable there are a few kills, since Spark takes long to start again. The seed, which
+chooses what is killed and when, is a new one each time without the second, and is printed; how far the
+programs are at these moments no seed decides.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import confluent_kafka
+import pytest
+from tests.spark.conftest import Kafka, committed
+from tests.spark.copy_stream import FOR_EVER, UNTIL_THERE
+
+from barnabas.testing import ApacheKafkaCluster
+
+KILLS = int(os.environ.get("BARNABAS_TEST_KILLS", "0"))
+DEFAULT_KILLS = {"exactly-once": 2, "at-least-once": 1}
+SEED = int(os.environ.get("BARNABAS_TEST_SEED") or random.randrange(1_000_000))
+ROOT = Path(__file__).resolve().parents[3]
+# A task whose Python worker is killed is tried again.
+MASTER = "local[2,4]"
+PARTITIONS = 2
+RECORDS_A_SECOND = 300
+PROGRESS_SECONDS = 900.0
+END_SECONDS = 1200.0
+NEVER = ("PartialCommitError", "TransactionExpiredError", "DataLossError")
+
+Victim = Literal["driver", "daemon", "worker", "planner", "broker"]
+VICTIMS: tuple[Victim, ...] = ("driver", "driver", "daemon", "worker", "worker", "planner", "broker")
+
+
+class Load:
+    """Writes numbers to a topic until it is told to stop, whatever becomes of the brokers."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._topic = topic
+        self._producer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "message.timeout.ms": 0,
+                "log_level": 0,
+            }
+        )
+        self._is_over = threading.Event()
+        self._count = 0
+        self._errors: list[object] = []
+        self._thread = threading.Thread(target=self._write)
+        self._thread.start()
+
+    def stop(self) -> list[bytes]:
+        """The values, all of which brokers have acknowledged."""
+        self._is_over.set()
+        self._thread.join()
+        assert self._producer.flush(60) == 0
+        assert self._errors == []
+        return [b"%d" % number for number in range(self._count)]
+
+    def _write(self) -> None:
+        while not self._is_over.wait(0.1):
+            for _ in range(RECORDS_A_SECOND // 10):
+                self._producer.produce(
+                    self._topic,
+                    b"%d" % self._count,
+                    partition=self._count % PARTITIONS,
+                    on_delivery=lambda error, _: self._errors.append(error) if error else None,
+                )
+                self._count += 1
+            self._producer.poll(0)
+
+
+class Copier:
+    """The program that runs the query, with its processes."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self._checkpoint = folder / "checkpoint"
+        self._log = folder / "log"
+        self._arguments = [*arguments[:3], str(self._checkpoint), *arguments[3:]]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, follow: str = FOR_EVER) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.copy_stream", MASTER, *self._arguments, follow],
+                cwd=ROOT,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def wait(self) -> int:
+        assert self._process is not None
+        return self._process.wait(END_SECONDS)
+
+    def kill(self) -> None:
+        """All of it, as when the machine of a driver dies."""
+        assert self._process is not None
+        for pid in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+
+    def kill_one(self, victim: Victim, chance: random.Random) -> bool:
+        """Whether there was a process of that kind."""
+        found = self._pythons()[victim]
+        if not found:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(chance.choice(found), signal.SIGKILL)
+        return True
+
+    def batches(self) -> int:
+        """How many were planned. Spark keeps the last hundred."""
+        return max(self._planned(), default=-1) + 1
+
+    def batch_seconds(self) -> float:
+        """How long a batch takes at present."""
+        times = [at for _, at in sorted(self._planned().items())[-2:]]
+        return min(5.0, times[1] - times[0]) if len(times) == 2 else 1.0
+
+    def _planned(self) -> dict[int, float]:
+        """When each batch was planned, in seconds since 1970."""
+        found: dict[int, float] = {}
+        for path in (self._checkpoint / "offsets").glob("[0-9]*"):
+            # Those that are old are removed at any time.
+            with suppress(FileNotFoundError):
+                found[int(path.name)] = path.stat().st_mtime
+        return found
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def _processes(self) -> dict[int, tuple[int, str]]:
+        """Parent and command line of each process of the program's session, by its id."""
+        assert self._process is not None
+        found: dict[int, tuple[int, str]] = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                parent, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[1:4]
+                if int(session) == self._process.pid:
+                    command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    found[int(folder.name)] = (int(parent), command)
+        return found
+
+    def _pythons(self) -> dict[Victim, list[int]]:
+        processes = self._processes()
+        daemons = {pid for pid, (_, command) in processes.items() if "pyspark.daemon" in command}
+        forked = [pid for pid in daemons if processes[pid][0] in daemons]
+        planners = [pid for pid, (_, command) in processes.items() if "-m pyspark.sql." in command]
+        return {"daemon": sorted(daemons - {*forked}), "worker": sorted(forked), "planner": sorted(planners)}
+
+
+@pytest.mark.timeout(1800 + KILLS * 120)
+@pytest.mark.parametrize("delivery", DEFAULT_KILLS)
+def test_a_stream_loses_and_doubles_nothing_whatever_is_killed(
+    delivery: str, own_cluster: ApacheKafkaCluster, tmp_path: Path
+) -> None:
+    chance = random.Random(f"{SEED} {delivery}")
+    kafka = Kafka(own_cluster.bootstrap)
+    source, target = (kafka.create(PARTITIONS, replicas=3) for _ in range(2))
+    load = Load(own_cluster.bootstrap, source)
+    copier = Copier(tmp_path, own_cluster.bootstrap, source, target, delivery)
+    kills = KILLS or DEFAULT_KILLS[delivery]
+    killed: Counter[str] = Counter()
+    began = time.monotonic()
+    try:
+        while killed.total() < kills:
+            until_the_next_batches(copier, chance.randint(1, 3))
+            time.sleep(chance.random() * copier.batch_seconds())
+            victim = chance.choice(VICTIMS)
+            if victim == "driver":
+                copier.kill()
+            elif victim == "broker":
+                node = chance.choice(own_cluster.nodes)
+                node.kill() if chance.random() < 0.5 else node.stop()
+                node.start()
+                own_cluster.wait_until_whole()
+            elif not copier.kill_one(victim, chance):
+                continue
+            killed[victim] += 1
+            so_far = f"{time.monotonic() - began:.0f} s, {copier.batches()} batches"
+            print(f"{so_far}: {victim} killed", flush=True)
+        expected = load.stop()
+        if copier.is_running:
+            copier.kill()
+        copier.start(UNTIL_THERE)
+        assert copier.wait() == 0, copier.log()[-3000:]
+    finally:
+        load.stop()
+        if copier.is_running:
+            copier.kill()
+    values = committed(kafka, target)
+    seconds = time.monotonic() - began
+    print(f"seed {SEED}, {delivery}: {dict(killed)} killed, {len(expected)} rows, {seconds:.0f} s")
+    print(f"written twice: {len(values) - len(set(values))}")
+    assert sorted(set(expected) - set(values)) == [], "lost"
+    assert sorted(set(values) - set(expected)) == [], "never written"
+    if delivery == "exactly-once":
+        assert len(values) == len(expected), "doubled"
+    assert [word for word in NEVER if word in copier.log()] == []
+
+
+def until_the_next_batches(copier: Copier, count: int) -> None:
+    """A program that has ended is started again, as whoever runs it would."""
+    wanted = copier.batches() + count
+    deadline = time.monotonic() + PROGRESS_SECONDS
+    while copier.batches() < wanted:
+        assert time.monotonic() < deadline, f"the query does not get on:\n{copier.log()[-3000:]}"
+        if not copier.is_running:
+            copier.start()
+        time.sleep(0.01)
