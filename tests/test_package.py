@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,12 @@ def test_the_asyncio_clients_have_the_names_of_the_others(name: str) -> None:
 def test_a_name_that_is_not_exported_is_an_attribute_error(module: object) -> None:
     with pytest.raises(AttributeError, match="NoSuchThing"):
         _ = module.NoSuchThing  # type: ignore[attr-defined]
+
+
+def test_the_version_is_the_kernels() -> None:
+    manifest = Path(__file__).parent.parent / "kernel" / "Cargo.toml"
+    stated = tomllib.loads(manifest.read_text())["package"]["version"]
+    assert barnabas.__version__ == metadata.version("barnabas") == stated
 
 
 def test_importing_the_package_loads_hardly_anything() -> None:

@@ -98,7 +98,7 @@ if TYPE_CHECKING:
         Watermarks,
     )
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = [
     "AbortTransactionSpec",
@@ -271,6 +271,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("barnabas._kernel").VERSION
     if name not in __all__:
         raise AttributeError(f"module 'barnabas' has no attribute {name!r}")
     value = getattr(import_module(_HOMES.get(name, "barnabas.types")), name)

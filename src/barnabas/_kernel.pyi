@@ -16,6 +16,9 @@ from barnabas.errors import BarnabasError
 Buffer = bytes | bytearray | memoryview
 HeadersIn = Sequence[tuple[str, bytes | None]]
 
+VERSION: str
+"""Of the package, as kernel/Cargo.toml has it."""
+
 # Codec names everywhere: "none", "gzip", "snappy", "lz4", "zstd". Snappy is in xerial framing on encode;
 # both xerial and raw snappy are read.
 
@@ -453,7 +456,7 @@ class RecordSender:
 
         Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
         created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
-        InvalidRecordError."""
+        UnusableRecordError; with a transactional_id also TransactionStateError and TransactionFailedError."""
 
 @final
 class EventQueue:
@@ -857,7 +860,7 @@ class Accumulator:
     ) -> Delivery | None:
         """None if the buffer is full or shut, or the topic's partition count is not known (the caller then
         waits and tries again: `needs_metadata(topic)` tells which). `timestamp` None means now.
-        Raises: RecordTooLargeError, NoSuchPartitionError, InvalidRecordError (a negative timestamp or
+        Raises: RecordTooLargeError, NoSuchPartitionError, UnusableRecordError (a negative timestamp or
         partition).
 
         `on_delivery(error, metadata)`, one of them None, is called once, on the thread that completes the
@@ -877,7 +880,7 @@ class Accumulator:
         row that cannot be a record ends the call before it, and raises (naming the row) in the call that
         begins with it. Columns topic, offset and timestampType are passed over, others raise.
 
-        Raises: NoSuchPartitionError, InvalidRecordError (columns, types, timestamp), RecordTooLargeError,
+        Raises: NoSuchPartitionError, UnusableRecordError (columns, types, timestamp), RecordTooLargeError,
         TypeError (not Arrow)."""
     def partitions(self) -> list[tuple[str, int]]:
         """Partitions that have records."""

@@ -8,7 +8,7 @@
     │   ├── ClosedError              the client is closed, or belongs to the process before a fork
     │   ├── MissingExtraError        (also an ImportError) an optional dependency is not installed
     │   ├── RecordTooLargeError
-    │   ├── InvalidRecordError       (also a ValueError) no topic takes such a record
+    │   ├── UnusableRecordError       (also a ValueError) no topic takes such a record
     │   │   └── NoSuchPartitionError     the topic has no partition of that number
     │   └── TransactionStateError    the transaction is not in a state that allows the call
     ├── TransactionFailedError       something in the transaction failed: abort it, then begin another one
@@ -97,12 +97,12 @@ class RecordTooLargeError(MisuseError):
     """A record alone is larger than max_request_size or than the broker's limit."""
 
 
-class InvalidRecordError(MisuseError, ValueError):
+class UnusableRecordError(MisuseError, ValueError):
     """No topic takes such a record: its timestamp is before 1970, for instance, or Arrow columns are not
     those of records."""
 
 
-class NoSuchPartitionError(InvalidRecordError):
+class NoSuchPartitionError(UnusableRecordError):
     """The topic has no partition of the number that the record names, nor was one added of late."""
 
 

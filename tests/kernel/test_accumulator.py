@@ -22,7 +22,7 @@ from barnabas._kernel import (
     murmur2,
     scan_batches,
 )
-from barnabas.errors import InvalidRecordError, NoSuchPartitionError, RecordTooLargeError
+from barnabas.errors import NoSuchPartitionError, RecordTooLargeError, UnusableRecordError
 
 Make = Callable[..., Accumulator]
 HEADER_BYTES = 61
@@ -114,7 +114,7 @@ def test_a_record_without_a_timestamp_gets_the_present(make: Make) -> None:
     assert batch is not None
     (record,) = RecordReader("t", 0, batch.encode())
     assert before <= record.timestamp <= after
-    with pytest.raises(InvalidRecordError, match="timestamp -1 ms is before 1970"):
+    with pytest.raises(UnusableRecordError, match="timestamp -1 ms is before 1970"):
         append(accumulator, b"v", timestamp=-1)
 
 
@@ -195,7 +195,7 @@ def test_a_partition_that_does_not_exist_is_refused(make: Make) -> None:
     accumulator = make(3)
     for partition in (3, -1):
         with pytest.raises(
-            InvalidRecordError, match=f"topic t has no partition {partition}; its partitions are 0 to 2"
+            UnusableRecordError, match=f"topic t has no partition {partition}; its partitions are 0 to 2"
         ) as caught:
             append(accumulator, b"v", partition=partition)
         # Whoever waits for new partitions is told which ones may come.

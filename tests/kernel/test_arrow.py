@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from barnabas._kernel import Accumulator, RecordReader, stamp_batches, take_arrow
-from barnabas.errors import CorruptBatchError, InvalidRecordError, RecordTooLargeError
+from barnabas.errors import CorruptBatchError, RecordTooLargeError, UnusableRecordError
 
 Batch = Callable[..., bytes]
 
@@ -378,13 +378,13 @@ def test_rows_before_a_bad_one_are_taken_and_the_next_call_names_it() -> None:
     ],
 )
 def test_columns_that_cannot_be_records_are_refused_with_a_reason(table: dict[str, Any], reason: str) -> None:
-    with pytest.raises(InvalidRecordError, match=reason):
+    with pytest.raises(UnusableRecordError, match=reason):
         accumulator().append_arrow("t", pa.table(table))
 
 
 def test_a_null_key_of_a_header_is_refused() -> None:
     headers = pa.array([[{"key": None, "value": b""}]], HEADERS)
-    with pytest.raises(InvalidRecordError, match="a header's key is null in row 0"):
+    with pytest.raises(UnusableRecordError, match="a header's key is null in row 0"):
         accumulator().append_arrow("t", pa.table({"value": [b""], "headers": headers}))
 
 

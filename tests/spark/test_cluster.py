@@ -11,17 +11,17 @@ from tests.spark.conftest import Kafka
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.spark.options import source_options
-from barnabas.spark.reading.cluster import Cluster
+from barnabas.spark.reading.cluster import SourceCluster
 from barnabas.types import TopicPartition
 
 
-def cluster_of(kafka: Kafka, tries: int, **subscription: str) -> Cluster:
+def cluster_of(kafka: Kafka, tries: int, **subscription: str) -> SourceCluster:
     given = {
         "kafka.bootstrap.servers": kafka.bootstrap,
         "fetchOffset.numRetries": str(tries),
         "fetchOffset.retryIntervalMs": "100",
     }
-    return Cluster(source_options(given | subscription))
+    return SourceCluster(source_options(given | subscription))
 
 
 def test_what_is_about_to_exist_is_asked_for_again(kafka: Kafka) -> None:

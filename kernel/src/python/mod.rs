@@ -10,6 +10,10 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _kernel {
+    /// Of the crate and of the Python package alike.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
     #[pymodule_export]
     use super::consume::arrow_out::{ArrowRecords, take_arrow};
     #[pymodule_export]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
-from barnabas.broker.data_directory import DataDirectory, TopicMetadata
+from barnabas.broker.data_directory import DataDirectory, StoredTopic
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.partition_log import Appended, PartitionLog
 from barnabas.broker.settings import (
@@ -300,7 +300,7 @@ class Cluster:
 
     def _save(self) -> None:
         self._metadata.topics = [
-            TopicMetadata(topic.name, str(topic.topic_id), len(topic.partitions), topic.own_settings)
+            StoredTopic(topic.name, str(topic.topic_id), len(topic.partitions), topic.own_settings)
             for topic in self.topics.values()
         ]
         self._metadata.broker_settings = self.settings.dynamic

@@ -27,7 +27,7 @@ class DataDirectoryError(BarnabasError):
 
 
 @dataclass(slots=True)
-class TopicMetadata:
+class StoredTopic:
     """A topic as it is kept: `settings` are only those that were set on it."""
 
     name: str
@@ -44,7 +44,7 @@ class BrokerMetadata:
     leader_epoch: int = -1
     next_producer_id: int = 0
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
-    topics: list[TopicMetadata] = field(default_factory=list[TopicMetadata])
+    topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
 
 class DataDirectory:
@@ -81,7 +81,7 @@ class DataDirectory:
             content = json.loads(path.read_bytes())
             if content.pop("version") != METADATA_VERSION:
                 raise DataDirectoryError(f"{path} was written by a later release; use that one")
-            topics = [TopicMetadata(**topic) for topic in content.pop("topics")]
+            topics = [StoredTopic(**topic) for topic in content.pop("topics")]
             return BrokerMetadata(**content, topics=topics)
         except (ValueError, KeyError, TypeError) as error:
             raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None

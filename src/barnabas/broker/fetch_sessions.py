@@ -39,7 +39,7 @@ class _Cached:
 
 
 @dataclass(slots=True)
-class FetchSession:
+class CachedFetchSession:
     session_id: int
     uses_topic_ids: bool
     partitions: dict[PartitionKey, _Cached]
@@ -96,13 +96,13 @@ class FetchSessions:
     def __init__(self, max_sessions: int = MAX_SESSIONS, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_sessions = max_sessions
         self._clock = clock
-        self._sessions: dict[int, FetchSession] = {}
+        self._sessions: dict[int, CachedFetchSession] = {}
         """In the order of their last use."""
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def enter(self, request: FetchRequest, *, uses_topic_ids: bool) -> FetchSession | None:
+    def enter(self, request: FetchRequest, *, uses_topic_ids: bool) -> CachedFetchSession | None:
         """The session of a request, brought up to what it asks for; None where it has none: the client wants
         none, or there is none to spare.
 
@@ -112,7 +112,7 @@ class FetchSessions:
             self._sessions.pop(request.session_id, None)
             if request.session_epoch == CLOSING_EPOCH or not self._has_room():
                 return None
-            session = FetchSession(self._free_id(), uses_topic_ids, {})
+            session = CachedFetchSession(self._free_id(), uses_topic_ids, {})
         else:
             session = self._known(request, uses_topic_ids)
             session.next_epoch = 1 if session.next_epoch == HIGHEST_EPOCH else session.next_epoch + 1
@@ -122,7 +122,7 @@ class FetchSessions:
         session.update(request)
         return session
 
-    def _known(self, request: FetchRequest, uses_topic_ids: bool) -> FetchSession:
+    def _known(self, request: FetchRequest, uses_topic_ids: bool) -> CachedFetchSession:
         session = self._sessions.get(request.session_id)
         if session is None:
             raise FetchSessionIdNotFoundError

@@ -38,7 +38,7 @@ State = Literal["running", "ended", "failed", "down", "unknown"]
 
 
 @frozen
-class Partition:
+class PartitionPosition:
     """How far a query is in one partition. Rates are known of a query that runs and is listened to."""
 
     source: int | None
@@ -64,7 +64,7 @@ class Query:
     name: str | None
     query_id: str | None
     state: State
-    partitions: tuple[Partition, ...]
+    partitions: tuple[PartitionPosition, ...]
     error: str | None = None
     batch_id: int | None = None
     batch_time: str | None = None
@@ -171,7 +171,7 @@ def _of_listener(url: str, query: Mapping[str, Any]) -> Query:
         batch_id=query["batch_id"],
         batch_time=query["batch_began"],
         partitions=tuple(
-            Partition(
+            PartitionPosition(
                 source=source["source"],
                 topic=each["topic"],
                 partition=each["partition"],
@@ -199,7 +199,7 @@ def _of_checkpoint(folder: Path, state: State) -> Query:
         batch_time=datetime.fromtimestamp(written, UTC).isoformat(timespec="milliseconds"),
         is_batch_done=found.is_committed,
         partitions=tuple(
-            Partition(source.number, topic, int(number), offset)
+            PartitionPosition(source.number, topic, int(number), offset)
             for source in found.sources
             for topic, entries in sorted(source.position.items())
             for number, offset in sorted(entries.items(), key=lambda entry: int(entry[0]))
@@ -214,7 +214,9 @@ def _of_group(admin: Admin, group: str) -> Query:
             f"group {group!r} has no committed offsets: does the query have the option commitOffsetsToGroup, "
             "and a batch behind it?"
         )
-    partitions = tuple(Partition(None, tp.topic, tp.partition, committed[tp]) for tp in sorted(committed))
+    partitions = tuple(
+        PartitionPosition(None, tp.topic, tp.partition, committed[tp]) for tp in sorted(committed)
+    )
     return Query(f"group {group}", None, None, "unknown", partitions)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from barnabas._kernel import VERSION
 from barnabas.chance import chance
 from barnabas.errors import (
     BarnabasError,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from barnabas._kernel import TakenBack
 
 SOFTWARE_NAME = "barnabas"
-SOFTWARE_VERSION = "0.1.0"
 UNSUPPORTED_VERSION = 35
 # Who answers the first request with more than this does not speak Kafka.
 MAX_HANDSHAKE_FRAME_BYTES = 1 << 20
@@ -695,7 +695,7 @@ class Connection:
         request = ApiVersionsRequest()
         if version >= 3:
             request.client_software_name = SOFTWARE_NAME
-            request.client_software_version = SOFTWARE_VERSION
+            request.client_software_version = VERSION
         future: asyncio.Future[ApiVersionsResponse] = self._loop.create_future()
         self._start(request, version, timeout_ms, future)
         return await future

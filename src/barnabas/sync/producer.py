@@ -32,12 +32,13 @@ from barnabas.types import (
     PreparedTransaction,
     ProducerRecord,
 )
+from barnabas.windows import WINDOW_SECONDS
 
 T = TypeVar("T")
 
 
 class Producer(RecordSender, Observed):
-    """Sends records to a cluster. Used with `with`, or closed with `close`; all threads may share one.
+    """Sends records to a cluster. Used with `with`, or closed by `close`; all threads may share one.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
     in snake_case, see `barnabas.settings.table.ProducerConfig`. What is still unsent when the interpreter
@@ -248,9 +249,10 @@ class Producer(RecordSender, Observed):
         """
         return self._run(self._core.partitions_for(topic, timeout=timeout))
 
-    def stats(self) -> ProducerStats:
-        """Figures of the producer, its brokers and its partitions, as they are now."""
-        return self._core.stats()
+    def stats(self, window_seconds: float = WINDOW_SECONDS) -> ProducerStats:
+        """Figures of the producer, its brokers and its partitions, as they are now; windows are of the last
+        `window_seconds`."""
+        return self._core.stats(window_seconds)
 
     def __enter__(self) -> Self:
         return self

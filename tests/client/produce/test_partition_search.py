@@ -9,7 +9,7 @@ import pytest
 
 from barnabas import Producer, aio
 from barnabas.client.produce import partition_search
-from barnabas.errors import InvalidRecordError, NoSuchPartitionError
+from barnabas.errors import NoSuchPartitionError, UnusableRecordError
 
 
 @pytest.fixture
@@ -70,18 +70,18 @@ def test_what_can_be_no_record_of_any_topic_is_refused_at_once(broker: Any, make
         async with aio.Producer(broker.bootstrap) as producer:
             await (await producer.send(topic, b"v"))
             began = time.monotonic()
-            with pytest.raises(InvalidRecordError, match="timestamp -5 ms is before 1970"):
+            with pytest.raises(UnusableRecordError, match="timestamp -5 ms is before 1970"):
                 await producer.send(topic, b"v", timestamp=-5)
-            with pytest.raises(InvalidRecordError, match="row 0: timestamp -5 ms is before 1970"):
+            with pytest.raises(UnusableRecordError, match="row 0: timestamp -5 ms is before 1970"):
                 await producer.send_arrow(topic, old)
-            with pytest.raises(InvalidRecordError, match="has no partition -1"):
+            with pytest.raises(UnusableRecordError, match="has no partition -1"):
                 await producer.send(topic, b"v", partition=-1)
             assert time.monotonic() - began < partition_search.NEW_PARTITION_SECONDS
 
     asyncio.run(main())
     with Producer(broker.bootstrap) as producer:
         producer.send(topic, b"v").result(30)
-        with pytest.raises(InvalidRecordError, match="timestamp -5 ms is before 1970"):
+        with pytest.raises(UnusableRecordError, match="timestamp -5 ms is before 1970"):
             producer.send(topic, b"v", timestamp=-5)
-        with pytest.raises(InvalidRecordError, match="no column value"):
+        with pytest.raises(UnusableRecordError, match="no column value"):
             producer.send_arrow(topic, pyarrow.table({"key": [b"k"]}))

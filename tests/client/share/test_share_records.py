@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 from barnabas._kernel import BatchBuilder
-from barnabas.client.share.records import GAP, Acquisition, OffsetRange, read_acquired
+from barnabas.client.share.records import GAP, AcknowledgementBatch, Acquisition, read_acquired
 from barnabas.types import TopicPartition
 
 REJECT, RELEASE = 3, 2
@@ -44,12 +44,16 @@ def test_acquired_offsets_without_a_record_are_gaps() -> None:
     data = batch(2, 3) + batch(9, 2)
     result = read_acquired(acquisition(), data, [(0, 20, 1)], check_crcs=True)
     assert [r.offset for r in result.records] == [2, 3, 4, 9, 10]
-    assert result.unreadable == [OffsetRange(0, 1, GAP), OffsetRange(5, 8, GAP), OffsetRange(11, 20, GAP)]
+    assert result.unreadable == [
+        AcknowledgementBatch(0, 1, GAP),
+        AcknowledgementBatch(5, 8, GAP),
+        AcknowledgementBatch(11, 20, GAP),
+    ]
 
 
 def test_a_gap_of_all_offsets_there_are_costs_no_memory() -> None:
     result = read_acquired(acquisition(), b"", [(0, 2**63 - 1, 1)], check_crcs=True)
-    assert result.unreadable == [OffsetRange(0, 2**63 - 1, GAP)]
+    assert result.unreadable == [AcknowledgementBatch(0, 2**63 - 1, GAP)]
 
 
 def test_a_corrupt_batch_is_rejected_and_what_follows_it_is_released() -> None:
@@ -58,7 +62,7 @@ def test_a_corrupt_batch_is_rejected_and_what_follows_it_is_released() -> None:
     data = batch(0, 5) + bytes(broken) + batch(10, 5)
     result = read_acquired(acquisition(), data, [(0, 14, 1)], check_crcs=True)
     assert [r.offset for r in result.records] == [0, 1, 2, 3, 4]
-    assert result.unreadable == [OffsetRange(5, 9, REJECT), OffsetRange(10, 14, RELEASE)]
+    assert result.unreadable == [AcknowledgementBatch(5, 9, REJECT), AcknowledgementBatch(10, 14, RELEASE)]
     assert result.error is not None
     assert (result.error.topic, result.error.partition, result.error.offset) == ("t", 3, 5)
 

@@ -35,7 +35,7 @@ pub fn record_too_large(py: Python<'_>, message: String) -> PyErr {
 
 pub fn invalid_record(py: Python<'_>, message: String) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    error_with_message(py, &CLASS, "InvalidRecordError", message)
+    error_with_message(py, &CLASS, "UnusableRecordError", message)
 }
 
 pub fn no_such_partition(py: Python<'_>, message: String) -> PyErr {

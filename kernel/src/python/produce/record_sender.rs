@@ -96,7 +96,7 @@ impl RecordSender {
     ///
     /// Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
     /// created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
-    /// InvalidRecordError.
+    /// UnusableRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
     #[pyo3(signature = (topic, value=None, *, key=None, headers=None, partition=None, timestamp=None, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "the parts of a record")]
     fn send<'py>(

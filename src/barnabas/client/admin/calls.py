@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack
 
 from barnabas.broker_errors import ErrorCode, UnsupportedVersionError, error_for
+from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR, MOVED_LEADER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.telemetry_metrics import admin_metrics
@@ -35,23 +36,6 @@ from barnabas.types import TopicPartition
 ResponseT = TypeVar("ResponseT", bound=Response)
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
-
-MOVED_CONTROLLER = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED})
-MOVED_COORDINATOR = frozenset(
-    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-)
-MOVED_LEADER = frozenset(
-    {
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-    }
-)
 
 # Brokers hear of new partitions within moments of each other. Java's admin client goes on asking until its
 # deadline, a minute, which is long for what mostly is a mistake.
@@ -282,7 +266,6 @@ class AdminCalls(Observed):
         what: str,
         timeout: float | None,
         key_type: int = GROUP_COORDINATOR,
-        retried: frozenset[int] = frozenset(),
     ) -> dict[str, T]:
         """`_ask_for_each` of the coordinators of groups or transactional ids."""
 
@@ -295,7 +278,7 @@ class AdminCalls(Observed):
             ask,
             what=what,
             timeout=timeout,
-            retried=MOVED_COORDINATOR | retried,
+            retried=MOVED_COORDINATOR,
             on_retry=lambda key: self._client.forget_coordinator(key_type, key),
         )
 

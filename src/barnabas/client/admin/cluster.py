@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping
 
+from barnabas._kernel import VERSION
 from barnabas.client.admin.calls import AdminCalls, check, failure
 from barnabas.client.admin.types import (
     ClusterDescription,
@@ -22,6 +23,7 @@ from barnabas.client.admin.types import (
 from barnabas.client.admin.types.acls import authorized_operations
 from barnabas.client.cluster.metadata_source import CONTROLLERS
 from barnabas.errors import BarnabasError, BrokenProtocolError
+from barnabas.net.connection import SOFTWARE_NAME
 from barnabas.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
@@ -36,7 +38,6 @@ BROKERS = 1
 METADATA_TOPIC = "__cluster_metadata"
 LAST_VERSION_WITH_CLUSTER_OPERATIONS = 10
 UPGRADE_TYPE_VERSION = 1
-CLIENT_NAME = "barnabas"
 
 
 class ClusterAdmin(AdminCalls):
@@ -85,7 +86,7 @@ class ClusterAdmin(AdminCalls):
         async def place() -> int:
             return await self._client.any_node() if node_id is None else await self._known_node(node_id)
 
-        request = ApiVersionsRequest(client_software_name=CLIENT_NAME, client_software_version="0")
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         response = await self._ask(place, request, timeout)
         check(response.error_code, "describing features")
         epoch = response.finalized_features_epoch

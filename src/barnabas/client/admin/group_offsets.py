@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.admin.calls import (
-    MOVED_COORDINATOR,
     AdminCalls,
     K,
     T,
@@ -19,6 +17,7 @@ from barnabas.client.admin.calls import (
     partitions_of,
 )
 from barnabas.client.admin.types import SharePartitionOffset
+from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
@@ -100,7 +99,6 @@ class GroupOffsetAdmin(AdminCalls):
             ask,
             what="listing committed offsets",
             timeout=timeout,
-            retried=frozenset({ErrorCode.UNSTABLE_OFFSET_COMMIT}),
         )
 
     async def alter_group_offsets(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.admin import group_descriptions as descriptions
-from barnabas.client.admin.calls import MOVED_COORDINATOR, AdminCalls, failure, names_of
+from barnabas.client.admin.calls import AdminCalls, failure, names_of
 from barnabas.client.admin.types import (
     ClassicGroupDescription,
     GroupDescription,
@@ -18,6 +18,7 @@ from barnabas.client.admin.types import (
     MemberToRemove,
     StreamsGroupDescription,
 )
+from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest

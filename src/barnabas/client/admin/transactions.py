@@ -16,6 +16,7 @@ from barnabas.client.admin.types import (
     TransactionDescription,
     TransactionListing,
 )
+from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import TRANSACTION_COORDINATOR
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
@@ -146,7 +147,7 @@ class TransactionAdmin(AdminCalls):
             ask,
             what="listing transactions",
             timeout=timeout,
-            retried=frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE}),
+            retried=MOVED_COORDINATOR,
         )
 
     async def abort_transaction(self, spec: AbortTransactionSpec, *, timeout: float | None = None) -> None:
@@ -209,7 +210,6 @@ class TransactionAdmin(AdminCalls):
             what="fencing producers",
             timeout=timeout,
             key_type=TRANSACTION_COORDINATOR,
-            retried=frozenset({ErrorCode.CONCURRENT_TRANSACTIONS}),
         )
 
     async def end_prepared_transactions(
@@ -250,7 +250,6 @@ class TransactionAdmin(AdminCalls):
             what="ending prepared transactions",
             timeout=timeout,
             key_type=TRANSACTION_COORDINATOR,
-            retried=frozenset({ErrorCode.CONCURRENT_TRANSACTIONS}),
         )
 
     async def force_terminate_transaction(

@@ -64,7 +64,7 @@ def counter_key(metric: Metric) -> CounterKey:
 
 
 @frozen
-class Subscription:
+class TelemetrySubscription:
     """What brokers want of this client. `requested` are beginnings of names; an empty one means all."""
 
     subscription_id: int
@@ -99,7 +99,7 @@ class Telemetry:
         self._measure: Measure | None = None
         self._resource: Callable[[], dict[str, str]] = dict
         self._instance_id: asyncio.Future[uuid.UUID] = asyncio.get_running_loop().create_future()
-        self._subscription: Subscription | None = None
+        self._subscription: TelemetrySubscription | None = None
         self._task: asyncio.Task[None] | None = None
         self._refused_compression: set[int] = set()
         self._started_ns = time.time_ns()
@@ -171,7 +171,7 @@ class Telemetry:
                 return
             await asyncio.sleep(pause)
 
-    async def _push_regularly(self, subscription: Subscription) -> None:
+    async def _push_regularly(self, subscription: TelemetrySubscription) -> None:
         """Returns when the subscription does not hold any more. Raises: as `_push`."""
         pause = subscription.push_interval_seconds * chance.uniform(*FIRST_PUSH_JITTER)
         is_valid = True
@@ -190,7 +190,7 @@ class Telemetry:
     def _known_instance_id(self) -> uuid.UUID:
         return self._instance_id.result() if self._instance_id.done() else NO_CLIENT_INSTANCE_ID
 
-    async def _subscribe(self) -> Subscription:
+    async def _subscribe(self) -> TelemetrySubscription:
         request = GetTelemetrySubscriptionsRequest(client_instance_id=self._known_instance_id)
         answer = await self._client.send(await self._client.any_node(), request)
         if answer.error_code:
@@ -202,7 +202,7 @@ class Telemetry:
             for number in answer.accepted_compression_types
             if number in CODECS and number not in self._refused_compression
         ]
-        return Subscription(
+        return TelemetrySubscription(
             subscription_id=answer.subscription_id,
             push_interval_seconds=answer.push_interval_ms / 1000
             if answer.push_interval_ms > 0
@@ -213,7 +213,7 @@ class Telemetry:
             requested=tuple("" if name == ALL_METRICS else name for name in answer.requested_metrics),
         )
 
-    async def _push(self, subscription: Subscription, *, terminating: bool) -> bool:
+    async def _push(self, subscription: TelemetrySubscription, *, terminating: bool) -> bool:
         """Whether the subscription still holds. Raises: BrokerError, KafkaConnectionError, ..."""
         now_ns = time.time_ns()
         counters, payload = await self._payload(subscription, now_ns)
@@ -247,7 +247,7 @@ class Telemetry:
             raise error_for(answer.error_code, "push of telemetry")
         return True
 
-    async def _payload(self, subscription: Subscription, now_ns: int) -> tuple[Counters, bytes]:
+    async def _payload(self, subscription: TelemetrySubscription, now_ns: int) -> tuple[Counters, bytes]:
         """The counters as they are now, and what is to be pushed."""
         assert self._measure is not None
         wanted = [metric for metric in self._measure() if subscription.wants(metric.name)]

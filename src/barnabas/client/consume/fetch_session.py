@@ -12,6 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from barnabas.broker_errors import ErrorCode
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.types import TopicPartition
 from barnabas.values import frozen
 
@@ -21,14 +22,7 @@ FULL_EPOCH = 0
 CLOSING_EPOCH = -1
 _HIGHEST_EPOCH = 2**31 - 1
 
-SESSION_ERRORS = frozenset(
-    {
-        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
-        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
-        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
-    }
-)
-"""What a broker answers whose idea of the session is not ours. A full request puts it right."""
+SESSION_ERRORS = errors_with(Consequence.NEW_FETCH_SESSION)
 
 
 class PartitionFetch(NamedTuple):

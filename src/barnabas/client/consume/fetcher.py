@@ -24,6 +24,7 @@ from barnabas.broker_errors import (
     UnknownServerError,
     error_for,
 )
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
 from barnabas.client.consume.direct_fetching import DirectFetching, LentFetch, leaves_backlog
@@ -63,20 +64,7 @@ OLD_LEADER_TRIES = 30
 # How long closing waits for brokers to take note that their fetch sessions are over.
 CLOSE_SESSIONS_SECONDS = 0.5
 
-# What goes away when the metadata is up to date, or by itself.
-_TRANSIENT = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.REPLICA_NOT_AVAILABLE,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.INCONSISTENT_TOPIC_ID,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-}
+_TRANSIENT = errors_with(Consequence.FIND_LEADER | Consequence.FETCH_AGAIN)
 
 
 @frozen

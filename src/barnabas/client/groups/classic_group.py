@@ -12,6 +12,7 @@ from typing import Any
 
 from barnabas.assignor import NO_GENERATION, NO_RACKS, Assignor, PartitionRacks
 from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.client.cluster.error_table import NO_MEMBER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.groups.assignors import make_assignors
@@ -109,7 +110,7 @@ class ClassicMembership(GroupMembership):
                 note_coordinator_error(self._client, self.group_id, error.code)
                 if error.code == ErrorCode.MEMBER_ID_REQUIRED:
                     continue
-                if error.code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+                if error.code in NO_MEMBER:
                     if owned:
                         self._lose(f"{error}")
                         return
@@ -278,7 +279,7 @@ class ClassicMembership(GroupMembership):
         note_coordinator_error(self._client, self.group_id, code)
         if code == ErrorCode.REBALANCE_IN_PROGRESS:
             self.request_join()
-        elif code in (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID):
+        elif code in NO_MEMBER:
             self._lose(str(error))
         elif error.retriable:
             raise error

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from barnabas.broker_errors import ErrorCode
+from barnabas.client.cluster.error_table import NO_MEMBER
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -137,7 +138,7 @@ class MemberState:
 
     def refused(self, error: BrokerError) -> Remedy:
         """What to do about a heartbeat that came back with an error code."""
-        if error.code in (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID):
+        if error.code in NO_MEMBER:
             return "rejoin"
         if error.code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return "tell"

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Awaitable, Collection, Mapping
 from typing import TypeVar
 
-from barnabas.broker_errors import ErrorCode
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.errors import BarnabasError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.protocol.codec import Request, Response
@@ -22,6 +22,8 @@ from barnabas.protocol.messages.metadata import MetadataRequest
 logger = logging.getLogger("barnabas.client")
 
 ResponseT = TypeVar("ResponseT", bound=Response)
+
+_MAY_HAVE_MOVED = errors_with(Consequence.FIND_COORDINATOR | Consequence.SUSPECT_COORDINATOR)
 
 
 class Patience:
@@ -63,11 +65,7 @@ async def send_to_group_coordinator(
 
 def note_coordinator_error(client: KafkaClient, group_id: str, code: int) -> None:
     """Has the coordinator looked up again where a code says that it has moved."""
-    if code in (
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.REQUEST_TIMED_OUT,
-    ):
+    if code in _MAY_HAVE_MOVED:
         client.forget_coordinator(GROUP_COORDINATOR, group_id)
 
 

@@ -102,13 +102,13 @@ class Producer(Observed):
         """Hands a record over; await the Delivery for the RecordMetadata, or the error, of the record.
 
         `partition` None lets the key choose, or spreads records without a key. `timestamp` in milliseconds
-        since 1970, None is now. `on_delivery(error, metadata)` is called on the event loop. Waits at most
-        max_block_ms for the topic's metadata and for room in buffer_memory, and 5 s of these for a partition
-        that is not there yet.
+        since 1970, None is now. Waits at most max_block_ms for the topic's metadata and for room in
+        buffer_memory, and 5 s of these for a partition that is not there yet. `on_delivery(error, metadata)`
+        is called on the event loop.
 
         Raises: ClosedError, RecordTooLargeError, BufferFullError, UnknownTopicOrPartitionError (nobody
         created the topic in time), BootstrapError (no broker was reachable in time), NoSuchPartitionError,
-        InvalidRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
+        UnusableRecordError; with a transactional_id also TransactionStateError and TransactionFailedError.
         """
         if self.is_closed or self.generation != fork.current:
             self.check_usable()

@@ -16,6 +16,7 @@ from functools import partial
 
 from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.cluster.tasks import Tasks
@@ -61,8 +62,8 @@ NO_OFFSET = -1
 # The transaction before is still being ended, which takes moments.
 CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS = 0.02
 
-SEQUENCE_ERRORS = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
-TOO_LARGE_ERRORS = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+SEQUENCE_ERRORS = errors_with(Consequence.NEW_SEQUENCE)
+TOO_LARGE_ERRORS = errors_with(Consequence.SPLIT_BATCH)
 
 
 class Sender:

@@ -24,6 +24,7 @@ from barnabas.broker_errors import (
     UnknownTopicOrPartitionError,
     error_for,
 )
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, TRANSACTION_COORDINATOR, KafkaClient
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
@@ -66,24 +67,10 @@ FIRST_OFFSET_COMMIT_WITH_MEMBERS = 3
 # The transaction before is being ended, which takes moments, as in Java.
 CONCURRENT_BACKOFF_MS = 20.0
 
-FENCED = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
-MOVED = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-
-# What ends the transaction, but not the producer; any other code that is not retriable ends both.
-ABORTABLE = frozenset(
-    {
-        ErrorCode.TRANSACTION_ABORTABLE,
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.GROUP_AUTHORIZATION_FAILED,
-        ErrorCode.OPERATION_NOT_ATTEMPTED,
-        ErrorCode.FENCED_INSTANCE_ID,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.STALE_MEMBER_EPOCH,
-        ErrorCode.OFFSET_METADATA_TOO_LARGE,
-        ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-    }
-)
+FENCED = errors_with(Consequence.FENCED)
+MOVED = errors_with(Consequence.FIND_COORDINATOR)
+# Any other code that is not retriable ends the producer as well.
+ABORTABLE = errors_with(Consequence.ABORT)
 _MEMBERSHIP_ADVICE = (
     "the consumer whose offsets these are is no longer the member of its group that it was: abort, and go on "
     "from what the group has committed"

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from barnabas.client.share.records import (
     ACKNOWLEDGE_CODES,
+    AcknowledgementBatch,
     AcknowledgeType,
     Acquisition,
-    OffsetRange,
     ShareRecord,
 )
 from barnabas.errors import BarnabasError, MisuseError
@@ -44,7 +44,7 @@ class PartitionAcknowledgements:
     session_number: int
     codes: dict[int, int] = field(default_factory=dict[int, int])
     """By offset, what the caller decided."""
-    unreadable: list[OffsetRange] = field(default_factory=list[OffsetRange])
+    unreadable: list[AcknowledgementBatch] = field(default_factory=list[AcknowledgementBatch])
     renewed: dict[int, ShareRecord] = field(default_factory=dict[int, ShareRecord])
 
     def batches(self) -> list[tuple[int, int, list[int]]]:
@@ -130,7 +130,7 @@ class ShareLedger:
                 )
             self._decide(record, code)
 
-    def add_unreadable(self, acquisition: Acquisition, ranges: Sequence[OffsetRange]) -> None:
+    def add_unreadable(self, acquisition: Acquisition, ranges: Sequence[AcknowledgementBatch]) -> None:
         """Acquired offsets that nobody will be given."""
         if ranges:
             with self._lock:

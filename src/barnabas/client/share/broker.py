@@ -14,8 +14,9 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
-from barnabas.broker_errors import ErrorCode, ShareSessionNotFoundError, error_for
+from barnabas.broker_errors import ShareSessionNotFoundError, error_for
 from barnabas.client.cluster.connections import ConnectionPool
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.share.acknowledgements import (
     RENEW,
@@ -37,32 +38,11 @@ logger = logging.getLogger("barnabas.client")
 VERSION_WITH_RENEWAL = 2
 ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
 
-# What goes away when the metadata is up to date, or by itself.
-_TRANSIENT = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.REPLICA_NOT_AVAILABLE,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.INCONSISTENT_TOPIC_ID,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.REQUEST_TIMED_OUT,
-}
-
 # Not taken, and nothing lost: the same acknowledgement may be sent again.
-_REPEATED = {
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.REQUEST_TIMED_OUT,
-}
+_REPEATED = errors_with(
+    Consequence.FIND_COORDINATOR | Consequence.AWAIT_COORDINATOR | Consequence.SUSPECT_COORDINATOR
+)
+_TRANSIENT = _REPEATED | errors_with(Consequence.FIND_LEADER | Consequence.FETCH_AGAIN)
 
 
 class ShareListener(Protocol):

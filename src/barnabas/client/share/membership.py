@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable
 
 from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.client.cluster.error_table import NO_MEMBER
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_coordinator import (
@@ -206,7 +207,7 @@ class ShareMembership:
         said = "" if response.error_message is None else f" ({response.error_message})"
         error = error_for(code, f"heartbeat to share group {group_id!r}{said}")
         note_coordinator_error(self._client, group_id, code)
-        if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
+        if code in NO_MEMBER:
             logger.info("share group %r: joining again: %s", group_id, error)
             self._forget()
         elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:

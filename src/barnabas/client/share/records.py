@@ -94,7 +94,7 @@ class ShareRecord:
 
 
 @frozen
-class OffsetRange:
+class AcknowledgementBatch:
     """Offsets from `first` to `last`, both included, and what the broker is to do with them."""
 
     first: int
@@ -107,7 +107,7 @@ class AcquiredRecords:
     """What is in a partition's part of an answer."""
 
     records: list[ShareRecord] = field(default_factory=list[ShareRecord])
-    unreadable: list[OffsetRange] = field(default_factory=list[OffsetRange])
+    unreadable: list[AcknowledgementBatch] = field(default_factory=list[AcknowledgementBatch])
     """Acquired offsets that no caller will see."""
     error: CorruptBatchError | None = None
 
@@ -152,7 +152,7 @@ def read_acquired(
             index += 1
         while index < len(records) and (offset := records[index].offset) <= last:
             if offset > expected:
-                result.unreadable.append(OffsetRange(expected, offset - 1, GAP))
+                result.unreadable.append(AcknowledgementBatch(expected, offset - 1, GAP))
             result.records.append(ShareRecord(records[index], delivery_count, acquisition))
             expected = offset + 1
             index += 1
@@ -161,14 +161,18 @@ def read_acquired(
     return result
 
 
-def _without_records(first: int, last: int, corruption: _Corruption | None) -> list[OffsetRange]:
+def _without_records(first: int, last: int, corruption: _Corruption | None) -> list[AcknowledgementBatch]:
     if corruption is None:
-        return [OffsetRange(first, last, GAP)]
+        return [AcknowledgementBatch(first, last, GAP)]
     end_of_batch = corruption.first - 1 if corruption.last is None else corruption.last
     parts = [
-        OffsetRange(first, min(last, corruption.first - 1), GAP),
-        OffsetRange(max(first, corruption.first), min(last, end_of_batch), ACKNOWLEDGE_CODES["reject"]),
-        OffsetRange(max(first, corruption.first, end_of_batch + 1), last, ACKNOWLEDGE_CODES["release"]),
+        AcknowledgementBatch(first, min(last, corruption.first - 1), GAP),
+        AcknowledgementBatch(
+            max(first, corruption.first), min(last, end_of_batch), ACKNOWLEDGE_CODES["reject"]
+        ),
+        AcknowledgementBatch(
+            max(first, corruption.first, end_of_batch + 1), last, ACKNOWLEDGE_CODES["release"]
+        ),
     ]
     return [part for part in parts if part.first <= part.last]
 

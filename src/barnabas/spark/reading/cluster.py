@@ -24,7 +24,7 @@ from barnabas.spark.planning.offsets import Offsets, name_partitions
 from barnabas.types import TopicPartition
 
 
-class Cluster:
+class SourceCluster:
     """The isolation level of the source's consumers decides what "latest" means.
 
     `topic_ids` are those of the topics whose partitions were asked for, as far as brokers tell (KIP-516), and

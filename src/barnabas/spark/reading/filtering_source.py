@@ -7,7 +7,7 @@ from pyspark.sql.datasource import Filter
 from barnabas.spark.options import SourceOptions
 from barnabas.spark.planning.filters import Bounds
 from barnabas.spark.planning.ranges import OffsetRange
-from barnabas.spark.reading.cluster import Cluster
+from barnabas.spark.reading.cluster import SourceCluster
 from barnabas.spark.reading.source import KafkaReader
 
 
@@ -22,5 +22,5 @@ class FilteringKafkaReader(KafkaReader):
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:
         return self._bounds.push(filters)
 
-    def ranges(self, cluster: Cluster) -> list[OffsetRange]:
+    def ranges(self, cluster: SourceCluster) -> list[OffsetRange]:
         return self._bounds.narrow(super().ranges(cluster), cluster.offsets_for_times)

@@ -25,7 +25,7 @@ from barnabas.spark.options import SourceOptions
 from barnabas.spark.planning.losses import Available, Loss, cause_of
 from barnabas.spark.planning.ranges import OffsetRange, OffsetSpec, batch_ranges
 from barnabas.spark.planning.splitting import split_ranges
-from barnabas.spark.reading.cluster import Cluster
+from barnabas.spark.reading.cluster import SourceCluster
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class KafkaReader(DataSourceReader):
         self._starting, self._ending = options.for_batch()
 
     def partitions(self) -> list[InputPartition]:
-        with Cluster(self._options) as cluster:
+        with SourceCluster(self._options) as cluster:
             return tasks_of(self.ranges(cluster), self._options, cluster)
 
-    def ranges(self, cluster: Cluster) -> list[OffsetRange]:
+    def ranges(self, cluster: SourceCluster) -> list[OffsetRange]:
         """What the query reads."""
         options = self._options
         return batch_ranges(
@@ -77,7 +77,9 @@ class KafkaReader(DataSourceReader):
         return read_partition(partition, self._options)
 
 
-def tasks_of(ranges: Sequence[OffsetRange], options: SourceOptions, cluster: Cluster) -> list[InputPartition]:
+def tasks_of(
+    ranges: Sequence[OffsetRange], options: SourceOptions, cluster: SourceCluster
+) -> list[InputPartition]:
     """Ranges as Spark's tasks, cut as the options say."""
     most = options.max_bytes_per_partition
     sizes = None

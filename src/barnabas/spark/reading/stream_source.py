@@ -45,7 +45,7 @@ from barnabas.spark.pyspark_features import (
     ReadMinRows,
     SupportsTriggerAvailableNow,
 )
-from barnabas.spark.reading.cluster import Cluster
+from barnabas.spark.reading.cluster import SourceCluster
 from barnabas.spark.reading.source import read_partition, report_loss, tasks_of
 from barnabas.types import TopicPartition
 
@@ -58,7 +58,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._starting: OffsetSpec = options.for_streaming()
-        self._cluster: Cluster | None = None
+        self._cluster: SourceCluster | None = None
         self._initial: Document | None = None
         self._available_at_start: dict[TopicPartition, Available] | None = None
         self._latest: Document | None = None
@@ -227,9 +227,9 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _lost(self, loss: Loss) -> None:
         report_loss(self._options, loss)
 
-    def _connected(self) -> Cluster:
+    def _connected(self) -> SourceCluster:
         if self._cluster is None:
-            self._cluster = Cluster(self._options)
+            self._cluster = SourceCluster(self._options)
         return self._cluster
 
     def _available(self) -> dict[TopicPartition, Available]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin.calls import MOVED_LEADER
+from barnabas.client.cluster.error_table import MOVED_LEADER
 from barnabas.compat.confluent_kafka._model import ConsumerGroupTopicPartitions
 from barnabas.compat.confluent_kafka.admin._listoffsets import ListOffsetsResultInfo
 from barnabas.compat.confluent_kafka.admin._options import CallOptions

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from barnabas.broker_errors import ErrorCode
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.errors import AuthenticationError, BarnabasError, KafkaConnectionError, NoCommonVersionError
@@ -49,13 +49,8 @@ UNSUPPORTED = {
 }
 """By name of a request, what librdkafka calls what it is for, and the first release that has it."""
 
-_MOVED = frozenset(
-    {
-        ErrorCode.NOT_CONTROLLER,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    }
+_MOVED = errors_with(
+    Consequence.FIND_CONTROLLER | Consequence.FIND_COORDINATOR | Consequence.AWAIT_COORDINATOR
 )
 
 

@@ -61,7 +61,7 @@ def token_callback(given: Mapping[Any, Any]) -> Callback | None:
             "    pip install 'barnabas[oauthbearer-aws]'"
         ) from error
     pairs = parse_key_values(extensions, ",", EXTENSIONS) if isinstance(extensions, str) else []
-    return _Tokens(Request.parse(config), dict(pairs), boto3).token
+    return _Tokens(WebIdentityRequest.parse(config), dict(pairs), boto3).token
 
 
 def _shown(given: Mapping[Any, Any], name: str) -> str:
@@ -71,7 +71,7 @@ def _shown(given: Mapping[Any, Any], name: str) -> str:
 
 
 @dataclass(slots=True)
-class Request:
+class WebIdentityRequest:
     """What `sasl.oauthbearer.config` asks for."""
 
     region: str | None = None
@@ -83,7 +83,7 @@ class Request:
     tags: dict[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def parse(cls, config: str) -> Request:
+    def parse(cls, config: str) -> WebIdentityRequest:
         """Raises: ValueError."""
         request = cls()
         for name, value in parse_key_values(config, ",", CONFIG):
@@ -128,7 +128,7 @@ class Request:
 
 
 class _Tokens:
-    def __init__(self, request: Request, extensions: dict[str, str], boto3: Any) -> None:
+    def __init__(self, request: WebIdentityRequest, extensions: dict[str, str], boto3: Any) -> None:
         if request.aws_debug == "console":
             boto3.set_stream_logger("botocore", logging.DEBUG)
         if _numbers(boto3.__version__) < OLDEST_BOTO3:
