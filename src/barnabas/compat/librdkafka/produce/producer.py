@@ -586,6 +586,6 @@ def _abandon(
 
     def close() -> None:
         topics.close()
-        thread.loop.create_task(core.close(0))
+        thread.keep(core.close(0), what="closing a forgotten producer")
 
     thread.call(close)
