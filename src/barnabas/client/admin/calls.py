@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack
 
 from barnabas.broker_errors import ErrorCode, UnsupportedVersionError, error_for
+from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR, MOVED_LEADER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
 from barnabas.client.cluster.observed import Observed
@@ -42,14 +43,6 @@ K = TypeVar("K", bound=Hashable)
 NEW_PARTITION_SECONDS = 1.0
 
 
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    """Partitions by their topic, in order."""
-    topics: dict[str, list[TopicPartition]] = {}
-    for partition in partitions:
-        topics.setdefault(partition.topic, []).append(partition)
-    return topics
-
-
 def partitions_of(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
     """Partitions given as such or as tuples."""
     return [TopicPartition(*partition) for partition in partitions]
@@ -72,6 +65,14 @@ def check(code: int, context: str, message: str | None = None) -> None:
     error = failure(code, context, message)
     if error is not None:
         raise error
+
+
+def outcomes(answers: Iterable[Answer[K, T]], name: Callable[[K], str]) -> dict[K, T | BarnabasError]:
+    """By item what it gave, or its error, in which `name` says what it is about."""
+    return {
+        answer.key: failure(answer.code, name(answer.key), answer.message) or answer.result
+        for answer in answers
+    }
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from barnabas._kernel import VERSION
 from barnabas.client.admin.calls import AdminCalls, check, failure
+from barnabas.client.admin.requests.topics import LAST_METADATA_WITH_CLUSTER_OPERATIONS, describe_brokers
 from barnabas.client.admin.types import (
     ClusterDescription,
     FeatureMetadata,
@@ -28,7 +29,6 @@ from barnabas.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.protocol.messages.update_features import UpdateFeaturesRequest
@@ -36,7 +36,6 @@ from barnabas.types import Node
 
 BROKERS = 1
 METADATA_TOPIC = "__cluster_metadata"
-LAST_VERSION_WITH_CLUSTER_OPERATIONS = 10
 UPGRADE_TYPE_VERSION = 1
 
 
@@ -211,13 +210,8 @@ class ClusterAdmin(AdminCalls):
         check(response.error_code, f"broker {broker_id}", response.error_message)
 
     async def _describe_by_metadata(self, node_id: int, include_operations: bool) -> ClusterDescription:
-        request = MetadataRequest(
-            topics=[],
-            allow_auto_topic_creation=False,
-            include_cluster_authorized_operations=include_operations,
-        )
-        # Later versions leave operations to DescribeCluster.
-        response = await self._send(node_id, request, max_version=LAST_VERSION_WITH_CLUSTER_OPERATIONS)
+        request = describe_brokers(include_operations=include_operations)
+        response = await self._send(node_id, request, max_version=LAST_METADATA_WITH_CLUSTER_OPERATIONS)
         nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
         return ClusterDescription(
             response.cluster_id,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin.calls import AdminCalls, by_topic, failure, names_of, partitions_of
+from barnabas.client.admin.calls import AdminCalls, failure, names_of, partitions_of
+from barnabas.client.admin.requests.common import by_topic
 from barnabas.client.admin.types import (
     AbortTransactionSpec,
     ProducerIdAndEpoch,
