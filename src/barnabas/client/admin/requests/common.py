@@ -8,15 +8,15 @@ from typing import Generic, NamedTuple, TypeVar
 from barnabas.types import TopicPartition
 
 K = TypeVar("K")
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Answer(NamedTuple, Generic[K, T]):
+class Answer(NamedTuple, Generic[K, T_co]):
     """What an answer says of one item. `result` means nothing where `code` is that of an error; `message` is
     the broker's own."""
 
     key: K
-    result: T
+    result: T_co
     code: int
     message: str | None = None
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
+from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
@@ -20,6 +21,7 @@ from barnabas.types import Node
 
 _Response = TypeVar("_Response", bound=Response)
 _Result = TypeVar("_Result")
+_Key = TypeVar("_Key")
 
 INITIALIZING = "initializing"
 WAITING_FOR_BROKER = "waiting for broker"
@@ -230,6 +232,11 @@ def not_understood(request_name: str) -> KafkaException:
 def broker_error(code: int, text: str | None = None) -> KafkaError | None:
     """What a code in an answer is, with the broker's own text if it has one. None for success."""
     return KafkaError(code, text or None) if code else None
+
+
+def results(answers: Iterable[Answer[_Key, _Result]]) -> dict[_Key, _Result | KafkaError]:
+    """By item what it gave, or its error."""
+    return {answer.key: broker_error(answer.code, answer.message) or answer.result for answer in answers}
 
 
 def _unsupported(request_name: str) -> KafkaException:
