@@ -23,7 +23,6 @@ from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
     BrokerError,
-    KafkaConnectionError,
     MisuseError,
     NoCommonVersionError,
     Outcome,
@@ -150,14 +149,6 @@ class AdminCalls(Observed):
             if self._client.reaches_controllers:
                 raise needs_brokers(type(request).NAME) from error
             raise UnsupportedVersionError(str(error)) from error
-
-    async def _version(self, node_id: int, request_type: type[Request[ResponseT]]) -> int:
-        """The version in which a node would get a request; -1 if it does not know it."""
-        connection = await self._client.connect(node_id)
-        try:
-            return connection.version_of(request_type)
-        except NoCommonVersionError:
-            return -1
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], what: str, timeout: float | None) -> T:
         return await self._client.retry(
@@ -340,14 +331,6 @@ class AdminCalls(Observed):
                 return {partition: error_for(code, str(partition)) for partition, code in codes.items()}
             misses += 1
             await self._client.backoff.pause(misses, search_until - time.monotonic())
-
-    async def _known_node(self, node_id: int) -> int:
-        """A broker by its node id, which is looked up if it is not known. Raises: KafkaConnectionError."""
-        if node_id not in self._client.metadata.nodes:
-            await self._client.refresh_metadata()
-            if node_id not in self._client.metadata.nodes:
-                raise KafkaConnectionError(f"there is no node with id {node_id}")
-        return node_id
 
     async def _all_nodes(self, timeout: float | None) -> list[int]:
         """The node ids of all brokers as of now."""

@@ -55,7 +55,7 @@ class ClusterAdmin(AdminCalls):
 
         async def attempt() -> ClusterDescription:
             node_id = await self._client.any_node()
-            version = await self._version(node_id, DescribeClusterRequest)
+            version = await self._client.version_at(node_id, DescribeClusterRequest)
             if version < 0 and not include_fenced_brokers:
                 return await self._describe_by_metadata(node_id, include_authorized_operations)
             request = DescribeClusterRequest(
@@ -83,7 +83,9 @@ class ClusterAdmin(AdminCalls):
         (KIP-584)."""
 
         async def place() -> int:
-            return await self._client.any_node() if node_id is None else await self._known_node(node_id)
+            return (
+                await self._client.any_node() if node_id is None else await self._client.known_node(node_id)
+            )
 
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         response = await self._ask(place, request, timeout)
@@ -112,7 +114,9 @@ class ClusterAdmin(AdminCalls):
         """
 
         async def ask(controller: int, names: list[str]) -> dict[str, BarnabasError | None]:
-            knows_types = await self._version(controller, UpdateFeaturesRequest) >= UPGRADE_TYPE_VERSION
+            knows_types = (
+                await self._client.version_at(controller, UpdateFeaturesRequest) >= UPGRADE_TYPE_VERSION
+            )
             request = UpdateFeaturesRequest(
                 timeout_ms=self.config.request_timeout_ms,
                 feature_updates=[_update(name, updates[name], knows_types) for name in names],

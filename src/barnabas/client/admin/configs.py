@@ -117,7 +117,7 @@ class ConfigAdmin(AdminCalls):
 
         async def attempt() -> list[ConfigResource]:
             node_id = await self._client.any_node()
-            knows_one_type = await self._version(node_id, ListConfigResourcesRequest) == 0
+            knows_one_type = await self._client.version_at(node_id, ListConfigResourcesRequest) == 0
             if knows_one_type and wanted == [ResourceType.CLIENT_METRICS]:
                 request = ListConfigResourcesRequest()
             else:
@@ -135,7 +135,7 @@ class ConfigAdmin(AdminCalls):
         """The node that has to be asked: a broker for itself, any one for the rest."""
         is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
         if is_broker and resource.name:
-            return await self._known_node(int(resource.name))
+            return await self._client.known_node(int(resource.name))
         return await self._client.any_node()
 
     async def _home_of_change(self, resource: ConfigResource) -> int:

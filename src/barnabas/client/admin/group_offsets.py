@@ -70,7 +70,7 @@ class GroupOffsetAdmin(AdminCalls):
         }
 
         async def ask(coordinator: int, group_ids: list[str]) -> dict[str, Offsets | BarnabasError]:
-            version = await self._version(coordinator, OffsetFetchRequest)
+            version = await self._client.version_at(coordinator, OffsetFetchRequest)
             if version >= requests.FIRST_OFFSET_FETCH_WITH_GROUPS:
                 request = requests.fetch_offsets(
                     {group_id: wanted[group_id] for group_id in group_ids}, require_stable=require_stable

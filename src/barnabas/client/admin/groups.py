@@ -66,7 +66,7 @@ class GroupAdmin(AdminCalls):
 
         by_node = await self._ask_for_each(
             await self._all_nodes(timeout),
-            self._known_node,
+            self._client.known_node,
             ask,
             what="listing groups",
             timeout=timeout,
@@ -91,7 +91,7 @@ class GroupAdmin(AdminCalls):
         async def ask(coordinator: int, group: list[str]) -> dict[str, GroupDescription | BarnabasError]:
             node = self._client.node(coordinator)
             answers: dict[str, GroupDescription | BarnabasError] = {}
-            if await self._version(coordinator, ConsumerGroupDescribeRequest) >= 0:
+            if await self._client.version_at(coordinator, ConsumerGroupDescribeRequest) >= 0:
                 modern = requests.describe_consumer_groups(
                     group, include_operations=include_authorized_operations
                 )
@@ -244,7 +244,10 @@ class GroupAdmin(AdminCalls):
         async def ask(
             coordinator: int, group: list[MemberToRemove]
         ) -> dict[MemberToRemove, BarnabasError | None]:
-            if await self._version(coordinator, LeaveGroupRequest) < FIRST_VERSION_WITH_BATCHES_OF_MEMBERS:
+            if (
+                await self._client.version_at(coordinator, LeaveGroupRequest)
+                < FIRST_VERSION_WITH_BATCHES_OF_MEMBERS
+            ):
                 raise error_for(
                     ErrorCode.UNSUPPORTED_VERSION, f"LeaveGroup of other members of the group {group_id!r}"
                 )

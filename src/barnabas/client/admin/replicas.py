@@ -160,7 +160,7 @@ class ReplicaAdmin(AdminCalls):
             return {node_id: error or {result.log_dir: _log_dir(result) for result in response.results}}
 
         return await self._ask_for_each(
-            wanted, self._known_node, ask, what="describing log directories", timeout=timeout
+            wanted, self._client.known_node, ask, what="describing log directories", timeout=timeout
         )
 
     async def describe_replica_log_dirs(
@@ -237,7 +237,7 @@ class ReplicaAdmin(AdminCalls):
         )
 
     async def _home_of(self, replica: TopicPartitionReplica) -> int:
-        return await self._known_node(replica.node_id)
+        return await self._client.known_node(replica.node_id)
 
 
 def _reassignable(

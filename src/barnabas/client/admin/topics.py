@@ -164,7 +164,7 @@ class TopicAdmin(AdminCalls):
             return await self._client.any_node()
 
         async def ask(node_id: int, group: list[str]) -> Mapping[str, TopicDescription | BarnabasError]:
-            if await self._version(node_id, DescribeTopicPartitionsRequest) >= 0:
+            if await self._client.version_at(node_id, DescribeTopicPartitionsRequest) >= 0:
                 return await self._describe_in_pieces(
                     node_id, group, partition_limit, include_authorized_operations
                 )

@@ -74,7 +74,7 @@ class TransactionAdmin(AdminCalls):
             return await self._ask_leaders(wanted, ask, what=what, timeout=timeout)
 
         async def replica(_: TopicPartition) -> int:
-            return await self._known_node(node_id)
+            return await self._client.known_node(node_id)
 
         return await self._ask_for_each(wanted, replica, ask, what=what, timeout=timeout)
 
@@ -144,7 +144,7 @@ class TransactionAdmin(AdminCalls):
 
         return await self._ask_for_each(
             await self._all_nodes(timeout),
-            self._known_node,
+            self._client.known_node,
             ask,
             what="listing transactions",
             timeout=timeout,

@@ -14,6 +14,7 @@ from barnabas.client.admin.requests.common import first_code
 from barnabas.client.admin.requests.topics import describe_brokers
 from barnabas.client.admin.types import GroupDescription
 from barnabas.client.admin.types import MemberDescription as CoreMember
+from barnabas.client.cluster.kafka_client import NO_VERSION
 from barnabas.compat.confluent_kafka._model import ConsumerGroupState, ConsumerGroupType, Node
 from barnabas.compat.confluent_kafka.admin._group import (
     ConsumerGroupDescription,
@@ -26,7 +27,6 @@ from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._topic_calls import operations_in
 from barnabas.compat.librdkafka.ask.metadata import GroupMember, GroupMetadata, broker_metadata
 from barnabas.compat.librdkafka.ask.requests import (
-    NO_VERSION,
     TIMED_OUT,
     BrokerRequests,
     DeadlineError,

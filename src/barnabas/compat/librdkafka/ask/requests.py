@@ -15,7 +15,7 @@ from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
-from barnabas.errors import AuthenticationError, BarnabasError, KafkaConnectionError, NoCommonVersionError
+from barnabas.errors import AuthenticationError, BarnabasError, NoCommonVersionError
 from barnabas.protocol.codec import Request, Response
 from barnabas.types import Node
 
@@ -31,7 +31,6 @@ TIMED_OUT = -185
 INVALID_ARGUMENT = -186
 BAD_MESSAGE = -199
 UNSUPPORTED_FEATURE = -165
-NO_VERSION = -1
 
 UNSUPPORTED = {
     "CreateTopics": ("Topic Admin API (KIP-4)", "0.10.2.0"),
@@ -162,11 +161,7 @@ class BrokerRequests:
 
         async def attempt() -> int:
             node_id = await self.client.coordinator(GROUP_COORDINATOR, group_id)
-            connection = await self.client.connect(node_id)
-            try:
-                return connection.version_of(request_type)
-            except NoCommonVersionError:
-                return NO_VERSION
+            return await self.client.version_at(node_id, request_type)
 
         return await self._repeat(attempt, lambda: WAITING_FOR_RESPONSE)
 
@@ -176,15 +171,7 @@ class BrokerRequests:
 
     async def ask_broker(self, node_id: int, request: Request[_Response]) -> _Response:
         """`ask` of a broker by its number, which is waited for where there is none of it yet."""
-
-        async def known() -> int:
-            if node_id not in self.client.metadata.nodes:
-                await self.client.refresh_metadata()
-                if node_id not in self.client.metadata.nodes:
-                    raise KafkaConnectionError(f"there is no broker with node id {node_id}")
-            return node_id
-
-        _, response = await self.ask(known, request)
+        _, response = await self.ask(lambda: self.client.known_node(node_id), request)
         return response
 
     async def ask_coordinator(
