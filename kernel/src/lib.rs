@@ -5,6 +5,7 @@
 
 pub mod arrow;
 pub mod checksums;
+pub mod clock;
 pub mod compaction;
 pub mod compression;
 pub mod error;

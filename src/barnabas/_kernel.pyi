@@ -484,6 +484,19 @@ class EventQueue:
     def __len__(self) -> int:
         """How much there is to serve. The reports of one batch count as one."""
 
+@final
+class ParkedMessages:
+    """The messages of one MessageSender whose topics' partitions are not known: they wait here, and further
+    ones of the same topic behind them, until `unpark` or `fail`. Any thread."""
+
+    def topics(self) -> list[str]:
+        """Topics that messages wait for."""
+    def unpark(self, topic: str) -> None:
+        """Appends what waits for a topic, if the accumulator knows its partitions by now."""
+    def fail(self, topic: str | None, error: BaseException, *, until_ms: int = 9223372036854775807) -> int:
+        """Fails what waits for a topic, or for any, and was produced until then, in milliseconds since 1970.
+        Gives the number of messages."""
+
 class MessageSender:
     """Base of confluent_kafka's Producer: its `produce`, which appends in the caller's thread with no Python
     in between, and takes its arguments as a function in C does. The subclass has a method `_refuse(code)`,
@@ -506,12 +519,12 @@ class MessageSender:
         kafka_name: Callable[[str], str] | None = None,
         shown_name: Callable[[str], str] | None = None,
         takes_null_values: bool = True,
-    ) -> None:
-        """Once. `error_of` makes the error of a report out of an exception or of librdkafka's code; with
-        `only_errors` callbacks are not called for what was delivered. Where a program has names of its own
-        for topics, `kafka_name` is asked once for each of them (it may raise), and `shown_name` gives what
-        reports call a topic. A message without a value is not sent unless `takes_null_values`: its callback
-        hears of _INVALID_ARG."""
+    ) -> ParkedMessages:
+        """Once; gives the messages that wait for their topics. `error_of` makes the error of a report out of
+        an exception or of librdkafka's code; with `only_errors` callbacks are not called for what was
+        delivered. Where a program has names of its own for topics, `kafka_name` is asked once for each of
+        them (it may raise), and `shown_name` gives what reports call a topic. A message without a value is
+        not sent unless `takes_null_values`: its callback hears of _INVALID_ARG."""
     def _shut(self) -> None:
         """From now on `produce` raises."""
     def produce(
@@ -852,15 +865,6 @@ class Accumulator:
 
         `on_delivery(error, metadata)`, one of them None, is called once, on the thread that completes the
         record's batch. What it raises goes to sys.unraisablehook."""
-    def report_to(self, events: EventQueue) -> None:
-        """For the accumulator of a MessageSender, before anything is appended. Once."""
-    def fail_parked(
-        self, topic: str | None, error: BaseException, *, until_ms: int = 9223372036854775807
-    ) -> int:
-        """Fails the messages that wait for the topic's partition count, or for any topic's: those that were
-        produced until then, in milliseconds since 1970. Gives their number."""
-    def parked_topics(self) -> list[str]:
-        """Topics with messages that wait for their partition count."""
     @property
     def is_shut(self) -> bool: ...
     def needs_metadata(self, topic: str) -> bool: ...

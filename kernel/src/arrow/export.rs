@@ -7,7 +7,8 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::columns::{BytesColumn, RecordColumns, TopicColumn, Validity};
+use super::column::{BytesColumn, Validity};
+use super::columns::{RecordColumns, TopicColumn};
 use super::ffi::{ArrowArray, ArrowSchema};
 
 const NULLABLE: i64 = 2;

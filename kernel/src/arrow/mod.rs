@@ -4,6 +4,7 @@
 //! all the rest of the crate. Every `unsafe` of the interface is in `ffi`, `export` and `import`.
 
 mod buffer;
+mod column;
 mod columns;
 mod data_type;
 mod export;

@@ -2,17 +2,8 @@
 //!
 //! While they are filled they are nobody else's, so that where they are and how many there are stays in registers.
 
-use super::columns::{HeadersColumn, Validity};
+use super::column::{BytesRoom, HeadersColumn};
 use crate::records::{RecordSlices, RecordTaker, Span};
-
-/// Room at the end of a column of binary values.
-pub struct BytesRoom<'a> {
-    pub bytes: &'a mut [u8],
-    pub ends: &'a mut [i32],
-    /// Bytes that the column has already.
-    pub first_byte: usize,
-    pub validity: &'a mut Validity,
-}
 
 /// Why the record after the last row was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,6 @@ mod _kernel {
     #[pymodule_export]
     use super::consume::arrow_out::{ArrowRecords, take_arrow};
     #[pymodule_export]
-    use super::consume::batch_bytes::BatchBytes;
-    #[pymodule_export]
     use super::consume::batch_openers::BatchOpeners;
     #[pymodule_export]
     use super::consume::batches::{
@@ -37,8 +35,6 @@ mod _kernel {
     #[pymodule_export]
     use super::consume::reader::RecordReader;
     #[pymodule_export]
-    use super::consume::receive_buffer::{FrameRoom, ReceiveBuffer};
-    #[pymodule_export]
     use super::consume::record::Record;
     #[pymodule_export]
     use super::librdkafka::event_queue::EventQueue;
@@ -49,14 +45,20 @@ mod _kernel {
     #[pymodule_export]
     use super::librdkafka::message_sender::MessageSender;
     #[pymodule_export]
+    use super::librdkafka::parked::ParkedMessages;
+    #[pymodule_export]
     use super::objects::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
     #[pymodule_export]
     use super::objects::formats::{ArrowColumn, Format};
+    #[pymodule_export]
+    use super::objects::receive_buffer::{FrameRoom, ReceiveBuffer};
     #[cfg(unix)]
     #[pymodule_export]
     use super::os::waker::Waker;
     #[pymodule_export]
     use super::produce::accumulator::Accumulator;
+    #[pymodule_export]
+    use super::produce::batch_bytes::BatchBytes;
     #[pymodule_export]
     use super::produce::builder::BatchBuilder;
     #[pymodule_export]

@@ -22,7 +22,7 @@ use crate::fetch_room::FetchRoom;
 use crate::fetching::{Arrival, Session, moved};
 use crate::frame_bytes::LENGTH_BYTES;
 use crate::locks::lock;
-use crate::python::consume::receive_buffer::ReceiveBuffer;
+use crate::python::objects::receive_buffer::ReceiveBuffer;
 use crate::python::os::sockets::{send_all, wait_for_either};
 use crate::python::os::waker::Signal;
 use crate::shared_bytes::SharedBytes;

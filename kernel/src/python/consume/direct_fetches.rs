@@ -24,7 +24,7 @@ use crate::fetching::{Arrival, Partition, Records, Session, moved};
 use crate::frame_bytes::LENGTH_BYTES;
 use crate::python::consume::bulk_fetch::{BulkFetch, Counts, FetchCredit, Listeners};
 use crate::python::consume::reader::RecordReader;
-use crate::python::consume::receive_buffer::ReceiveBuffer;
+use crate::python::objects::receive_buffer::ReceiveBuffer;
 use crate::python::os::sockets::{duplicate, send_all};
 use crate::python::os::waker::{Signal, Waker};
 use crate::records::Limits;

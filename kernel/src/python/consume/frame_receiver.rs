@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
-use crate::python::consume::receive_buffer::{MemoryWriter, ReceiveBuffer};
+use crate::python::objects::receive_buffer::{MemoryWriter, ReceiveBuffer};
 use crate::python::os::sockets::duplicate;
 
 /// What the thread and the event loop share.

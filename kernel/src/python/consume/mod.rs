@@ -1,7 +1,6 @@
 //! From a response to records and columns, with the direct paths.
 
 pub mod arrow_out;
-pub mod batch_bytes;
 pub mod batch_openers;
 pub mod batches;
 #[cfg(unix)]
@@ -11,5 +10,4 @@ pub mod direct_fetches;
 #[cfg(unix)]
 pub mod frame_receiver;
 pub mod reader;
-pub mod receive_buffer;
 pub mod record;

@@ -12,14 +12,20 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
-use crate::python::librdkafka::message_report::{ReportRules, ReportedMessages};
-
 /// Between two looks for a signal such as Ctrl-C, which does not end a wait by itself.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
+/// Something that the user is told of bit by bit.
+pub trait Reports: Send {
+    /// Tells the rest of it, up to what raises.
+    fn serve(&mut self, py: Python<'_>, events: &Events) -> PyResult<()>;
+
+    fn is_done(&self) -> bool;
+}
+
 enum Event {
     Call(Py<PyAny>),
-    Reports(ReportedMessages),
+    Reports(Box<dyn Reports>),
 }
 
 /// The queue, as all that add to it share it, and the messages that the user has not heard of yet.
@@ -29,7 +35,6 @@ pub struct Events {
     arrived: Condvar,
     messages: AtomicUsize,
     bytes: AtomicUsize,
-    pub rules: OnceLock<ReportRules>,
     listener: OnceLock<Py<PyAny>>,
 }
 
@@ -48,7 +53,7 @@ impl Events {
         }
     }
 
-    pub fn push_reports(&self, py: Python<'_>, reports: ReportedMessages) {
+    pub fn push_reports(&self, py: Python<'_>, reports: Box<dyn Reports>) {
         self.push(py, Event::Reports(reports));
     }
 

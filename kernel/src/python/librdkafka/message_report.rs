@@ -7,9 +7,10 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::python::librdkafka::event_queue::Events;
+use crate::python::librdkafka::event_queue::{Events, Reports};
 use crate::python::librdkafka::message::{Message, MessageParts};
-use crate::python::produce::delivery::{BatchOutcome, Resolution, TopicName, call_with_two};
+use crate::python::objects::calls::call_with_two;
+use crate::python::produce::delivery::{BatchOutcome, Resolution, SplitBatch, Told, TopicName};
 
 const CREATE_TIME: i32 = 1;
 const LOG_APPEND_TIME: i32 = 2;
@@ -50,9 +51,89 @@ impl KeptMessages {
         self.silent_messages == 0 && self.reports.is_empty()
     }
 
-    pub fn add_silent(&mut self, bytes: usize) {
-        self.silent_messages += 1;
+    pub fn add_silent(&mut self, messages: usize, bytes: usize) {
+        self.silent_messages += messages;
         self.silent_bytes += bytes;
+    }
+}
+
+/// How a producer reports its messages, and where.
+pub struct Reporter {
+    pub events: Arc<Events>,
+    pub rules: Arc<ReportRules>,
+}
+
+impl Reporter {
+    /// Leaves messages to be reported in the user's thread.
+    pub fn report(&self, py: Python<'_>, fate: Fate, kept: KeptMessages) {
+        if !kept.is_empty() {
+            let reports = ReportedMessages::new(fate, kept, Arc::clone(&self.rules));
+            self.events.push_reports(py, Box::new(reports));
+        }
+    }
+}
+
+/// The messages in one batch, until that is decided.
+struct MessagesOfBatch {
+    reporter: Arc<Reporter>,
+    kept: KeptMessages,
+}
+
+impl Reporter {
+    /// Has a message reported when its record, which stands at `report.index`, is decided.
+    #[inline(never)]
+    pub fn keep(self: &Arc<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, report: MessageReport) {
+        self.note(py, batch, |kept| kept.reports.push(report));
+    }
+
+    /// The same for messages without a callback.
+    #[inline(never)]
+    pub fn keep_silent(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        batch: &Arc<BatchOutcome>,
+        messages: usize,
+        bytes: usize,
+    ) {
+        self.note(py, batch, |kept| kept.add_silent(messages, bytes));
+    }
+
+    #[inline]
+    fn note(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        batch: &Arc<BatchOutcome>,
+        note: impl FnOnce(&mut KeptMessages),
+    ) {
+        let new = || MessagesOfBatch { reporter: Arc::clone(self), kept: KeptMessages::default() };
+        batch.keep_to_tell(py, new, |messages: &mut MessagesOfBatch| note(&mut messages.kept));
+    }
+}
+
+impl Told for MessagesOfBatch {
+    fn decided(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>) {
+        self.reporter.report(py, Fate::Batch(Arc::clone(batch)), self.kept);
+    }
+
+    fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch) {
+        let Self { reporter, kept } = *self;
+        let mut failed = KeptMessages::default();
+        for mut report in kept.reports {
+            if batch.has_failed(report.index) {
+                failed.reports.push(report);
+                continue;
+            }
+            let (part, index) = split.places[report.index as usize];
+            report.index = index;
+            reporter.keep(py, &split.parts[part as usize], report);
+        }
+        let (messages, bytes) = (kept.silent_messages, kept.silent_bytes);
+        match split.parts.last() {
+            _ if messages == 0 => {}
+            Some(last) => reporter.keep_silent(py, last, messages, bytes),
+            None => failed.add_silent(messages, bytes),
+        }
+        reporter.report(py, Fate::Batch(Arc::clone(batch)), failed);
     }
 }
 
@@ -69,8 +150,9 @@ pub enum Fate {
 }
 
 /// Messages that became delivered or failed together, to be reported in the user's thread.
-pub struct ReportedMessages {
+struct ReportedMessages {
     fate: Fate,
+    rules: Arc<ReportRules>,
     decided_at: Instant,
     reports: std::vec::IntoIter<MessageReport>,
     silent: (usize, usize),
@@ -81,9 +163,10 @@ pub struct ReportedMessages {
 }
 
 impl ReportedMessages {
-    pub fn new(fate: Fate, kept: KeptMessages) -> Self {
+    fn new(fate: Fate, kept: KeptMessages, rules: Arc<ReportRules>) -> Self {
         Self {
             fate,
+            rules,
             decided_at: Instant::now(),
             reports: kept.reports.into_iter(),
             silent: (kept.silent_messages, kept.silent_bytes),
@@ -92,30 +175,11 @@ impl ReportedMessages {
         }
     }
 
-    pub fn is_done(&self) -> bool {
-        self.reports.as_slice().is_empty()
-    }
-
-    /// Calls the callbacks, up to the first that raises.
-    pub fn serve(&mut self, py: Python<'_>, events: &Events) -> PyResult<()> {
-        let (messages, bytes) = std::mem::take(&mut self.silent);
-        if messages > 0 {
-            events.reported(messages, bytes);
-        }
-        while let Some(report) = self.reports.next() {
-            let size = report.size as usize;
-            let called = self.report(py, events, report);
-            events.reported(1, size);
-            called?;
-        }
-        Ok(())
-    }
-
-    fn report(&mut self, py: Python<'_>, events: &Events, report: MessageReport) -> PyResult<()> {
+    fn report(&mut self, py: Python<'_>, report: MessageReport) -> PyResult<()> {
         let mut parts = MessageParts::empty(py);
         let latency = self.decided_at.saturating_duration_since(report.produced_at);
         parts.latency_us = i64::try_from(latency.as_micros()).unwrap_or(i64::MAX);
-        parts.topic = self.shown_topic(py, events)?;
+        parts.topic = self.shown_topic(py)?;
         let cause = match &self.fate {
             Fate::Failed { partition, error, .. } => {
                 parts.partition = *partition;
@@ -145,8 +209,8 @@ impl ReportedMessages {
         };
         if let Some((identity, cause)) = cause {
             parts.timestamp = (0, -1);
-            parts.error = self.error_of(py, events, identity, &cause)?;
-        } else if events.rules.get().is_some_and(|rules| rules.only_errors) {
+            parts.error = self.error_of(py, identity, &cause)?;
+        } else if self.rules.only_errors {
             return Ok(());
         }
         parts.key = as_bytes(py, report.key)?;
@@ -160,7 +224,7 @@ impl ReportedMessages {
     }
 
     /// Found once for all of them, which are of one topic.
-    fn shown_topic(&mut self, py: Python<'_>, events: &Events) -> PyResult<Py<PyAny>> {
+    fn shown_topic(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if let Some(topic) = &self.topic {
             return Ok(topic.clone_ref(py));
         }
@@ -168,7 +232,7 @@ impl ReportedMessages {
             Fate::Failed { topic, .. } => &topic.object,
             Fate::Batch(outcome) => &outcome.topic.object,
         };
-        let shown = match events.rules.get().and_then(|rules| rules.shown_name.as_ref()) {
+        let shown = match &self.rules.shown_name {
             Some(shown_name) => shown_name.call1(py, (name,))?,
             None => name.clone_ref(py).into_any(),
         };
@@ -177,22 +241,35 @@ impl ReportedMessages {
     }
 
     /// Made once for all messages that failed for the same reason.
-    fn error_of(
-        &mut self,
-        py: Python<'_>,
-        events: &Events,
-        identity: usize,
-        cause: &Py<PyAny>,
-    ) -> PyResult<Py<PyAny>> {
+    fn error_of(&mut self, py: Python<'_>, identity: usize, cause: &Py<PyAny>) -> PyResult<Py<PyAny>> {
         if let Some((known, error)) = &self.last_error {
             if *known == identity {
                 return Ok(error.clone_ref(py));
             }
         }
-        let Some(rules) = events.rules.get() else { return Ok(cause.clone_ref(py)) };
-        let error = rules.error_of.call1(py, (cause,))?;
+        let error = self.rules.error_of.call1(py, (cause,))?;
         self.last_error = Some((identity, error.clone_ref(py)));
         Ok(error)
+    }
+}
+
+impl Reports for ReportedMessages {
+    fn serve(&mut self, py: Python<'_>, events: &Events) -> PyResult<()> {
+        let (messages, bytes) = std::mem::take(&mut self.silent);
+        if messages > 0 {
+            events.reported(messages, bytes);
+        }
+        while let Some(report) = self.reports.next() {
+            let size = report.size as usize;
+            let called = self.report(py, report);
+            events.reported(1, size);
+            called?;
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.reports.as_slice().is_empty()
     }
 }
 

@@ -11,15 +11,15 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
 
+use crate::clock::now_ms;
+use crate::producing::Refused;
 use crate::python::librdkafka::event_queue::{EventQueue, Events};
 use crate::python::librdkafka::message_arguments::{Argument, Headers, Payload, check_surplus, without_nul};
-use crate::python::librdkafka::message_report::{
-    Fate, KeptMessages, MessageReport, ReportRules, ReportedMessages,
-};
-use crate::python::librdkafka::parked::ParkedMessage;
-use crate::python::produce::accumulator::{Accumulator, now_ms};
+use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, ReportRules, Reporter};
+use crate::python::librdkafka::parked::{ParkedMessage, ParkedMessages};
+use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::TopicName;
-use crate::python::produce::queues::{Queues, Refused};
+use crate::python::produce::shared_queues::NamedQueues;
 use crate::records::NewRecord;
 
 const PRODUCE_PARAMETERS: [&str; 8] =
@@ -40,6 +40,8 @@ const UNKNOWN_PARTITION: i32 = -190;
 struct Outlet {
     accumulator: Py<Accumulator>,
     events: Arc<Events>,
+    reporter: Arc<Reporter>,
+    parked: Py<ParkedMessages>,
     max_messages: usize,
     max_bytes: usize,
     max_message_bytes: usize,
@@ -106,7 +108,7 @@ impl Outlet {
         };
         self.events.produced(1, 0);
         let kept = KeptMessages { reports: vec![report], ..KeptMessages::default() };
-        self.events.push_reports(py, ReportedMessages::new(fate, kept));
+        self.reporter.report(py, fate, kept);
     }
 }
 
@@ -184,7 +186,7 @@ fn enqueue(
     let callback = message.callback.take();
     let mut report = Some(callback.map(|callback| message.report(callback, size, timestamp)));
     let mut wake = false;
-    let mut append = |queues: &mut Queues| {
+    let mut append = |queues: &mut NamedQueues| {
         let index = queues.index_of_object(message.topic, message.topic_name);
         let place = queues.append_at(settings, message.topic_name, index, partition, &record)?;
         wake = place.wake;
@@ -192,23 +194,29 @@ fn enqueue(
         match report.take().flatten() {
             Some(mut report) => {
                 report.index = place.index;
-                place.outcome.keep_message(py, report);
+                outlet.reporter.keep(py, place.outcome, report);
             }
-            None => place.outcome.keep_silent(py, 1, size),
+            None => outlet.reporter.keep_silent(py, place.outcome, 1, size),
         }
         outlet.events.produced(1, size);
         Ok(())
     };
-    let mut refused = append(&mut accumulator.queues.lock());
+    let parked = outlet.parked.get();
+    let mut refused = match parked.has(message.topic_name) {
+        true => Err(Refused::NotNow),
+        false => append(&mut accumulator.queues.lock()),
+    };
     if matches!(refused, Err(Refused::NotNow)) {
         slf.call_method1(intern!(py, "_before_parking"), (message.topic,))?;
-        let mut queues = accumulator.queues.lock();
-        refused = append(&mut queues);
+        let mut by_topic = parked.lock();
+        if !by_topic.contains_key(message.topic_name) {
+            refused = append(&mut accumulator.queues.lock());
+        }
         if matches!(refused, Err(Refused::NotNow)) {
-            let parked = ParkedMessage::new(partition, &record, report.flatten(), now_ms());
-            queues.parked.entry(message.topic_name.to_owned()).or_default().push(parked);
+            let copy = ParkedMessage::new(partition, &record, report.flatten(), now_ms());
+            parked.park(&mut by_topic, message.topic_name, copy);
             outlet.events.produced(1, size);
-            drop(queues);
+            drop(by_topic);
             // The topic may have been looked for in vain since, when there was no message to fail.
             slf.call_method1(intern!(py, "_after_parking"), (message.topic,))?;
             return Ok(Ok(()));
@@ -241,7 +249,7 @@ impl MessageSender {
         visit.call(&outlet.default_callback)
     }
 
-    /// Sets the sender up, once.
+    /// Sets the sender up, once. Gives the messages that wait for their topics.
     #[pyo3(signature = (accumulator, events, *, max_messages, max_bytes, max_message_bytes, error_of, only_errors,
         default_callback, kafka_name=None, shown_name=None, takes_null_values=true))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
@@ -258,16 +266,19 @@ impl MessageSender {
         kafka_name: Option<Py<PyAny>>,
         shown_name: Option<Py<PyAny>>,
         takes_null_values: bool,
-    ) -> PyResult<()> {
+    ) -> PyResult<Py<ParkedMessages>> {
         let py = accumulator.py();
-        accumulator.get().report_to(events)?;
-        let events = Arc::clone(&events.get().events);
-        if events.rules.set(ReportRules { error_of, only_errors, shown_name }).is_err() {
-            return Err(PyTypeError::new_err("the events are another producer's already"));
-        }
+        let reporter = Arc::new(Reporter {
+            events: Arc::clone(&events.get().events),
+            rules: Arc::new(ReportRules { error_of, only_errors, shown_name }),
+        });
+        let accumulator = accumulator.unbind();
+        let parked = Py::new(py, ParkedMessages::new(accumulator.clone_ref(py), Arc::clone(&reporter)))?;
         let outlet = Outlet {
-            accumulator: accumulator.unbind(),
-            events,
+            accumulator,
+            events: Arc::clone(&reporter.events),
+            reporter,
+            parked: parked.clone_ref(py),
             max_messages,
             max_bytes,
             max_message_bytes,
@@ -279,7 +290,7 @@ impl MessageSender {
             return Err(PyTypeError::new_err("the sender is set up already"));
         }
         self.is_open.store(true, Ordering::Release);
-        Ok(())
+        Ok(parked)
     }
 
     /// From now on produce() raises.

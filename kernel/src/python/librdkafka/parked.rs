@@ -1,13 +1,23 @@
-//! Messages for topics whose partitions are not known yet: they wait here, in order, since produce() does not.
+//! `ParkedMessages`: messages of topics whose partitions are not known yet. They wait here, in order, since produce()
+//! does not.
+//!
+//! A message is parked behind those of its topic that are, and appended to a batch only if there are none: so the order
+//! in which one thread produces is kept. The lock is taken before that of the queues, and held for moments only, never
+//! while Python code runs.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, ReportedMessages};
+use crate::locks::lock;
+use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, Reporter};
 use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::TopicName;
-use crate::python::produce::queues::Appended;
 use crate::records::NewRecord;
 
 /// librdkafka's code of the error `_UNKNOWN_PARTITION`.
@@ -15,7 +25,7 @@ const UNKNOWN_PARTITION: i32 = -190;
 
 /// A copy of a message. The interpreter lock is not held where it is appended.
 pub struct ParkedMessage {
-    pub partition: Option<i32>,
+    partition: Option<i32>,
     timestamp: i64,
     key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
@@ -50,107 +60,145 @@ impl ParkedMessage {
     fn value_bytes(&self) -> usize {
         self.value.as_ref().map_or(0, Vec::len)
     }
-}
 
-impl KeptMessages {
-    fn add(&mut self, message: ParkedMessage) {
-        let bytes = message.value_bytes();
-        match message.report {
-            Some(report) => self.reports.push(report),
-            None => self.add_silent(bytes),
+    fn keep_in(self, kept: &mut KeptMessages) {
+        let bytes = self.value_bytes();
+        match self.report {
+            Some(report) => kept.reports.push(report),
+            None => kept.add_silent(1, bytes),
         }
     }
 }
 
-impl Accumulator {
-    /// Appends what was parked for a topic, now that its partitions are known, before anything else can be.
-    pub fn unpark(&self, py: Python<'_>, name: TopicName, partition_count: u32) {
-        let topic = name.name.clone();
-        let mut appended: Vec<(Appended, ParkedMessage)> = Vec::new();
-        let mut refused: Vec<ParkedMessage> = Vec::new();
-        {
-            let mut queues = self.queues.lock();
-            queues.set_partition_count(name, partition_count);
-            if partition_count == 0 {
-                return;
-            }
-            let Some(parked) = queues.parked.remove(&topic) else { return };
-            // The transaction that they belong to may be on its way to its end.
-            let was_shut = std::mem::replace(&mut queues.is_shut, false);
-            for message in parked {
-                match queues.append(&self.settings, &topic, message.partition, &message.record()) {
-                    Ok(place) => appended.push((place, message)),
-                    // Its size was checked when it was produced, so that only the partition may be wrong.
-                    Err(_) => refused.push(message),
-                }
-            }
-            queues.is_shut = was_shut;
-        }
-        let mut wake = false;
-        for (place, message) in appended {
-            wake |= place.wake;
-            let bytes = message.value_bytes();
-            match message.report {
-                Some(mut report) => {
-                    report.index = place.index;
-                    place.outcome.keep_message(py, report);
-                }
-                None => place.outcome.keep_silent(py, 1, bytes),
-            }
-        }
-        if wake {
-            self.wake_sender(py);
-        }
-        if !refused.is_empty() {
-            let Ok(error) = UNKNOWN_PARTITION.into_pyobject(py);
-            self.report_parked(py, &topic, refused, &error.into_any().unbind());
-        }
+type ParkedByTopic = HashMap<String, Vec<ParkedMessage>>;
+
+/// Those of one producer.
+#[pyclass(frozen, module = "barnabas._kernel")]
+pub struct ParkedMessages {
+    accumulator: Py<Accumulator>,
+    reporter: Arc<Reporter>,
+    by_topic: Mutex<ParkedByTopic>,
+    /// Changed under the lock. Whoever has parked a message sees this, or finds that message appended.
+    has_any: AtomicBool,
+}
+
+impl ParkedMessages {
+    pub fn new(accumulator: Py<Accumulator>, reporter: Arc<Reporter>) -> Self {
+        Self { accumulator, reporter, by_topic: Mutex::default(), has_any: AtomicBool::new(false) }
     }
 
-    /// Fails what is parked for a topic, or for all of them, and was produced at `until_ms` or before.
-    pub fn fail_parked_until(
-        &self,
-        py: Python<'_>,
-        topic: Option<&str>,
-        error: &Py<PyAny>,
-        until_ms: i64,
-    ) -> usize {
-        let mut failed: Vec<(String, Vec<ParkedMessage>)> = Vec::new();
-        {
-            let mut queues = self.queues.lock();
-            for (name, parked) in &mut queues.parked {
-                if topic.is_none_or(|topic| topic == name) {
-                    let count = parked.partition_point(|message| message.produced_at_ms <= until_ms);
-                    failed.push((name.clone(), parked.drain(..count).collect()));
-                }
-            }
-            queues.parked.retain(|_, parked| !parked.is_empty());
-        }
-        let count = failed.iter().map(|(_, messages)| messages.len()).sum();
-        for (name, messages) in failed {
-            self.report_parked(py, &name, messages, error);
-        }
-        count
+    /// Whether messages for the topic are to go behind others.
+    #[inline]
+    pub fn has(&self, topic: &str) -> bool {
+        self.has_any.load(Ordering::Acquire) && self.lock().contains_key(topic)
     }
 
-    fn report_parked(&self, py: Python<'_>, topic: &str, messages: Vec<ParkedMessage>, error: &Py<PyAny>) {
-        let Some(events) = self.settings.events.get() else { return };
-        let object = pyo3::types::PyString::new(py, topic).unbind();
+    pub fn lock(&self) -> MutexGuard<'_, ParkedByTopic> {
+        lock(&self.by_topic)
+    }
+
+    pub fn park(&self, by_topic: &mut ParkedByTopic, topic: &str, message: ParkedMessage) {
+        by_topic.entry(topic.to_owned()).or_default().push(message);
+        self.has_any.store(true, Ordering::Release);
+    }
+
+    fn report(&self, py: Python<'_>, topic: &str, messages: Vec<ParkedMessage>, error: &Py<PyAny>) {
+        let object = PyString::new(py, topic).unbind();
         let name = Arc::new(TopicName { name: topic.to_owned(), object });
         let mut messages = messages.into_iter().peekable();
         while let Some(first) = messages.next() {
             let partition = first.partition;
             let mut kept = KeptMessages::default();
-            kept.add(first);
+            first.keep_in(&mut kept);
             while let Some(message) = messages.next_if(|message| message.partition == partition) {
-                kept.add(message);
+                message.keep_in(&mut kept);
             }
             let fate = Fate::Failed {
                 topic: Arc::clone(&name),
                 partition: partition.unwrap_or(-1),
                 error: error.clone_ref(py),
             };
-            events.push_reports(py, ReportedMessages::new(fate, kept));
+            self.reporter.report(py, fate, kept);
         }
+    }
+}
+
+#[pymethods]
+impl ParkedMessages {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.accumulator)
+    }
+
+    /// Topics that messages wait for.
+    fn topics(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Appends what waits for a topic, before anything else of it can be, if its partitions are known.
+    fn unpark(&self, py: Python<'_>, topic: &str) {
+        let accumulator = self.accumulator.get();
+        let mut refused = Vec::new();
+        let mut wake = false;
+        {
+            let mut by_topic = self.lock();
+            let mut queues = accumulator.queues.lock();
+            let index = queues.index_of(topic);
+            if index.is_none_or(|index| queues.topics[index].partition_count == 0) {
+                return;
+            }
+            let Some(parked) = by_topic.remove(topic) else { return };
+            // The transaction that they belong to may be on its way to its end.
+            let was_shut = mem::replace(&mut queues.is_shut, false);
+            for message in parked {
+                let record = message.record();
+                match queues.append_at(&accumulator.settings, topic, index, message.partition, &record) {
+                    Ok(place) => {
+                        wake |= place.wake;
+                        let bytes = message.value_bytes();
+                        // While the queues are locked the batch cannot be decided.
+                        match message.report {
+                            Some(mut report) => {
+                                report.index = place.index;
+                                self.reporter.keep(py, place.outcome, report);
+                            }
+                            None => self.reporter.keep_silent(py, place.outcome, 1, bytes),
+                        }
+                    }
+                    // Its size was checked when it was produced, so that only the partition may be wrong.
+                    Err(_) => refused.push(message),
+                }
+            }
+            queues.is_shut = was_shut;
+            self.has_any.store(!by_topic.is_empty(), Ordering::Release);
+        }
+        if wake {
+            accumulator.wake_sender(py);
+        }
+        if !refused.is_empty() {
+            let Ok(error) = UNKNOWN_PARTITION.into_pyobject(py);
+            self.report(py, topic, refused, &error.into_any().unbind());
+        }
+    }
+
+    /// Fails what waits for a topic, or for any, and was produced at `until_ms` or before; and says how much that was.
+    #[pyo3(signature = (topic, error, *, until_ms=i64::MAX))]
+    fn fail(&self, py: Python<'_>, topic: Option<&str>, error: Py<PyAny>, until_ms: i64) -> usize {
+        let mut failed: Vec<(String, Vec<ParkedMessage>)> = Vec::new();
+        {
+            let mut by_topic = self.lock();
+            for (name, parked) in &mut *by_topic {
+                if topic.is_none_or(|topic| topic == name) {
+                    let count = parked.partition_point(|message| message.produced_at_ms <= until_ms);
+                    failed.push((name.clone(), parked.drain(..count).collect()));
+                }
+            }
+            by_topic.retain(|_, parked| !parked.is_empty());
+            self.has_any.store(!by_topic.is_empty(), Ordering::Release);
+        }
+        let count = failed.iter().map(|(_, messages)| messages.len()).sum();
+        for (name, messages) in failed {
+            self.report(py, &name, messages, &error);
+        }
+        count
     }
 }

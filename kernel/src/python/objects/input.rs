@@ -5,7 +5,7 @@ use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
 
-use crate::python::consume::receive_buffer::{FrozenBytes, ReceiveBuffer};
+use crate::python::objects::receive_buffer::{FrozenBytes, ReceiveBuffer};
 use crate::records::{NO_HEADERS, encode_headers};
 use crate::shared_bytes::{BytesOwner, SharedBytes};
 

@@ -1,8 +1,10 @@
 //! What the others share: arguments, errors, bytes and objects of Python.
 
 pub mod allocation;
+pub mod calls;
 pub mod codecs;
 pub mod errors;
 pub mod formats;
 pub mod input;
 pub mod locked_rc;
+pub mod receive_buffer;

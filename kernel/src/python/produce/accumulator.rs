@@ -1,16 +1,17 @@
 //! `Accumulator`: records waiting to be sent, for many threads that append and one that sends.
 
-use std::sync::{Arc, OnceLock};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Instant;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::clock::now_ms;
 use crate::compression::Compression;
 use crate::partitioner::Partitioner;
-use crate::python::librdkafka::event_queue::EventQueue;
+use crate::producing::{Appended, Refused, Settings, Waiting};
 use crate::python::objects::errors::{codec_and_level, invalid_record, no_such_partition, record_too_large};
 use crate::python::objects::input::{InputBytes, InputHeaders};
 #[cfg(unix)]
@@ -24,15 +25,10 @@ use crate::python::produce::direct_answers::{DirectReturn, DirectSend, Exchanges
 #[cfg(unix)]
 use crate::python::produce::direct_send::{DirectTarget, Permit};
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
-use crate::python::produce::queues::{Appended, Refused, Settings, Waiting};
 use crate::python::produce::shared_queues::SharedQueues;
 #[cfg(unix)]
 use crate::records::ProducerState;
 use crate::records::{NewRecord, Sealer};
-
-pub fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
-}
 
 /// How the sender learns that there is something new for it to do.
 enum Wake {
@@ -210,7 +206,6 @@ impl Accumulator {
             sticky_linger_ms,
             max_batch_records,
             clock: (Instant::now(), monotonic_s * 1000.0),
-            events: OnceLock::new(),
             sealer,
         };
         let queues = Arc::new(SharedQueues::default());
@@ -231,29 +226,11 @@ impl Accumulator {
         }
     }
 
-    fn set_partition_count(
-        &self,
-        py: Python<'_>,
-        topic: Bound<'_, PyString>,
-        partition_count: u32,
-    ) -> PyResult<()> {
+    fn set_partition_count(&self, topic: Bound<'_, PyString>, partition_count: u32) -> PyResult<()> {
         let name = topic.to_str()?.to_owned();
-        self.unpark(py, TopicName { name, object: topic.unbind() }, partition_count);
+        let name = TopicName { name, object: topic.unbind() };
+        self.queues.lock().set_partition_count(name, partition_count);
         Ok(())
-    }
-
-    pub fn report_to(&self, events: &Bound<'_, EventQueue>) -> PyResult<()> {
-        let events = Arc::clone(&events.get().events);
-        self.settings.events.set(events).map_err(|_| PyTypeError::new_err("there are events already"))
-    }
-
-    #[pyo3(signature = (topic, error, *, until_ms=i64::MAX))]
-    fn fail_parked(&self, py: Python<'_>, topic: Option<&str>, error: Py<PyAny>, until_ms: i64) -> usize {
-        self.fail_parked_until(py, topic, &error, until_ms)
-    }
-
-    fn parked_topics(&self) -> Vec<String> {
-        self.queues.lock().parked.keys().cloned().collect()
     }
 
     #[getter]
@@ -307,7 +284,9 @@ impl Accumulator {
         while let Some(batch) = batches.next(py)? {
             let first_row = skip.min(batch.len());
             skip -= first_row;
-            let appended = py.detach(|| rows.append_batch(self, &batch, first_row));
+            let appended = py.detach(|| {
+                rows.append_batch(&self.settings, &self.queues, || self.signal_sender(), &batch, first_row)
+            });
             drop(batch);
             if let Err(reason) = appended {
                 refused = Some(reason);

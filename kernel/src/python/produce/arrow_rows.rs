@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::arrow::RowBatch;
-use crate::python::produce::accumulator::{Accumulator, now_ms};
+use crate::clock::now_ms;
+use crate::producing::{Place, Refused, Settings};
 use crate::python::produce::delivery::{BatchOutcome, Delivery};
-use crate::python::produce::queues::{Place, Queues, Refused, Settings};
+use crate::python::produce::shared_queues::{Queues, SharedQueues};
 use crate::records::{NO_HEADERS, NewRecord, encode_headers};
 
 /// Rows that went into one batch.
@@ -34,10 +35,12 @@ pub struct RowsToAppend<'a> {
 }
 
 impl RowsToAppend<'_> {
-    /// Appends the rows from `first_row` on, until one is refused.
+    /// Appends the rows from `first_row` on, until one is refused. `signal` wakes the sender, and says whether it did.
     pub fn append_batch(
         &mut self,
-        accumulator: &Accumulator,
+        settings: &Settings,
+        shared_queues: &SharedQueues,
+        signal: impl Fn() -> bool,
         batch: &RowBatch,
         first_row: usize,
     ) -> Result<(), Refused> {
@@ -47,24 +50,16 @@ impl RowsToAppend<'_> {
         let mut row = first_row;
         while row < batch.len() {
             let now = self.timestamp.unwrap_or_else(now_ms);
-            let mut queues = accumulator.queues.lock();
+            let mut queues = shared_queues.lock();
             let topic_index = queues.index_of(self.topic);
             for _ in 0..ROWS_AT_A_TIME.min(batch.len() - row) {
-                self.append_row(
-                    &accumulator.settings,
-                    &mut queues,
-                    topic_index,
-                    batch,
-                    row,
-                    now,
-                    &mut newest,
-                )?;
+                self.append_row(settings, &mut queues, topic_index, batch, row, now, &mut newest)?;
                 row += 1;
             }
             drop(queues);
-            accumulator.queues.give_way();
+            shared_queues.give_way();
             if self.wake {
-                self.wake = !accumulator.signal_sender();
+                self.wake = !signal();
             }
         }
         Ok(())
@@ -140,7 +135,7 @@ impl NewestRuns {
 
     /// Where the run is that a row belongs to: the partition's newest, or one that begins with it.
     #[inline]
-    fn index_in(&mut self, runs: &mut Vec<RowRun>, place: &Place<'_>) -> usize {
+    fn index_in(&mut self, runs: &mut Vec<RowRun>, place: &Place<'_, BatchOutcome>) -> usize {
         let slot = self.slot(place.partition);
         if *slot == NONE || !Arc::ptr_eq(&runs[*slot].outcome, place.outcome) {
             *slot = runs.len();

@@ -1,21 +1,20 @@
-//! `Delivery`, and what the deliveries of one batch have in common.
+//! `Delivery`, what the deliveries of one batch have in common, and `Told`: who else is told of a decided batch.
 //!
 //! There is one lock for each batch, not for each record. It is never held while Python code runs or while a
 //! thread waits for the interpreter lock, so the two locks cannot block each other.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 
-use crate::python::librdkafka::event_queue::Events;
-use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, ReportedMessages};
+use crate::python::objects::calls::call_with_two;
 use crate::python::objects::errors::error_with_message;
 use crate::python::produce::record_metadata::RecordMetadata;
 
@@ -23,6 +22,47 @@ use crate::python::produce::record_metadata::RecordMetadata;
 pub struct TopicName {
     pub name: String,
     pub object: Py<PyString>,
+}
+
+impl AsRef<str> for TopicName {
+    fn as_ref(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Is told of a batch once that is decided, and keeps what it needs of each of its records until then: for whoever
+/// reports to a program in a way of its own. Dropped untold where the batch is given up with its producer.
+pub trait Told: Any + Send {
+    /// All records were delivered or have failed, as `batch.resolve` says of each. No lock is held.
+    fn decided(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>);
+
+    /// The records went on in smaller batches, which are not decided yet, but for those that have failed on their own.
+    /// No lock is held.
+    fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch);
+}
+
+/// A `Told` whose type is known without a call through it, which for each record would cost more than all else here.
+struct SomeTold {
+    told: Box<dyn Told>,
+    kind: TypeId,
+}
+
+impl SomeTold {
+    fn new<T: Told>(told: T) -> Self {
+        Self { told: Box::new(told), kind: TypeId::of::<T>() }
+    }
+
+    #[inline(always)]
+    fn downcast_mut<T: Told>(&mut self) -> Option<&mut T> {
+        if self.kind != TypeId::of::<T>() {
+            return None;
+        }
+        // SAFETY: `told` was made of a `T` when this became its kind, and neither is changed.
+        #[allow(unsafe_code)]
+        unsafe {
+            Some(&mut *std::ptr::from_mut(self.told.as_mut()).cast::<T>())
+        }
+    }
 }
 
 /// Where the records of a batch went that was made into smaller ones.
@@ -49,12 +89,12 @@ struct State {
     outcome: Outcome,
     failed_records: HashMap<u32, Arc<Py<PyAny>>>,
     waiting: Vec<Waiter>,
-    messages: KeptMessages,
+    told: Option<SomeTold>,
 }
 
 impl State {
     fn is_awaited(&self) -> bool {
-        !self.waiting.is_empty() || !self.messages.is_empty()
+        !self.waiting.is_empty() || self.told.is_some()
     }
 }
 
@@ -91,8 +131,6 @@ pub struct BatchOutcome {
     pub partition: i32,
     state: Mutex<State>,
     changed: Condvar,
-    /// Where messages are reported, for a producer that has them.
-    events: Option<Arc<Events>>,
 }
 
 /// What a delivery has come to.
@@ -142,19 +180,19 @@ fn offset_of(base_offset: i64, index: u32) -> i64 {
 }
 
 impl BatchOutcome {
-    pub fn new(topic: Arc<TopicName>, partition: i32, events: Option<Arc<Events>>) -> Arc<Self> {
+    pub fn new(topic: Arc<TopicName>, partition: i32) -> Arc<Self> {
         let state = State {
             outcome: Outcome::Pending,
             failed_records: HashMap::new(),
             waiting: Vec::new(),
-            messages: KeptMessages::default(),
+            told: None,
         };
-        Arc::new(Self { topic, partition, state: Mutex::new(state), changed: Condvar::new(), events })
+        Arc::new(Self { topic, partition, state: Mutex::new(state), changed: Condvar::new() })
     }
 
     /// For the batches that this one is split into.
     pub fn part(&self) -> Arc<Self> {
-        Self::new(Arc::clone(&self.topic), self.partition, self.events.clone())
+        Self::new(Arc::clone(&self.topic), self.partition)
     }
 
     fn place(&self) -> String {
@@ -168,87 +206,55 @@ impl BatchOutcome {
     /// Decides the batch, once; later decisions change nothing.
     fn settle(self: &Arc<Self>, py: Python<'_>, outcome: Outcome) {
         let split = if let Outcome::Split(split) = &outcome { Some(Arc::clone(split)) } else { None };
-        let (waiting, messages) = {
+        let (waiting, told) = {
             let mut state = self.lock();
             if !matches!(state.outcome, Outcome::Pending) {
                 return;
             }
             state.outcome = outcome;
             self.changed.notify_all();
-            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.messages))
+            (std::mem::take(&mut state.waiting), state.told.take())
         };
         self.notify(py, waiting);
-        match split {
-            None => self.report(py, messages),
-            Some(split) => self.hand_on(py, &split, messages),
+        match (told, split) {
+            (None, _) => {}
+            (Some(some), None) => some.told.decided(py, self),
+            (Some(some), Some(split)) => some.told.split(py, self, &split),
         }
     }
 
-    /// Leaves messages to be reported in the user's thread.
-    fn report(self: &Arc<Self>, py: Python<'_>, messages: KeptMessages) {
-        let Some(events) = &self.events else { return };
-        if !messages.is_empty() {
-            events.push_reports(py, ReportedMessages::new(Fate::Batch(Arc::clone(self)), messages));
-        }
-    }
-
-    /// Gives the messages of a batch that was split to the parts.
-    fn hand_on(self: &Arc<Self>, py: Python<'_>, split: &SplitBatch, messages: KeptMessages) {
-        let mut failed = KeptMessages::default();
-        for mut report in messages.reports {
-            if self.has_failed(report.index) {
-                failed.reports.push(report);
-                continue;
-            }
-            let (part, index) = split.places[report.index as usize];
-            report.index = index;
-            split.parts[part as usize].keep_message(py, report);
-        }
-        match split.parts.last() {
-            Some(last) => last.keep_silent(py, messages.silent_messages, messages.silent_bytes),
-            None => {
-                failed.silent_messages = messages.silent_messages;
-                failed.silent_bytes = messages.silent_bytes;
-            }
-        }
-        self.report(py, failed);
-    }
-
-    /// Has a message reported when its record is decided.
-    pub fn keep_message(self: &Arc<Self>, py: Python<'_>, report: MessageReport) {
-        let mut late = KeptMessages::default();
+    /// Has `note` keep something of a record with whoever is told of the batch, whom `new` makes for the first record.
+    /// All who are told of one producer's batches are of one kind.
+    #[inline]
+    pub fn keep_to_tell<T: Told>(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        new: impl FnOnce() -> T,
+        note: impl FnOnce(&mut T),
+    ) {
         {
             let mut state = self.lock();
             if matches!(state.outcome, Outcome::Pending) {
-                state.messages.reports.push(report);
+                let told = match &mut state.told {
+                    Some(told) => told,
+                    none => none.insert(SomeTold::new(new())),
+                };
+                note(told.downcast_mut().expect("a producer has one kind of those who are told"));
                 return;
             }
         }
-        late.reports.push(report);
-        self.report_late(py, late);
+        let mut told = Box::new(new());
+        note(&mut told);
+        self.tell_late(py, told);
     }
 
-    /// The same for messages without a callback.
-    pub fn keep_silent(self: &Arc<Self>, py: Python<'_>, messages: usize, bytes: usize) {
-        {
-            let mut state = self.lock();
-            if matches!(state.outcome, Outcome::Pending) {
-                state.messages.silent_messages += messages;
-                state.messages.silent_bytes += bytes;
-                return;
-            }
-        }
-        let late = KeptMessages { reports: Vec::new(), silent_messages: messages, silent_bytes: bytes };
-        self.report_late(py, late);
-    }
-
-    /// For messages whose batch was decided between their record's append and now.
+    /// For what is kept of records whose batch was decided between their append and now.
     #[cold]
-    fn report_late(self: &Arc<Self>, py: Python<'_>, late: KeptMessages) {
+    fn tell_late(self: &Arc<Self>, py: Python<'_>, told: Box<dyn Told>) {
         let outcome = self.lock().outcome.clone();
         match outcome {
-            Outcome::Split(split) => self.hand_on(py, &split, late),
-            _ => self.report(py, late),
+            Outcome::Split(split) => told.split(py, self, &split),
+            _ => told.decided(py, self),
         }
     }
 
@@ -311,7 +317,7 @@ impl BatchOutcome {
                 state.outcome = Outcome::Abandoned;
                 self.changed.notify_all();
             }
-            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.messages))
+            (std::mem::take(&mut state.waiting), state.told.take())
         };
         drop(forgotten);
     }
@@ -426,24 +432,6 @@ impl BatchOutcome {
         if matches!(state.outcome, Outcome::Pending) {
             drop(self.changed.wait_timeout(state, time));
         }
-    }
-}
-
-/// `callable(first, second)`, without a tuple for the arguments.
-pub fn call_with_two(
-    py: Python<'_>,
-    callable: &Py<PyAny>,
-    first: &Py<PyAny>,
-    second: &Py<PyAny>,
-) -> PyResult<Py<PyAny>> {
-    let end = std::ptr::null_mut::<ffi::PyObject>();
-    // SAFETY: the objects are alive and the interpreter lock is held; NULL ends the arguments. The result is a new
-    // reference, or NULL with an exception set.
-    #[allow(unsafe_code)]
-    unsafe {
-        let (callable, first, second) = (callable.as_ptr(), first.as_ptr(), second.as_ptr());
-        let result = ffi::PyObject_CallFunctionObjArgs(callable, first, second, end);
-        Bound::from_owned_ptr_or_err(py, result).map(Bound::unbind)
     }
 }
 

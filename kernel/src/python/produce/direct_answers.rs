@@ -25,12 +25,11 @@ use rustix::net::{RecvFlags, recv};
 use crate::compression::Compression;
 use crate::frame_bytes::LENGTH_BYTES;
 use crate::locks::{lock, lock_unless_forked};
-use crate::producing::taken;
+use crate::producing::{Waiting, taken};
 use crate::python::os::sockets::wait_for_either;
 use crate::python::os::waker::Signal;
 use crate::python::produce::direct_send::{DirectlySent, Permit, Target};
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
-use crate::python::produce::queues::Waiting;
 use crate::python::produce::shared_queues::SharedQueues;
 
 /// A longer answer is not one to a request for one partition in its ordinary course.

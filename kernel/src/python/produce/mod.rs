@@ -3,6 +3,7 @@
 pub mod accumulator;
 pub mod arrow_in;
 pub mod arrow_rows;
+pub mod batch_bytes;
 pub mod builder;
 pub mod delivery;
 #[cfg(unix)]
@@ -10,7 +11,6 @@ pub mod direct_answers;
 #[cfg(unix)]
 pub mod direct_send;
 pub mod producer_batch;
-pub mod queues;
 pub mod record_metadata;
 pub mod record_sender;
 pub mod shared_queues;

@@ -1,4 +1,4 @@
-//! `ProducerBatch`: a closed batch on its way to a broker, and the batch that it was while records came in.
+//! `ProducerBatch`: a closed batch on its way to a broker.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,56 +8,32 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PyString};
 
 use crate::compression::Compression;
-use crate::python::consume::batch_bytes::BatchBytes;
+use crate::producing;
 use crate::python::objects::errors::to_corrupt_batch;
-use crate::python::produce::delivery::{BatchOutcome, SplitBatch};
+use crate::python::produce::batch_bytes::BatchBytes;
+use crate::python::produce::delivery::{BatchOutcome, SplitBatch, TopicName};
 use crate::records::{
     Batch, BatchBody, BatchBuilder, HeaderIter, Limits, NewRecord, NoBytes, ProducerState, SealedBatch,
     encode_headers,
 };
 
-/// A batch that takes records.
-pub struct OpenBatch {
-    pub outcome: Arc<BatchOutcome>,
-    pub builder: BatchBuilder,
-    /// How many records of its partition came before the first of this batch: batches keep that order.
-    pub first_record_number: u64,
-    pub created_ms: f64,
-    /// What it takes of the buffer's memory.
-    pub buffered_bytes: usize,
-    pub is_full: bool,
-}
+pub type OpenBatch = producing::OpenBatch<BatchOutcome>;
+pub type ClosedBatch = producing::ClosedBatch<BatchOutcome>;
 
-impl OpenBatch {
-    /// Whether to compress it takes less time than to have another thread do that.
-    pub fn is_small(&self) -> bool {
-        const MOST_BYTES: usize = 4096;
-        self.builder.size() <= MOST_BYTES
+/// What the queues hold of a producer's batches.
+pub enum ProducerBatches {}
+
+impl producing::Owner for ProducerBatches {
+    type Topic = TopicName;
+    type Outcome = BatchOutcome;
+    type Taken = Py<ProducerBatch>;
+
+    fn outcome(topic: &Arc<TopicName>, partition: i32) -> Arc<BatchOutcome> {
+        BatchOutcome::new(Arc::clone(topic), partition)
     }
-}
 
-/// A batch that takes no more.
-pub struct ClosedBatch {
-    pub outcome: Arc<BatchOutcome>,
-    pub body: Arc<BatchBody>,
-    pub first_record_number: u64,
-    pub record_count: usize,
-    created_ms: f64,
-    size: usize,
-    buffered_bytes: usize,
-}
-
-impl From<OpenBatch> for ClosedBatch {
-    fn from(batch: OpenBatch) -> Self {
-        Self {
-            outcome: batch.outcome,
-            first_record_number: batch.first_record_number,
-            record_count: batch.builder.record_count(),
-            created_ms: batch.created_ms,
-            size: batch.builder.size(),
-            buffered_bytes: batch.buffered_bytes,
-            body: BatchBody::new(batch.builder),
-        }
+    fn first_record_number(taken: &Py<ProducerBatch>) -> u64 {
+        taken.get().first_record_number
     }
 }
 

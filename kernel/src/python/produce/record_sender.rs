@@ -8,8 +8,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
+use crate::clock::now_ms;
 use crate::python::objects::input::{BorrowedInput, InputHeaders};
-use crate::python::produce::accumulator::{Accumulator, now_ms};
+use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::Delivery;
 use crate::records::NewRecord;
 

@@ -3,23 +3,74 @@
 //! The lock is held for moments, never while Python code runs or while a thread waits for the interpreter lock:
 //! threads that hold the interpreter lock may wait for it.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
-use crate::python::produce::producer_batch::ProducerBatch;
-use crate::python::produce::queues::Queues;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::producing;
+use crate::python::produce::producer_batch::{ProducerBatch, ProducerBatches};
+
+pub type Queues = producing::Queues<ProducerBatches>;
+
+/// The queues, with topics found by the objects of their names.
+#[derive(Default)]
+pub struct NamedQueues {
+    queues: Queues,
+    /// The name that was last looked for, as its caller has it, and the topic's place: it is mostly the same again.
+    last_found: Option<(Py<PyString>, usize)>,
+}
+
+impl Deref for NamedQueues {
+    type Target = Queues;
+
+    #[inline(always)]
+    fn deref(&self) -> &Queues {
+        &self.queues
+    }
+}
+
+impl DerefMut for NamedQueues {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Queues {
+        &mut self.queues
+    }
+}
+
+impl NamedQueues {
+    /// As `index_of`, for a name whose text, `topic`, is only read if it is not the last one again.
+    #[inline]
+    pub fn index_of_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
+        match &self.last_found {
+            Some((last, index)) if last.is(name) => Some(*index),
+            _ => self.find_object(name, topic),
+        }
+    }
+
+    #[cold]
+    fn find_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
+        let index = self.index_of(topic)?;
+        // The end of a subclass's object may run Python code, and this lock is held then.
+        if name.is_exact_instance_of::<PyString>() {
+            self.last_found = Some((name.clone().unbind(), index));
+        }
+        Some(index)
+    }
+}
 
 #[derive(Default)]
 pub struct SharedQueues {
-    queues: Mutex<Queues>,
+    queues: Mutex<NamedQueues>,
     /// Threads that wait for the lock.
     waiting: AtomicUsize,
 }
 
 impl SharedQueues {
     #[inline]
-    pub fn lock(&self) -> MutexGuard<'_, Queues> {
+    pub fn lock(&self) -> MutexGuard<'_, NamedQueues> {
         match self.queues.try_lock() {
             Ok(queues) => queues,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),

@@ -199,15 +199,7 @@ class Producer(MessageSender):
             return core_producer.Producer(**settings)
 
         self._core = core = thread.run(make(), what="producer")
-        self._topics = WantedTopics(
-            core,
-            thread,
-            propagation_ms=setup.propagation_ms,
-            message_timeout_ms=setup.message_timeout_ms,
-        )
-        shown = None if self._dialect is None else self._dialect.shown_error
-        self._end = FatalEnd(core, events, self._topics, shown)
-        self._open(
+        parked = self._open(
             core.accumulator,
             events.queue,
             max_messages=setup.max_messages,
@@ -217,6 +209,15 @@ class Producer(MessageSender):
             default_callback=setup.on_delivery,
             **self._reporting(),
         )
+        self._topics = WantedTopics(
+            core,
+            parked,
+            thread,
+            propagation_ms=setup.propagation_ms,
+            message_timeout_ms=setup.message_timeout_ms,
+        )
+        shown = None if self._dialect is None else self._dialect.shown_error
+        self._end = FatalEnd(core, events, self._topics, shown)
         events.attach(core, ProducerStatistics(core, events, setup.max_messages, setup.max_bytes).as_json)
         self._reaching = thread.submit(reach_cluster(core.kafka_client))
         self._finalizer = weakref.finalize(self, _abandon, core, events, self._topics, self._reaching, thread)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 
+from barnabas._kernel import ParkedMessages
 from barnabas.client.produce.producer import Producer
 from barnabas.errors import BarnabasError, BrokerError, KafkaTimeoutError
 from barnabas.sync.loop import LoopThread
@@ -25,9 +26,16 @@ class WantedTopics:
     long a message may wait for anything."""
 
     def __init__(
-        self, core: Producer, thread: LoopThread, *, propagation_ms: int, message_timeout_ms: int
+        self,
+        core: Producer,
+        parked: ParkedMessages,
+        thread: LoopThread,
+        *,
+        propagation_ms: int,
+        message_timeout_ms: int,
     ) -> None:
         self._core = core
+        self._parked = parked
         self._thread = thread
         self._propagation_seconds = propagation_ms / 1000
         self._message_timeout_ms = message_timeout_ms
@@ -49,7 +57,7 @@ class WantedTopics:
 
     def fail(self, topic: str | None, error: BarnabasError, *, until_ms: int = 2**63 - 1) -> None:
         """Fails what waits for a topic, or for any, and was produced until then; and their transaction."""
-        failures = self._core.accumulator.fail_parked(topic, error, until_ms=until_ms)
+        failures = self._parked.fail(topic, error, until_ms=until_ms)
         self.failures += failures
         if failures and self._core.transactions is not None:
             self._core.transactions.failed(error)
@@ -63,13 +71,13 @@ class WantedTopics:
         self._tasks[topic] = asyncio.get_running_loop().create_task(self._find(topic))
 
     async def _find(self, topic: str) -> None:
-        accumulator = self._core.accumulator
         unknown_since: float | None = None
         try:
             while not self._core.is_closed:
                 try:
                     await self._core.find_topic(topic, time.monotonic() + self._seconds(unknown_since))
                     self._missing.discard(topic)
+                    self._parked.unpark(topic)
                     return
                 except BrokerError as error:
                     now = time.monotonic()
@@ -84,13 +92,13 @@ class WantedTopics:
                     logger.debug("topic %s is not found yet: %s", topic, error)
                     await asyncio.sleep(self._core.config.retry_backoff_ms / 1000)
                 self._expire(topic)
-                if topic not in accumulator.parked_topics():
+                if topic not in self._parked.topics():
                     return
         finally:
             # What is parked by now is looked for by the next message, or here.
             self._looked_for.discard(topic)
             del self._tasks[topic]
-            if topic in accumulator.parked_topics() and not self._core.is_closed:
+            if topic in self._parked.topics() and not self._core.is_closed:
                 self.want(topic)
 
     def _seconds(self, unknown_since: float | None) -> float:

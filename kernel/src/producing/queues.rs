@@ -1,48 +1,52 @@
 //! The batches that wait to be sent, by topic and partition, and which of them a record goes to. Knows nothing
-//! of locks or of the interpreter.
+//! of locks, of the interpreter, or of who is told of a batch.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
-use pyo3::prelude::*;
-use pyo3::types::PyString;
-
+use super::batches::{ClosedBatch, OpenBatch, Owner};
 use crate::compression::{Compression, LevelChoice};
 use crate::partitioner::{Odds, Partitioner, StickyChoice};
-use crate::python::librdkafka::event_queue::Events;
-use crate::python::librdkafka::parked::ParkedMessage;
-use crate::python::produce::delivery::{BatchOutcome, TopicName};
-use crate::python::produce::producer_batch::{ClosedBatch, OpenBatch, ProducerBatch};
 use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
 
 /// A batch in a partition's queue.
-pub enum Waiting {
-    Open(OpenBatch),
+pub enum Waiting<O: Owner> {
+    Open(OpenBatch<O::Outcome>),
     /// Full, and on its way to being compressed.
-    Closed(ClosedBatch),
+    Closed(ClosedBatch<O::Outcome>),
     /// Was taken before and put back.
-    Returned(Py<ProducerBatch>),
+    Returned(O::Taken),
 }
 
 /// The batches of one partition, oldest first.
-#[derive(Default)]
-pub struct PartitionQueue {
-    pub batches: VecDeque<Waiting>,
+pub struct PartitionQueue<O: Owner> {
+    pub batches: VecDeque<Waiting<O>>,
     records_appended: u64,
     level_choice: Arc<LevelChoice>,
     /// Records that may go to any partition leave this one out.
     is_unavailable: bool,
 }
 
+impl<O: Owner> Default for PartitionQueue<O> {
+    fn default() -> Self {
+        Self {
+            batches: VecDeque::new(),
+            records_appended: 0,
+            level_choice: Arc::default(),
+            is_unavailable: false,
+        }
+    }
+}
+
 /// What waits for one topic.
-pub struct TopicQueues {
-    pub name: Arc<TopicName>,
+pub struct TopicQueues<O: Owner> {
+    pub name: Arc<O::Topic>,
     /// 0 while it is not known.
     pub partition_count: u32,
-    pub partitions: Vec<PartitionQueue>,
+    pub partitions: Vec<PartitionQueue<O>>,
     sticky: StickyChoice,
 }
 
@@ -68,19 +72,26 @@ impl Hasher for NameHasher {
 }
 
 /// All that waits, and what it takes of the buffer.
-#[derive(Default)]
-pub struct Queues {
+pub struct Queues<O: Owner> {
     /// In the order in which they became known. None is ever taken out.
-    pub topics: Vec<TopicQueues>,
+    pub topics: Vec<TopicQueues<O>>,
     names: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
-    /// The name that was last looked for, as its caller has it, and the topic's place: it is mostly the same again.
-    last_found: Option<(Py<PyString>, usize)>,
     pub buffered_bytes: usize,
     pub buffered_records: usize,
     /// Nothing is taken: a transactional producer is between two transactions.
     pub is_shut: bool,
-    /// Messages of topics whose partition count is not known.
-    pub parked: HashMap<String, Vec<ParkedMessage>>,
+}
+
+impl<O: Owner> Default for Queues<O> {
+    fn default() -> Self {
+        Self {
+            topics: Vec::new(),
+            names: HashMap::default(),
+            buffered_bytes: 0,
+            buffered_records: 0,
+            is_shut: false,
+        }
+    }
 }
 
 /// What all batches are made with.
@@ -100,8 +111,6 @@ pub struct Settings {
     pub max_batch_records: u32,
     /// A moment by Rust's clock, and the same by Python's `time.monotonic()`, in milliseconds.
     pub clock: (Instant, f64),
-    /// Where messages are reported, for a producer that has them.
-    pub events: OnceLock<Arc<Events>>,
     /// Compresses batches as soon as they are full. None where they are not compressed, or only when they are sent.
     pub sealer: Option<Arc<Sealer>>,
 }
@@ -112,19 +121,14 @@ impl Settings {
         if self.ignore_keys { None } else { self.partitioner.partition(key, partition_count) }
     }
 
-    fn is_full(&self, batch: &OpenBatch) -> bool {
-        batch.builder.size() >= self.batch_size
-            || batch.builder.record_count() >= self.max_batch_records as usize
-    }
-
     fn monotonic_ms(&self) -> f64 {
         self.clock.1 + self.clock.0.elapsed().as_secs_f64() * 1000.0
     }
 }
 
 /// Where a record went.
-pub struct Appended {
-    pub outcome: Arc<BatchOutcome>,
+pub struct Appended<Outcome> {
+    pub outcome: Arc<Outcome>,
     pub index: u32,
     pub partition: u32,
     /// The sender has something new to do.
@@ -132,16 +136,16 @@ pub struct Appended {
 }
 
 /// The same, as long as the queues stay locked.
-pub struct Place<'a> {
-    pub outcome: &'a Arc<BatchOutcome>,
+pub struct Place<'a, Outcome> {
+    pub outcome: &'a Arc<Outcome>,
     pub index: u32,
     pub partition: u32,
     /// The sender has something new to do.
     pub wake: bool,
 }
 
-impl Place<'_> {
-    pub fn to_appended(&self) -> Appended {
+impl<Outcome> Place<'_, Outcome> {
+    pub fn to_appended(&self) -> Appended<Outcome> {
         Appended {
             outcome: Arc::clone(self.outcome),
             index: self.index,
@@ -174,15 +178,15 @@ impl Refused {
     }
 }
 
-impl Queues {
+impl<O: Owner> Queues<O> {
     /// Makes a topic known, or its partition count anew. Queues stay even if there are fewer partitions now.
-    pub fn set_partition_count(&mut self, name: TopicName, partition_count: u32) {
-        let index = match self.names.get(&name.name) {
+    pub fn set_partition_count(&mut self, name: O::Topic, partition_count: u32) {
+        let index = match self.names.get(name.as_ref()) {
             Some(&index) => index,
             None => {
-                self.names.insert(name.name.clone(), self.topics.len());
+                self.names.insert(name.as_ref().to_owned(), self.topics.len());
                 self.topics.push(TopicQueues {
-                    sticky: StickyChoice::new(RandomState::new().hash_one(&name.name)),
+                    sticky: StickyChoice::new(RandomState::new().hash_one(name.as_ref())),
                     name: Arc::new(name),
                     partition_count: 0,
                     partitions: Vec::new(),
@@ -206,7 +210,7 @@ impl Queues {
         }
     }
 
-    pub fn partition(&mut self, topic: &str, partition: usize) -> Option<&mut PartitionQueue> {
+    pub fn partition(&mut self, topic: &str, partition: usize) -> Option<&mut PartitionQueue<O>> {
         let index = self.index_of(topic)?;
         self.topics[index].partitions.get_mut(partition)
     }
@@ -216,38 +220,8 @@ impl Queues {
         self.names.get(topic).copied()
     }
 
-    /// As `index_of`, for a name whose text, `topic`, is only read if it is not the last one again.
-    #[inline]
-    pub fn index_of_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
-        match &self.last_found {
-            Some((last, index)) if last.is(name) => Some(*index),
-            _ => self.find_object(name, topic),
-        }
-    }
-
-    #[cold]
-    fn find_object(&mut self, name: &Bound<'_, PyString>, topic: &str) -> Option<usize> {
-        let index = self.index_of(topic)?;
-        // The end of a subclass's object may run Python code, and this lock is held then.
-        if name.is_exact_instance_of::<PyString>() {
-            self.last_found = Some((name.clone().unbind(), index));
-        }
-        Some(index)
-    }
-
-    /// Appends one record to the partition given, or to the one that the partitioner chooses.
-    pub fn append(
-        &mut self,
-        settings: &Settings,
-        topic: &str,
-        partition: Option<i32>,
-        record: &NewRecord<'_>,
-    ) -> Result<Appended, Refused> {
-        let index = self.index_of(topic);
-        self.append_at(settings, topic, index, partition, record).map(|place| place.to_appended())
-    }
-
-    /// As `append`, with the topic's place known, if it has one.
+    /// Appends one record to the partition given, or to the one that the partitioner chooses. `index` is the topic's
+    /// place, if it has one.
     // A call would write the record and where it went to memory: a tenth of the time that a row of Arrow takes.
     #[inline(always)]
     pub fn append_at(
@@ -257,7 +231,7 @@ impl Queues {
         index: Option<usize>,
         partition: Option<i32>,
         record: &NewRecord<'_>,
-    ) -> Result<Place<'_>, Refused> {
+    ) -> Result<Place<'_, O::Outcome>, Refused> {
         let max_size = record.max_size();
         if max_size + HEADER_BYTES > settings.max_record_bytes {
             return Err(too_large(topic, max_size, "max_request_size", settings.max_record_bytes));
@@ -300,7 +274,7 @@ impl Queues {
     }
 }
 
-impl TopicQueues {
+impl<O: Owner> TopicQueues<O> {
     /// A partition for a record that may go to any, and whether a full batch was ended, which is news to the sender.
     #[inline(never)]
     fn choose(&mut self, settings: &Settings, record: &NewRecord<'_>) -> (u32, bool) {
@@ -321,8 +295,8 @@ impl TopicQueues {
     }
 }
 
-fn odds(queues: &[PartitionQueue], is_adaptive: bool) -> Odds {
-    let length = |queue: &PartitionQueue| if is_adaptive { queue.batches.len() } else { 0 };
+fn odds<O: Owner>(queues: &[PartitionQueue<O>], is_adaptive: bool) -> Odds {
+    let length = |queue: &PartitionQueue<O>| if is_adaptive { queue.batches.len() } else { 0 };
     let lengths: Vec<_> = queues.iter().map(|queue| (!queue.is_unavailable).then(|| length(queue))).collect();
     Odds::new(&lengths)
 }
@@ -341,20 +315,22 @@ fn no_such_partition(topic: &str, partition: i32, count: u32) -> Refused {
     if partition < 0 { Refused::Invalid(message) } else { Refused::NoSuchPartition(message) }
 }
 
-impl PartitionQueue {
+impl<O: Owner> PartitionQueue<O> {
     /// Appends to the newest batch, or to a new one. Also says how many bytes the buffer grew by.
     fn append(
         &mut self,
         settings: &Settings,
-        topic: &Arc<TopicName>,
+        topic: &Arc<O::Topic>,
         partition: u32,
         record: &NewRecord<'_>,
-    ) -> (Place<'_>, usize) {
+    ) -> (Place<'_, O::Outcome>, usize) {
         let record_number = self.records_appended;
         self.records_appended += 1;
         let was_empty = self.batches.is_empty();
         let (bytes, has_filled) = match self.batches.back_mut() {
-            Some(Waiting::Open(batch)) if !batch.is_full => (batch.append(settings, record), true),
+            Some(Waiting::Open(batch)) if !batch.is_full => {
+                (batch.append(settings.batch_size, settings.max_batch_records, record), true)
+            }
             _ => (None, false),
         };
         let (bytes, wake) = match bytes {
@@ -407,14 +383,14 @@ impl PartitionQueue {
     fn begin(
         &mut self,
         settings: &Settings,
-        topic: &Arc<TopicName>,
+        topic: &Arc<O::Topic>,
         partition: u32,
         first_record_number: u64,
         record: &NewRecord<'_>,
     ) -> usize {
         let (codec, level) = settings.codec;
         let mut batch = OpenBatch {
-            outcome: BatchOutcome::new(Arc::clone(topic), partition as i32, settings.events.get().cloned()),
+            outcome: O::outcome(topic, partition as i32),
             builder: BatchBuilder::new(codec, level, settings.batch_size),
             first_record_number,
             created_ms: settings.monotonic_ms(),
@@ -422,14 +398,15 @@ impl PartitionQueue {
             is_full: false,
         };
         batch.builder.choose_level_by(&self.level_choice);
-        let bytes = batch.append(settings, record).expect("the first record always fits");
+        let bytes = batch
+            .append(settings.batch_size, settings.max_batch_records, record)
+            .expect("the first record always fits");
         self.batches.push_back(Waiting::Open(batch));
         bytes
     }
 
     /// The batch, if it is the only one and sealing it takes no time.
-    #[cfg(unix)]
-    pub fn take_small(&mut self) -> Option<OpenBatch> {
+    pub fn take_small(&mut self) -> Option<OpenBatch<O::Outcome>> {
         let is_small = matches!(self.batches.front(), Some(Waiting::Open(batch)) if batch.is_small());
         match if is_small && self.batches.len() == 1 { self.batches.pop_front() } else { None } {
             Some(Waiting::Open(batch)) => Some(batch),
@@ -438,28 +415,13 @@ impl PartitionQueue {
     }
 
     /// Puts a batch back before all that hold later records.
-    pub fn put_back(&mut self, batch: Py<ProducerBatch>) {
-        let number = batch.get().first_record_number;
+    pub fn put_back(&mut self, batch: O::Taken) {
+        let number = O::first_record_number(&batch);
         let position = self.batches.partition_point(|waiting| match waiting {
             Waiting::Open(other) => other.first_record_number < number,
             Waiting::Closed(other) => other.first_record_number < number,
-            Waiting::Returned(other) => other.get().first_record_number < number,
+            Waiting::Returned(other) => O::first_record_number(other) < number,
         });
         self.batches.insert(position, Waiting::Returned(batch));
-    }
-}
-
-impl OpenBatch {
-    /// Bytes that the batch grew by; None if the record does not fit: then the batch is full.
-    #[inline]
-    fn append(&mut self, settings: &Settings, record: &NewRecord<'_>) -> Option<usize> {
-        let before = self.buffered_bytes;
-        let has_room = self.builder.append(record);
-        self.is_full = !has_room || settings.is_full(self);
-        if !has_room {
-            return None;
-        }
-        self.buffered_bytes = self.builder.size();
-        Some(self.buffered_bytes - before)
     }
 }
