@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 logger = logging.getLogger("barnabas.faults")
 
+_running: set[asyncio.Task[Any]] = set()
+
 OnFault = Callable[[str, BaseException], object]
 """Called with what has failed, and the error."""
 
@@ -27,9 +29,10 @@ def start(
     on_fault: OnFault | None = None,
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> asyncio.Task[T]:
-    """A task of its own for `work`, on `loop` or the running one. `what` names it and its owner in the log.
-    Whoever starts it keeps it: the event loop does not."""
+    """A task of its own for `work`, on `loop` or the running one, that is kept until it ends: an event loop
+    would not. `what` names it and its owner in the log."""
     task = (loop or asyncio.get_running_loop()).create_task(work, name=what)
+    _running.add(task)
     task.add_done_callback(partial(_ended, what, on_fault))
     return task
 
@@ -42,6 +45,7 @@ def tell(what: str, error: BaseException, on_fault: OnFault | None = None) -> No
 
 
 def _ended(what: str, on_fault: OnFault | None, task: asyncio.Task[Any]) -> None:
+    _running.discard(task)
     if task.cancelled():
         return
     error = task.exception()

@@ -144,7 +144,7 @@ class Broker:
             (number("offsets.retention.check.interval.ms"), expire_offsets),
         ]
         self._tasks = [
-            background.start(_repeat(interval_ms, job), what="upkeep of the broker") for interval_ms, job in jobs
+            background.start(_repeat(interval_ms, job), what="upkeep of the log") for interval_ms, job in jobs
         ]
 
 

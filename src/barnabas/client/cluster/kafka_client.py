@@ -156,7 +156,7 @@ class KafkaClient:
 
     def in_background(self, work: Coroutine[Any, Any, T], what: str) -> asyncio.Task[T]:
         """A task that nobody waits for: should it fail, that is logged, and a `Fault` for the listeners. For
-        the event loop's thread, and an owner that keeps it."""
+        the event loop's thread."""
         return background.start(
             work, what=f"client {self.config.client_id}: {what}", on_fault=self.tell_fault
         )

@@ -11,8 +11,9 @@ import itertools
 import logging
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from functools import partial
+from typing import Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.broker_errors import ErrorCode, error_for
