@@ -2,10 +2,10 @@
 
     python3 scripts/check_rust_imports.py [folder of a crate's sources]
 
-A file stands on another if it names something of it: in a `use`, or by its path in the midst of code. What a module
-re-exports is looked for in the file that has it. Within a layer, modules that are listed in groups of their own know
-nothing of each other. A module that is in no layer is an error: whoever adds one says where it belongs. Knows Rust's
-paths and nothing of its types.
+A file stands on another if it names something of it: in a `use`, or by its path in the midst of code. What a
+module re-exports is looked for in the file that has it. Modules of one layer that are listed in groups of their
+own know nothing of each other. A module that is in no layer is an error: whoever adds one says where it belongs.
+Knows Rust's paths and nothing of its types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from pathlib import Path
 
 # From the lowest to the highest: layers, each of groups of modules.
 LAYERS: list[list[list[str]]] = [
-    [["checksums"], ["clock"], ["error"], ["fetch_room"], ["frame_bytes"], ["locks"], ["memory"], ["shared_bytes"]],
+    [
+        ["checksums"],
+        ["clock"],
+        ["error"],
+        ["fetch_room"],
+        ["frame_bytes"],
+        ["locks"],
+        ["memory"],
+        ["shared_bytes"],
+    ],
     [["frame_memory"], ["partitioner"], ["spare_memory"]],
     [["compression"]],
     [["records"]],
@@ -199,7 +208,9 @@ def place_of(file: str, layers: list[list[list[str]]]) -> tuple[int, int] | None
     for number, layer in enumerate(layers):
         for group_number, group in enumerate(layer):
             for name in group:
-                if (module == name or module.startswith(name + "::")) and (best is None or len(name) > best[0]):
+                if (module == name or module.startswith(name + "::")) and (
+                    best is None or len(name) > best[0]
+                ):
                     best = (len(name), (number, group_number))
     return None if best is None else best[1]
 
