@@ -30,6 +30,7 @@ from barnabas.errors import (
     ClosedError,
     KafkaConnectionError,
     KafkaTimeoutError,
+    NoCommonVersionError,
 )
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
@@ -44,6 +45,8 @@ logger = logging.getLogger("barnabas.client")
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 T = TypeVar("T")
+
+NO_VERSION = -1
 
 GROUP_COORDINATOR = 0
 TRANSACTION_COORDINATOR = 1
@@ -243,6 +246,14 @@ class KafkaClient:
             raise KafkaConnectionError(f"node {node_id} is not in the cluster's metadata")
         return await self._pool.get(node_id, node)
 
+    async def version_at(self, node_id: int, request_type: type[Request[ResponseT]]) -> int:
+        """The version in which a node gets a request; -1 if it does not know it. Raises: as `connect`."""
+        connection = await self.connect(node_id)
+        try:
+            return connection.version_of(request_type)
+        except NoCommonVersionError:
+            return NO_VERSION
+
     def ready_connection(self, node_id: int) -> Connection | None:
         """The connection to a node if it is open already."""
         node = self.node(node_id)
@@ -257,6 +268,14 @@ class KafkaClient:
         if not self.metadata.nodes:
             await self.refresh_metadata()
         return self._least_busy_nodes()[0]
+
+    async def known_node(self, node_id: int) -> int:
+        """A node by its id, which is looked up if it is not known. Raises: KafkaConnectionError."""
+        if node_id not in self.metadata.nodes:
+            await self.refresh_metadata()
+            if node_id not in self.metadata.nodes:
+                raise KafkaConnectionError(f"there is no node with id {node_id}")
+        return node_id
 
     async def controller(self) -> int:
         """The node id of the controller. Raises: BootstrapError, KafkaConnectionError while there is none."""
