@@ -2,10 +2,10 @@
 
     python3 scripts/check_rust_imports.py [folder of a crate's sources]
 
-A file stands on another if it names something of it: in a `use`, or by its path in the midst of code. What a
-module re-exports is looked for in the file that has it. Modules of one layer that are listed in groups of their
-own know nothing of each other. A module that is in no layer is an error: whoever adds one says where it belongs.
-Knows Rust's paths and nothing of its types.
+A file stands on another if it names something of it: in a `use`, or by its path in the midst of code. What
+a module re-exports is looked for in the file that has it. Modules of one layer that are listed in groups of
+their own know nothing of each other. A module that is in no layer is an error: whoever adds one says where it
+belongs. Knows Rust's paths and nothing of its types.
 """
 
 from __future__ import annotations
