@@ -18,7 +18,7 @@ pub use batch::{Batch, BatchFrame, frames, open_payload};
 pub use builder::{
     BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch,
 };
-pub use cursor::{CursorOptions, OpenBatch, Portion, RecordCursor, RecordTaker};
+pub use cursor::{CurrentBatch, CursorOptions, Portion, RecordCursor, RecordTaker};
 pub use header::{BatchHeader, HEADER_BYTES};
 pub use limits::Limits;
 pub use record::{HeaderIter, RecordDecoder, RecordSlices, Span};
