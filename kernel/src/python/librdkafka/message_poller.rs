@@ -62,7 +62,7 @@ impl MessagePoller {
         let lent = &mut *lent;
         let Some(reader) = &lent.reader else { return Ok(None) };
         let mut reader = reader.bind(py).try_borrow_mut()?;
-        let Some((message, offset)) = reader.next_message(py)? else { return Ok(None) };
+        let Some((message, offset)) = reader.next::<Message>(py)? else { return Ok(None) };
         lent.progress.count += 1;
         lent.progress.next_offset = offset + 1;
         lent.progress.leader_epoch = reader.leader_epoch();
