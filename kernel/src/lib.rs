@@ -1,7 +1,7 @@
 //! The native part of Barnabas: whatever costs per record or per byte.
 //!
 //! The modules beside `python` know nothing of Python and hold the formats; `python` holds the classes and
-//! functions that `barnabas/_kernel.pyi` describes.
+//! functions that `barnabas/_kernel/` describes.
 
 pub mod arrow;
 pub mod checksums;

@@ -2,9 +2,9 @@
 
 use std::ops::Deref;
 
-use super::Limits;
 use super::header::{BatchHeader, HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT};
 use super::legacy::{LegacyEntry, MIN_ENTRY_BYTES};
+use super::limits::Limits;
 use super::record::{RecordDecoder, RecordSlices};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::aborted::AbortedTransactions;
 use super::ahead::{BatchAhead, BatchOpeners, Opened};
-use super::batch::{Batch, frame_at, frames_from, open_payload};
+use super::batch::{Batch, BatchFrame, frame_at, frames_from, open_payload};
 use super::header::HEADER_BYTES;
+use super::limits::Limits;
 use super::record::{RecordDecoder, RecordSlices};
-use super::{BatchFrame, Limits};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
 use crate::shared_bytes::SharedBytes;

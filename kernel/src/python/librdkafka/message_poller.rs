@@ -50,7 +50,7 @@ impl MessagePoller {
         let mut lent = self.lock(py);
         let lent = &mut *lent;
         let Some(reader) = &lent.reader else { return Ok(None) };
-        let next = reader.bind(py).try_borrow_mut()?.next_message(py)?;
+        let next = reader.bind(py).try_borrow_mut()?.next::<Message>(py)?;
         Ok(next.map(|(message, offset)| {
             lent.taken += 1;
             lent.last_offset = offset;
