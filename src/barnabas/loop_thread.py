@@ -61,15 +61,17 @@ class LoopThread:
                 f"a blocking call on a {what} from a callback would wait for itself: callbacks run on the "
                 "thread that does the work; hand it over to a thread of your own"
             )
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        future: concurrent.futures.Future[T] | None = None
         try:
+            future = asyncio.run_coroutine_threadsafe(work, self.loop)
             return future.result()
         except concurrent.futures.CancelledError:
             raise ClosedError(f"the {what} was closed during the call") from None
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 self.interrupted_at = time.monotonic()
-            future.cancel()
+            if future is not None:
+                future.cancel()
             raise
 
     def run_steps(self, steps: Steps, *, what: str) -> None:

@@ -154,9 +154,6 @@ class _Closing:
                 self._end()
                 if isinstance(error, Exception):
                     logger.error("closing %s failed: %s", self.life.what, error, exc_info=error)
-            except BaseException:
-                self._end()
-                raise
 
     def give_up(self) -> None:
         if self._step is not None:
@@ -209,14 +206,16 @@ def is_handling_ctrl_c() -> bool:
 
 
 def _close_all() -> None:
-    closings = [life.close_at_exit() for life in list(_open)]
     is_interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
-    if not is_interrupted and not was_just_interrupted():
-        try:
-            _wait_for(closings)
-        except KeyboardInterrupt:
-            logger.warning("Ctrl-C: what cannot be done within moments is given up")
+    closings: list[_Closing] = []
     try:
+        closings = _closings()
+        if not is_interrupted and not was_just_interrupted():
+            _wait_for(closings)
+    except KeyboardInterrupt:
+        logger.warning("Ctrl-C: what cannot be done within moments is given up")
+    try:
+        closings = _closings()
         _finish(closings)
     except KeyboardInterrupt:
         for closing in closings:
@@ -224,6 +223,11 @@ def _close_all() -> None:
                 logger.error(
                     "%s was not closed: %d records left", closing.life.what, closing.life.unfinished()
                 )
+
+
+def _closings() -> list[_Closing]:
+    """Of all that are open. Called again it gives those that are under way."""
+    return [life.close_at_exit() for life in list(_open)]
 
 
 def _wait_for(closings: list[_Closing]) -> None:
