@@ -25,6 +25,7 @@ LAYERS: list[list[list[str]]] = [
         ["error"],
         ["fetch_room"],
         ["frame_bytes"],
+        ["handed_out"],
         ["locks"],
         ["memory"],
         ["shared_bytes"],

@@ -14,6 +14,7 @@ pub mod fetching;
 pub mod formats;
 pub mod frame_bytes;
 pub mod frame_memory;
+pub mod handed_out;
 pub mod locks;
 pub mod memory;
 pub mod partitioner;

@@ -25,11 +25,16 @@ class MessagePoller:
     def _next_message(self) -> Message | None:
         """The next one of the lent reader, None when there is no reader or it has no more. Raises:
         CorruptBatchError."""
-    def _lend(self, reader: RecordReader, /) -> None: ...
-    def _lent(self) -> tuple[RecordReader, int, int] | None:
-        """The lent reader, how many messages were handed out of it, and the offset of the last one or -1."""
-    def _take_back(self) -> tuple[RecordReader, int, int] | None:
-        """Ends `_lend`: what `_lent` gives."""
+    def _lend(self, reader: RecordReader, /) -> int:
+        """The number of this loan."""
+    @property
+    def _progress(self) -> tuple[int, int, int, int] | None:
+        """How far the loan has come: its number, the messages handed out of it, the offset behind the last of
+        them and its leader epoch or -1. None before the first one, without a loan, and while it is just
+        changing. Any thread; waits for nobody."""
+    def _take_back(self) -> tuple[int, RecordReader, int, int, int] | None:
+        """Ends `_lend`: number, reader, messages handed out, and offset and leader epoch as `_progress`, -1
+        where none was."""
 
 @final
 class EventQueue:

@@ -45,6 +45,11 @@ impl RecordReader {
         (&self.topic, self.partition)
     }
 
+    /// Of the last record that was read, -1 if it is not known.
+    pub fn leader_epoch(&self) -> i32 {
+        self.cursor.last_leader_epoch()
+    }
+
     pub fn error(&self, py: Python<'_>, error: &CorruptBatch) -> PyErr {
         corrupt_batch(py, error, Some(self.place()))
     }
@@ -209,7 +214,7 @@ impl RecordReader {
 
     #[getter]
     fn last_leader_epoch(&self) -> i32 {
-        self.cursor.last_leader_epoch()
+        self.leader_epoch()
     }
 
     #[getter]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
 
+from barnabas import background
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.backoff import Backoff
@@ -32,6 +33,7 @@ from barnabas.errors import (
     KafkaTimeoutError,
     NoCommonVersionError,
 )
+from barnabas.events import Fault
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
 from barnabas.protocol.codec import Request, Response
@@ -151,6 +153,17 @@ class KafkaClient:
         """Connections beside those of `connect`, for requests that others must not wait behind. Whoever asks
         for it closes it."""
         return ConnectionPool(self.config, self.security, self.brokers)
+
+    def in_background(self, work: Coroutine[Any, Any, T], what: str) -> asyncio.Task[T]:
+        """A task that nobody waits for: should it fail, that is logged, and a `Fault` for the listeners. For
+        the event loop's thread."""
+        return background.start(
+            work, what=f"client {self.config.client_id}: {what}", on_fault=self.tell_fault
+        )
+
+    def tell_fault(self, what: str, error: BaseException) -> None:
+        """Tells the listeners. Logging it is the caller's."""
+        self.events.emit(Fault(self.config.client_id, what, error))
 
     async def send(
         self,

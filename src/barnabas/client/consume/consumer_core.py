@@ -177,7 +177,9 @@ class ConsumerCore:
             self.client.request_metadata_update()
         elif self.subscription.topics:
             self.client.track_topics(self.subscription.topics)
-            self._topic_watch = self._loop.create_task(self._watch_topics(sorted(self.subscription.topics)))
+            self._topic_watch = self.client.in_background(
+                self._watch_topics(sorted(self.subscription.topics)), "watching for topics"
+            )
         if self._group is None:
             self._attend()
         else:
@@ -458,7 +460,7 @@ class ConsumerCore:
 
     def _look_up_positions(self) -> None:
         if self._lookup is None and self.buffer.awaiting_position():
-            self._lookup = self._loop.create_task(self._find_positions())
+            self._lookup = self.client.in_background(self._find_positions(), "finding positions")
 
     async def _find_positions(self) -> None:
         try:
@@ -488,7 +490,7 @@ class ConsumerCore:
                 self.buffer.raise_error()
                 raise MisuseError(f"{partition} has stopped after an error and has no position: seek first")
             if self._lookup is None:
-                self._lookup = self._loop.create_task(self._find_positions())
+                self._lookup = self.client.in_background(self._find_positions(), "finding positions")
             await asyncio.wait([self._lookup], timeout=remaining)
         return state.position
 

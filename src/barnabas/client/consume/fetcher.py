@@ -203,7 +203,9 @@ class Fetcher:
         self._fetching.update(states)
         for node, others in due.items():
             self._fetching.update(others)
-            self._under_way[node.node_id] = self._loop.create_task(self._keep_fetching(node, others))
+            self._under_way[node.node_id] = self._client.in_background(
+                self._keep_fetching(node, others), f"fetching from broker {node.node_id}"
+            )
         if self._helper is not None:
             self._helper._start_fetches()
         return states

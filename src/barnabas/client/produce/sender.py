@@ -11,8 +11,9 @@ import itertools
 import logging
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from functools import partial
+from typing import Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.broker_errors import ErrorCode, error_for
@@ -412,12 +413,12 @@ class Sender:
         if connection is None:
             if not leader.is_connecting:
                 leader.is_connecting = True
-                self._tasks.start(self._connect(leader_id, leader))
+                self._start(self._connect(leader_id, leader), f"connecting to broker {leader_id}")
             for queue in leader.sendable:
                 self._hold(queue)
             return
         if not connection.can_write:
-            self._tasks.start(self._wait_until_writable(connection))
+            self._start(self._wait_until_writable(connection), "waiting until a connection takes more")
             return
         now = time.monotonic()
         queues = leader.sendable
@@ -735,7 +736,10 @@ class Sender:
         self._outstanding.add(pending)
         self._busy[queue.partition] = queue
         if self._waking is None and not batch.is_sealed:
-            self._tasks.start(self._seal(batch))
+            self._start(self._seal(batch), "compressing a batch")
+
+    def _start(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        self._tasks.start_in_background(work, self._client, what)
 
     async def _seal(self, batch: ProducerBatch) -> None:
         await in_thread(batch.seal)
@@ -748,7 +752,7 @@ class Sender:
             queue.set_producer_id(self.producer_id, self.producer_epoch)
         elif not self._is_getting_producer_id:
             self._is_getting_producer_id = True
-            self._tasks.start(self._get_producer_id())
+            self._start(self._get_producer_id(), "getting a producer id")
 
     async def _get_producer_id(self) -> None:
         try:

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar, cast
 
-from barnabas import fork
+from barnabas import background, fork
 from barnabas._kernel import Message, MessageSender
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import State, Transactions
@@ -586,6 +586,6 @@ def _abandon(
 
     def close() -> None:
         topics.close()
-        thread.loop.create_task(core.close(0))
+        background.start(core.close(0), what="closing a forgotten producer")
 
     thread.call(close)
