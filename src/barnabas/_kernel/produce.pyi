@@ -45,7 +45,8 @@ class Delivery:
     def done(self) -> bool: ...
     def result(self, timeout: float | None = None) -> Any:
         """`barnabas.types.RecordMetadata`; raises the delivery's error, or KafkaTimeoutError after `timeout`
-        seconds. Ctrl-C interrupts."""
+        seconds. Ctrl-C interrupts. Raises: MisuseError instead of waiting on the thread that delivers, in
+        an `on_delivery` callback for instance, or in a coroutine of the producer's event loop."""
     def exception(self, timeout: float | None = None) -> BaseException | None: ...
     def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
         """Called once, at once if done already, otherwise on the thread that completes the delivery. What it

@@ -11,6 +11,7 @@ the core's, on the event loop's thread.
 from __future__ import annotations
 
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
 )
+from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ConsumerFront
@@ -37,9 +39,9 @@ from barnabas.client.groups.offset_commits import CommitCallback
 from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.errors import MisuseError
 from barnabas.fork import forked_error, generation
+from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import ConsumerSettings
 from barnabas.settings.table import ConsumerConfig, load
-from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
 
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Consumer(ConsumerFront):
+class Consumer(ConsumerFront, Owned):
     """Reads records of topics, as a member of a group or on its own. A context manager, and an iterable of
     records. For one thread at a time, but for `wakeup`.
 
@@ -78,6 +80,8 @@ class Consumer(ConsumerFront):
         self._waiting = PollWaiting()
         self._taken = TakenRecords()
         self._is_woken = False
+        self._polls = threading.RLock()
+        """Held while a thread polls."""
 
         async def make_core() -> ConsumerCore:
             return ConsumerCore(
@@ -89,9 +93,13 @@ class Consumer(ConsumerFront):
 
         self._core = self._loop.run(make_core(), what="consumer")
         self._client = self._core.client
-        close_at_exit(self)
+        self._life = Lifetime(
+            self._steps_at_exit, f"consumer {self.config.client_id!r}", self._loop, self._core
+        )
+        self._listener = RebalanceListener()
         if topics is not None or pattern is not None:
-            self.subscribe(topics, pattern=pattern)
+            with closed_on_error(self):
+                self.subscribe(topics, pattern=pattern)
 
     # What is read
 
@@ -113,12 +121,15 @@ class Consumer(ConsumerFront):
         """
         self._give_back()
         listener = RebalanceListener(on_assigned, on_revoked, on_lost)
-        self._on_loop(lambda: self._core.subscribe(topics, pattern, listener))
+        weak_listener = listener.held_weakly()
+        self._on_loop(lambda: self._core.subscribe(topics, pattern, weak_listener))
+        self._listener = listener
 
     def unsubscribe(self) -> None:
         """Reads nothing any more and leaves the group; commits first if enable_auto_commit is set."""
         self._give_back()
-        self._give_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+        steps = self._giving_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+        self._loop.run_steps(steps, what="consumer")
 
     def assign(self, partitions: Iterable[PartitionLike]) -> None:
         """Reads exactly these partitions, without the group having a say. Those assigned before keep their
@@ -224,6 +235,19 @@ class Consumer(ConsumerFront):
         """What `take` gives, as soon as that is something; None after `timeout` seconds, or when woken."""
         if self._generation != generation():
             raise forked_error("consumer")
+        if not self._polls.acquire(blocking=False):
+            raise _used_by_two()
+        try:
+            return self._next_alone(take, timeout, end_offsets)
+        finally:
+            self._polls.release()
+
+    def _next_alone(
+        self,
+        take: Callable[[], T | None],
+        timeout: float,
+        end_offsets: Mapping[TopicPartition, int] | None,
+    ) -> T | None:
         core = self._core
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
@@ -253,6 +277,22 @@ class Consumer(ConsumerFront):
                 core.take_in()
         finally:
             core.poll_ended()
+
+    def _give_back(self) -> None:
+        """Raises: MisuseError while another thread polls."""
+        if not self._polls.acquire(blocking=False):
+            raise _used_by_two()
+        try:
+            super()._give_back()
+        finally:
+            self._polls.release()
+
+    def _end_poll(self, timeout_ms: float) -> None:
+        """Has a poll in another thread return, and waits until it has."""
+        self.wakeup()
+        if self._polls.acquire(timeout=timeout_ms / 1000):
+            self._is_woken = False
+            self._polls.release()
 
     def _run_callbacks(self) -> None:
         """Lets the core go on as far as it can at present."""
@@ -379,33 +419,54 @@ class Consumer(ConsumerFront):
         `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
         leaves it; "leave_group" and "remain_in_group" are for both.
         """
-        self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+        timeout_ms = as_timeout_ms(timeout, CLOSE_TIMEOUT_MS)
+        self._close(self._closing(True, timeout_ms, group_membership_operation), is_hurried=timeout is None)
 
-    def _close(
+    def _steps_at_exit(self) -> Steps:
+        """When the interpreter ends."""
+        return self._closing(True, CLOSE_TIMEOUT_MS)
+
+    def _close(self, steps: Steps, *, is_hurried: bool) -> None:
+        """`is_hurried`: Ctrl-C leaves it only moments."""
+        if is_hurried and is_handling_ctrl_c():
+            self._life.close_in_moments(steps)
+        else:
+            self._loop.run_steps(steps, what="consumer")
+
+    def _closing(
         self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
-    ) -> None:
+    ) -> Steps:
         if self._core.is_closed or self._generation != generation():
             return
+        self._end_poll(timeout_ms)
         self._give_back()
         try:
-            self._give_up("the consumer was closed", commit, timeout_ms, operation)
-        finally:
-            self._run(self._core.close())
-            self._waiting.wake()
+            yield from self._giving_up("the consumer was closed", commit, timeout_ms, operation)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            yield self._end_core()
+            raise
+        yield self._end_core()
 
-    def _give_up(
+    async def _end_core(self) -> None:
+        try:
+            await self._core.close()
+        finally:
+            self._waiting.wake()
+            self._life.end()
+
+    def _giving_up(
         self,
         reason: str,
         commit: bool,
         timeout_ms: float,
         operation: GroupMembershipOperation = "default",
-    ) -> None:
+    ) -> Steps:
         core = self._core
-
-        def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
-            return core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
-
-        while call := self._run(next_step()):
+        while call := (
+            yield core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+        ):
             _run_callback(call)
         for on_commit, offsets, error in core.commits.take_finished():
             on_commit(offsets, error)
@@ -420,7 +481,7 @@ class Consumer(ConsumerFront):
         traceback: TracebackType | None,
     ) -> None:
         # What was being worked on when an error came up may not be done: it is not committed.
-        self._close(exc_type is None, CLOSE_TIMEOUT_MS)
+        self._close(self._closing(exc_type is None, CLOSE_TIMEOUT_MS), is_hurried=True)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work, what="consumer")
@@ -430,6 +491,13 @@ class Consumer(ConsumerFront):
             return work()
 
         return self._run(run())
+
+
+def _used_by_two() -> MisuseError:
+    return MisuseError(
+        "the consumer is polled by another thread at this moment: it is for one thread at a time, but for "
+        "wakeup(), close() and stats(); give each thread a Consumer of its own, or use a ParallelConsumer"
+    )
 
 
 def _run_callback(call: ListenerCall) -> None:

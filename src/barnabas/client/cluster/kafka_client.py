@@ -370,6 +370,17 @@ class KafkaClient:
         await self._upkeep.close()
         await self._pool.close()
 
+    async def close_unattended(self) -> None:
+        """`close` for a client that nobody holds any more."""
+        await self.close()
+
+    def unfinished(self) -> int:
+        return 0
+
+    def waits_for(self) -> str:
+        """What closing waits for."""
+        return "its connections"
+
     def _check_open(self) -> None:
         if self._is_closed:
             raise ClosedError("the client is closed")

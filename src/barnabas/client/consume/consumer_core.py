@@ -677,6 +677,26 @@ class ConsumerCore:
             except Exception:
                 logger.exception("closing interceptor %r failed", interceptor)
 
+    async def close_unattended(self) -> None:
+        """Leaves the group and closes, for a consumer that nobody holds any more. Commits nothing: what was
+        returned last may not be done."""
+        try:
+            while await self.next_giving_up_step(
+                "the consumer was dropped without close()", commit=False, timeout_ms=CLOSE_TIMEOUT_MS
+            ):
+                pass
+        except BarnabasError as error:
+            logger.warning("client %s: %s", self.config.client_id, error)
+        finally:
+            await self.close()
+
+    def unfinished(self) -> int:
+        return 0
+
+    def waits_for(self) -> str:
+        """What closing waits for."""
+        return f"group {self.config.group_id!r} to hear of it, for at most {CLOSE_TIMEOUT_MS // 1000} s"
+
     def check_open(self) -> None:
         """Raises: ClosedError."""
         if self.is_closed:

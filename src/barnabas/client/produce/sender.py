@@ -671,6 +671,14 @@ class Sender:
             self._fail(queue, pending, error)
         return None
 
+    def seconds_until_expired(self) -> float:
+        """Until delivery_timeout_ms has passed for all that has left the accumulator."""
+        pendings = [
+            pending for queue in self._queues.values() for pending in [*queue.in_flight, *queue.waiting]
+        ]
+        youngest_ms = max((pending.batch.created_ms for pending in pendings), default=time.monotonic() * 1000)
+        return max(0.0, (youngest_ms + self._config.delivery_timeout_ms) / 1000 - time.monotonic())
+
     def _deliver(self, entry: SentBatch, base_offset: int, log_append_time: int) -> None:
         entry.queue.succeeded(entry.pending)
         records, now = entry.pending.record_count, time.monotonic()

@@ -378,6 +378,17 @@ class ShareCore:
             await self._pool.close()
             await self.client.close()
 
+    async def close_unattended(self) -> None:
+        """`close` for a consumer that nobody holds any more."""
+        await self.close(CLOSE_TIMEOUT_MS)
+
+    def unfinished(self) -> int:
+        return 0
+
+    def waits_for(self) -> str:
+        """What closing waits for."""
+        return f"share group {self.config.group_id!r} to hear of it, for at most {CLOSE_TIMEOUT_MS // 1000} s"
+
     async def _give_up(self, timeout_ms: float) -> None:
         deadline = time.monotonic() + timeout_ms / 1000
         self._stop_watch()

@@ -50,7 +50,7 @@ from barnabas.compat.librdkafka.values.constants import (
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
 from barnabas.errors import BarnabasError, CorruptBatchError, ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
-from barnabas.sync.loop import loop_thread
+from barnabas.loop_thread import loop_thread
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen

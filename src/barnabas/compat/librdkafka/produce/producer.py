@@ -44,7 +44,7 @@ from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_from_bytes
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.errors import BarnabasError, KafkaTimeoutError, MisuseError, PurgedError
-from barnabas.sync.loop import LoopThread, loop_thread
+from barnabas.loop_thread import LoopThread, loop_thread
 from barnabas.types import GroupIdentity, OffsetAndMetadata
 from barnabas.types import TopicPartition as OwnTopicPartition
 from barnabas.values import frozen

@@ -14,7 +14,7 @@ from barnabas import background
 from barnabas._kernel import ParkedMessages
 from barnabas.client.produce.producer import Producer
 from barnabas.errors import BarnabasError, BrokerError, KafkaTimeoutError
-from barnabas.sync.loop import LoopThread
+from barnabas.loop_thread import LoopThread
 
 logger = logging.getLogger("barnabas.compat")
 

@@ -41,7 +41,7 @@ from barnabas.events import (
     Fault,
     Throttled,
 )
-from barnabas.sync.loop import loop_thread
+from barnabas.loop_thread import loop_thread
 
 logger = logging.getLogger("barnabas.compat")
 
