@@ -48,7 +48,7 @@ class BrokerMetadata:
 
 
 def data_directory(name: str) -> Path:
-    """The folder of this name. Raises: DataDirectoryError for the empty one: that would be the current one."""
+    """The folder of this name. Raises: DataDirectoryError for the empty one, which is the current one."""
     if not name:
         raise DataDirectoryError("the data directory has no name: choose a folder for the broker alone")
     return Path(name)
