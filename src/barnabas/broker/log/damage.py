@@ -83,20 +83,28 @@ def offsets_of_last(content: mmap.mmap, position: int) -> int | None:
         return None
     batch = bytearray(content[position:])
     is_whole = _claimed_size(content, position) == size
+    # What no checksum covers is put right.
     BATCH_PREFIX.pack_into(batch, 0, 0, size - BATCH_PREFIX.size)
     batch[MAGIC_POSITION] = MAGIC
-    try:
-        found = _kernel.scan_batches(bytes(batch), check_crcs=True)
-    except CorruptBatchError:
-        found = []
-    if found:
-        # Only what no checksum covers was wrong.
-        return found[0].last_offset - found[0].base_offset + 1
-    if not is_whole:
-        return None
     (delta,) = LAST_OFFSET_DELTA.unpack_from(batch, LAST_OFFSET_DELTA_POSITION)
     (count,) = RECORD_COUNT.unpack_from(batch, RECORD_COUNT_POSITION)
-    return max(1, min(delta + 1, count))
+    if delta + 1 != count:
+        # One of the two is wrong; with the right one in its place the checksum holds.
+        for number in {delta + 1, count} - {0}:
+            LAST_OFFSET_DELTA.pack_into(batch, LAST_OFFSET_DELTA_POSITION, number - 1)
+            RECORD_COUNT.pack_into(batch, RECORD_COUNT_POSITION, number)
+            if _has_good_checksum(batch):
+                return number
+    if _has_good_checksum(batch) or is_whole:
+        return max(1, min(delta + 1, count))
+    return None
+
+
+def _has_good_checksum(batch: bytearray) -> bool:
+    try:
+        return bool(_kernel.scan_batches(bytes(batch), check_crcs=True))
+    except CorruptBatchError:
+        return False
 
 
 def _claimed_size(content: mmap.mmap, position: int) -> int:

@@ -134,7 +134,7 @@ class PartitionLog:
                 self.log_end_offset = max(self.log_end_offset, end_offset)
                 return
         segment.forget_indexes()
-        for position, batches in segment.scan_good(rules, check_crcs=not is_trusted):
+        for position, batches in segment.scan_good(rules):
             segment.note(batches, position)
             self.producers.update((batch for batch in batches if batch.base_offset >= replay_from), now_ms)
             for batch in batches:

@@ -280,13 +280,13 @@ class Segment:
             yield position, batches
             position += batches[-1].position + batches[-1].size
 
-    def scan_good(self, rules: Rules, *, check_crcs: bool) -> Iterator[tuple[int, Sequence[BatchInfo]]]:
+    def scan_good(self, rules: Rules) -> Iterator[tuple[int, Sequence[BatchInfo]]]:
         """All good batches, with the position that theirs are relative to. Notes what is damaged between
         them; `end_of_scan` is then where the last one ends."""
         self.damages = []
         position, lowest = 0, self.base_offset
         while position < self.size:
-            for start, batches in self.scan(position, check_crcs=check_crcs):
+            for start, batches in self.scan(position, check_crcs=True):
                 good = rules.good_part(batches, lowest)
                 if good:
                     yield start, good
@@ -309,7 +309,7 @@ class Segment:
     def scan_all(self, rules: Rules) -> None:
         """Indexes the segment anew, and notes all that is damaged in it."""
         self.forget_indexes()
-        for position, batches in self.scan_good(rules, check_crcs=False):
+        for position, batches in self.scan_good(rules):
             self.note(batches, position)
         if self.end_of_scan[0] < self.size:
             self.note_bad_end(rules.end_offset)
