@@ -1,5 +1,7 @@
-"""Compares two source trees of ours, in pairs of runs on one broker: how fast each consumes over TLS, over SASL, and
-with enable_partition_eof. `python -m bench.trees src ../other/src`.
+"""Holds two source trees of ours against each other, in pairs of runs on one broker: how fast each consumes
+over TLS, over SASL, with enable_partition_eof, and on an event loop.
+
+    python -m bench.trees OTHER/src src
 """
 
 from __future__ import annotations
@@ -111,12 +113,10 @@ def compare(kafka: ApacheKafka, way: str, takes: str, trees: list[Path], records
             bootstrap = kafka.bootstrap if protocol == "PLAINTEXT" else kafka.bootstrap_for(protocol)
             command = [sys.executable, "-c", WORKER, bootstrap, str(records), way, certificates(kafka), takes]
             environment = os.environ | {"PYTHONPATH": f"{trees[place].resolve()}{os.pathsep}{Path.cwd()}"}
-            output = subprocess.run(
-                command, env=environment, check=True, capture_output=True, text=True
-            ).stdout
+            done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
             # The first round fills caches.
             if round_number:
-                rates[place].append(float(output))
+                rates[place].append(float(done.stdout))
     ratios = [second / first for first, second in zip(*rates, strict=True)]
     first, second = (statistics.median(of_one) for of_one in rates)
     spread = f"{min(ratios):.2f} to {max(ratios):.2f}"

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""No two classes of one name in src/barnabas: a name says which one is meant. Ends with status 1 otherwise.
+"""No two classes of one name in src/barnabas, no two public types of one name in kernel/src: a name says
+which one is meant. Ends with status 1 otherwise.
 
-Generated messages have Kafka's names, which repeat.
+Generated messages have Kafka's names, which repeat. In Rust an alias may fix the parameters of a type.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "barnabas"
+KERNEL = ROOT / "kernel" / "src"
+PUBLIC_TYPE = re.compile(r"pub(?:\([a-z]+\))? (?:struct|enum|trait|union) (\w+)")
 GENERATED = SOURCES / "protocol" / "messages"
 
 # The same client, once for asyncio and once for those who wait.
@@ -49,22 +54,39 @@ NAMED_BY_ORIGINALS = {
 
 
 def main() -> None:
+    doubled = [*doubled_in(classes()), *doubled_in(kernel_types())]
+    for name, places in doubled:
+        print(f"{name} is the name of {len(places)} types: {', '.join(places)}")
+    if doubled:
+        sys.exit(1)
+
+
+def doubled_in(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """What several places define, by name."""
     homes: defaultdict[str, list[str]] = defaultdict(list)
+    for name, place in named:
+        homes[name].append(place)
+    return [(name, places) for name, places in sorted(homes.items()) if len(places) > 1]
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    """Name and place of each class in Python."""
     for path in sorted(SOURCES.rglob("*.py")):
         if GENERATED in path.parents:
             continue
         wing = path.relative_to(SOURCES).parts[0]
+        allowed = {"compat": NAMED_BY_ORIGINALS, "sync": FRONTS}.get(wing, set())
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.ClassDef):
-                continue
-            is_allowed = node.name in {"compat": NAMED_BY_ORIGINALS, "sync": FRONTS}.get(wing, set())
-            if not is_allowed:
-                homes[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    doubled = {name: places for name, places in homes.items() if len(places) > 1}
-    for name, places in sorted(doubled.items()):
-        print(f"{name} is the name of {len(places)} classes: {', '.join(places)}")
-    if doubled:
-        sys.exit(1)
+            if isinstance(node, ast.ClassDef) and node.name not in allowed:
+                yield node.name, f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def kernel_types() -> Iterator[tuple[str, str]]:
+    """Name and place of each public struct, enum and trait in Rust."""
+    for path in sorted(KERNEL.rglob("*.rs")):
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if found := PUBLIC_TYPE.match(line):
+                yield found[1], f"{path.relative_to(ROOT)}:{number}"
 
 
 if __name__ == "__main__":

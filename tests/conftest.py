@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
@@ -51,6 +52,21 @@ async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: flo
         if time.monotonic() > deadline:
             pytest.fail(f"not so within {timeout} s: {condition}, which last gave {result!r}")
         await asyncio.sleep(0.02)
+
+
+@pytest.fixture(autouse=True)
+def no_faults() -> Iterator[list[logging.LogRecord]]:
+    """Fails whatever test a fault of Barnabas itself shows in: work in the background that ended by an error,
+    or an offset that cannot be. A test that brings one about empties the list."""
+    faults: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = faults.append
+    logger = logging.getLogger("barnabas.faults")
+    logger.addHandler(handler)
+    yield faults
+    logger.removeHandler(handler)
+    if faults:
+        pytest.fail("\n".join(logging.Formatter().format(fault) for fault in faults))
 
 
 @pytest.fixture(scope="session")

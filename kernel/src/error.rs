@@ -6,6 +6,11 @@ use std::fmt;
 /// Why some bytes cannot be read, in words for the user.
 pub type Reason = Cow<'static, str>;
 
+#[cold]
+pub fn too_large(limit: usize) -> Reason {
+    format!("the batch decompresses to more than the limit of {limit} bytes").into()
+}
+
 /// A batch that cannot be read, with the offset that it claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorruptBatch {

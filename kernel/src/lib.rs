@@ -1,7 +1,7 @@
 //! The native part of Barnabas: whatever costs per record or per byte.
 //!
 //! The modules beside `python` know nothing of Python and hold the formats; `python` holds the classes and
-//! functions that `barnabas/_kernel.pyi` describes.
+//! functions that `barnabas/_kernel/` describes.
 
 pub mod arrow;
 pub mod checksums;
@@ -14,6 +14,7 @@ pub mod fetching;
 pub mod formats;
 pub mod frame_bytes;
 pub mod frame_memory;
+pub mod handed_out;
 pub mod loan;
 pub mod locks;
 pub mod memory;

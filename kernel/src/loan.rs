@@ -1,7 +1,7 @@
 //! A loan: who may use a connection at present, what is under way on it, and how that ends. Knows neither sockets, nor
 //! threads, nor what is sent.
 //!
-//! An owner, the event loop, lends its connection to a borrower, who goes on in its place, and takes it back. What the
+//! An owner, the step loop, lends its connection to a borrower, who goes on in its place, and takes it back. What the
 //! borrower does not understand, it leaves: then nobody uses the connection until the owner has taken it back, with the
 //! requests that are under way and what was received and not dealt with, as if it had sent and received them itself.
 
@@ -20,7 +20,7 @@ pub enum State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Step {
     /// The owner's.
     Lend,
     /// The borrower's: a request left, whole.
@@ -37,12 +37,12 @@ pub enum Event {
 
 impl State {
     /// None where this must not happen.
-    pub const fn after(self, event: Event) -> Option<Self> {
-        match (self, event) {
-            (Self::Home, Event::Lend) => Some(Self::Lent),
-            (Self::Lent, Event::Send | Event::Receive | Event::Settle) => Some(Self::Lent),
-            (Self::Lent | Self::Left, Event::Leave) => Some(Self::Left),
-            (Self::Lent | Self::Left, Event::TakeBack) => Some(Self::Home),
+    pub const fn after(self, step: Step) -> Option<Self> {
+        match (self, step) {
+            (Self::Home, Step::Lend) => Some(Self::Lent),
+            (Self::Lent, Step::Send | Step::Receive | Step::Settle) => Some(Self::Lent),
+            (Self::Lent | Self::Left, Step::Leave) => Some(Self::Left),
+            (Self::Lent | Self::Left, Step::TakeBack) => Some(Self::Home),
             _ => None,
         }
     }
@@ -74,7 +74,7 @@ impl<R> Default for Loan<R> {
 
 impl<R> Loan<R> {
     pub fn lend(&mut self, under_way: impl IntoIterator<Item = R>) {
-        self.step(Event::Lend);
+        self.step(Step::Lend);
         self.under_way.extend(under_way);
     }
 
@@ -95,37 +95,37 @@ impl<R> Loan<R> {
     }
 
     pub fn send(&mut self, request: R) {
-        self.step(Event::Send);
+        self.step(Step::Send);
         self.under_way.push_back(request);
     }
 
     /// Where to put what comes.
     pub fn receive(&mut self) -> &mut Vec<u8> {
-        self.step(Event::Receive);
+        self.step(Step::Receive);
         &mut self.received
     }
 
     /// The oldest request was answered by the first so many bytes of what came.
     pub fn settle(&mut self, bytes: usize) -> Option<R> {
-        self.step(Event::Settle);
+        self.step(Step::Settle);
         self.received.drain(..bytes);
         self.under_way.pop_front()
     }
 
     pub fn leave(&mut self) {
-        self.step(Event::Leave);
+        self.step(Step::Leave);
     }
 
     /// None where the owner has it already.
     pub fn take_back(&mut self) -> Option<Back<R>> {
-        self.state = self.state.after(Event::TakeBack)?;
+        self.state = self.state.after(Step::TakeBack)?;
         let (under_way, received) = (std::mem::take(&mut self.under_way), std::mem::take(&mut self.received));
         Some(Back { under_way, received })
     }
 
-    fn step(&mut self, event: Event) {
-        let Some(state) = self.state.after(event) else {
-            panic!("{event:?} of a connection that is {:?}", self.state)
+    fn step(&mut self, step: Step) {
+        let Some(state) = self.state.after(step) else {
+            panic!("{step:?} of a connection that is {:?}", self.state)
         };
         self.state = state;
     }
@@ -141,15 +141,15 @@ mod tests {
     fn only_the_owner_lends_and_only_the_borrower_uses_what_is_lent() {
         // Home, lent, left.
         let table = [
-            (Event::Lend, [Some(State::Lent), None, None]),
-            (Event::Send, [None, Some(State::Lent), None]),
-            (Event::Receive, [None, Some(State::Lent), None]),
-            (Event::Settle, [None, Some(State::Lent), None]),
-            (Event::Leave, [None, Some(State::Left), Some(State::Left)]),
-            (Event::TakeBack, [None, Some(State::Home), Some(State::Home)]),
+            (Step::Lend, [Some(State::Lent), None, None]),
+            (Step::Send, [None, Some(State::Lent), None]),
+            (Step::Receive, [None, Some(State::Lent), None]),
+            (Step::Settle, [None, Some(State::Lent), None]),
+            (Step::Leave, [None, Some(State::Left), Some(State::Left)]),
+            (Step::TakeBack, [None, Some(State::Home), Some(State::Home)]),
         ];
-        for (event, after) in table {
-            assert_eq!(STATES.map(|state| state.after(event)), after, "{event:?}");
+        for (step, after) in table {
+            assert_eq!(STATES.map(|state| state.after(step)), after, "{step:?}");
         }
     }
 

@@ -4,29 +4,29 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Fault, has};
 
 /// What is waited for: ready from `raise` until `reset`.
-pub trait Event {
+pub trait Flag {
     fn raise(&self);
     fn reset(&self);
 }
 
-/// Raises its event once, however often it is woken before somebody has seen it.
+/// Raises its flag once, however often it is woken before somebody has seen it.
 pub struct Signal<E> {
-    event: E,
+    flag: E,
     is_due: AtomicBool,
 }
 
-impl<E: Event> Signal<E> {
-    pub fn of(event: E) -> Self {
-        Self { event, is_due: AtomicBool::new(false) }
+impl<E: Flag> Signal<E> {
+    pub fn of(flag: E) -> Self {
+        Self { flag, is_due: AtomicBool::new(false) }
     }
 
-    pub fn event(&self) -> &E {
-        &self.event
+    pub fn flag(&self) -> &E {
+        &self.flag
     }
 
     pub fn wake(&self) {
         if !self.is_due.swap(true, Ordering::AcqRel) {
-            self.event.raise();
+            self.flag.raise();
         }
     }
 
@@ -38,8 +38,9 @@ impl<E: Event> Signal<E> {
     pub fn clear(&self) {
         if has(Fault::SignalIsClearedFirst) {
             self.is_due.swap(false, Ordering::AcqRel);
+            return self.flag.reset();
         }
-        self.event.reset();
+        self.flag.reset();
         // Not before: a signal that came in between would be reset, and none would ever follow it. What it was for is
         // seen after this.
         self.is_due.swap(false, Ordering::AcqRel);

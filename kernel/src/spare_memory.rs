@@ -14,24 +14,24 @@ const MAX_BYTES: usize = 32 << 20;
 pub struct Pool<B>(Mutex<Vec<B>>);
 
 /// What a pool holds.
-pub trait Buffer {
+pub trait SpareBuffer {
     /// The room it has.
     fn bytes(&self) -> usize;
 }
 
-impl Buffer for Vec<u8> {
+impl SpareBuffer for Vec<u8> {
     fn bytes(&self) -> usize {
         self.capacity()
     }
 }
 
-impl<T: Element> Buffer for Memory<T> {
+impl<T: Element> SpareBuffer for Memory<T> {
     fn bytes(&self) -> usize {
         size_of_val::<[T]>(self)
     }
 }
 
-impl<B: Buffer> Pool<B> {
+impl<B: SpareBuffer> Pool<B> {
     const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
@@ -51,7 +51,7 @@ impl<B: Buffer> Pool<B> {
             return None;
         }
         let mut spare = self.try_lock()?;
-        let sizes = spare.iter().map(Buffer::bytes).enumerate();
+        let sizes = spare.iter().map(SpareBuffer::bytes).enumerate();
         let (index, _) =
             sizes.filter(|(_, size)| *size >= least && size / 2 <= most).min_by_key(|(_, size)| *size)?;
         Some(spare.swap_remove(index))
@@ -63,7 +63,7 @@ impl<B: Buffer> Pool<B> {
         }
         let Some(mut spare) = self.try_lock() else { return };
         spare.push(buffer);
-        let mut total: usize = spare.iter().map(Buffer::bytes).sum();
+        let mut total: usize = spare.iter().map(SpareBuffer::bytes).sum();
         // The oldest go: those are of sizes that nobody has asked for of late.
         while spare.len() > MAX_BUFFERS || total > MAX_BYTES {
             total -= spare.remove(0).bytes();

@@ -243,6 +243,11 @@ class CorruptBatchError(BrokenProtocolError):
         super().__init__(where + reason)
 
 
+class ImpossibleOffsetError(BarnabasError):
+    """An offset was to be stored as read that cannot be: of a partition that is not assigned, before what was
+    read already, or behind the end of the partition. It is not stored. A fault of Barnabas itself."""
+
+
 class NoCommonVersionError(BrokenProtocolError):
     """The broker and this client share no version of a request, or none that can carry what was asked for."""
 

@@ -148,4 +148,13 @@ class FatalError(Event):
     error: BarnabasError
 
 
+@frozen
+class Fault(Event):
+    """Something failed that must not: a fault of Barnabas itself, which is in the log of `barnabas.faults`,
+    too. `what` names the work in the background that has ended, or what was refused."""
+
+    what: str
+    error: BaseException
+
+
 EventListener = Callable[[Event], object]

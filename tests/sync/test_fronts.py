@@ -22,6 +22,7 @@ OF_THE_CORE = {
         "append_now",
         "check_may_send",
         "check_usable",
+        "close_unattended",
         "delivered_batches",
         "fail_leftovers",
         "find_topic",
@@ -30,9 +31,11 @@ OF_THE_CORE = {
         "relax",
         "search_for_partition",
         "transactions",
+        "unfinished",
         "wait_for_metadata",
         "wait_for_partition_count",
         "wait_for_room",
+        "waits_for",
     }
 }
 OF_PLAIN_CALLS = {"Producer": {"forked"}}
@@ -92,8 +95,10 @@ OTHER_WORDS: dict[tuple[str, str], list[tuple[str, str]]] = {
         (ON_A_LOOP, "Used with `with`, or closed by `close`; all threads may share one."),
         (
             "table.ProducerConfig`.",
-            "table.ProducerConfig`. What is still unsent when the interpreter ends is delivered then, as by "
-            "`close`.",
+            "table.ProducerConfig`. A producer that was dropped without `close` delivers what it took in the "
+            "background, and the end of the interpreter waits for that, within delivery_timeout_ms; what is "
+            "not delivered is an error in the log. After Ctrl-C that, and a `close` without `timeout`, take "
+            "only for as long as records go out, a few seconds at most.",
         ),
         (
             "shows at the first call.",

@@ -203,14 +203,14 @@ impl RowSchema {
 }
 
 /// What every column has: validity, and where its rows begin.
-pub(super) struct Rows {
+pub(super) struct ColumnRows {
     validity: *const u8,
     pub(super) offset: usize,
     pub(super) length: usize,
 }
 
 struct BytesRows {
-    rows: Rows,
+    rows: ColumnRows,
     values: BytesValues,
 }
 
@@ -229,13 +229,13 @@ struct DataBuffer {
 }
 
 struct IntegerRows {
-    rows: Rows,
+    rows: ColumnRows,
     integer_type: IntegerType,
     values: *const c_void,
 }
 
 struct HeaderRows {
-    rows: Rows,
+    rows: ColumnRows,
     offsets_are_64_bits: bool,
     offsets: *const c_void,
     keys: BytesRows,
@@ -304,7 +304,7 @@ pub(super) unsafe fn read<T: Copy>(buffer: *const c_void, index: usize) -> T {
     unsafe { buffer.cast::<T>().add(index).read_unaligned() }
 }
 
-impl Rows {
+impl ColumnRows {
     /// The last `length` rows from `parent_offset` on: a parent's offset counts on top of its children's.
     pub(super) fn new(
         column: &str,
@@ -348,7 +348,7 @@ impl BytesRows {
         parent_offset: usize,
         length: usize,
     ) -> Result<Self, ImportError> {
-        let rows = Rows::new(column, array, parent_offset, length)?;
+        let rows = ColumnRows::new(column, array, parent_offset, length)?;
         let needed = match bytes_type {
             BytesType::Null => 0,
             BytesType::Fixed(_) => 2,
@@ -470,7 +470,7 @@ impl IntegerRows {
         parent_offset: usize,
         length: usize,
     ) -> Result<Self, ImportError> {
-        let rows = Rows::new(column, array, parent_offset, length)?;
+        let rows = ColumnRows::new(column, array, parent_offset, length)?;
         let values = buffers(column, array, 2)?[1];
         if values.is_null() && length > 0 {
             return Err(broken(column, "a buffer is missing"));
@@ -500,7 +500,7 @@ impl HeaderRows {
         length: usize,
     ) -> Result<Self, ImportError> {
         let column = "headers";
-        let rows = Rows::new(column, array, parent_offset, length)?;
+        let rows = ColumnRows::new(column, array, parent_offset, length)?;
         let offsets = buffers(column, array, 2)?[1];
         if offsets.is_null() && length > 0 {
             return Err(broken(column, "a buffer is missing"));
@@ -508,7 +508,7 @@ impl HeaderRows {
         let entries = child(column, array, 0)?;
         // What the offsets count are entries, from the start of the child.
         let count = usize::try_from(entries.length).map_err(|_| broken(column, "negative length"))?;
-        let entry_rows = Rows::new(column, entries, 0, count)?;
+        let entry_rows = ColumnRows::new(column, entries, 0, count)?;
         let part = |index, part_type| {
             let part = child(column, entries, index)?;
             BytesRows::new(column, part_type, part, entry_rows.offset, count)

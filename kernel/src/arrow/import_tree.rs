@@ -8,11 +8,11 @@ use std::ops::{Deref, Range};
 
 use super::data_type::DataType;
 use super::ffi::ArrowArray;
-use super::import::{ImportError, Rows, broken, buffers, child, read};
+use super::import::{ColumnRows, ImportError, broken, buffers, child, read};
 
 /// A column of a known type.
-pub struct Values {
-    rows: Rows,
+pub struct ImportedColumn {
+    rows: ColumnRows,
     kind: Kind,
 }
 
@@ -25,15 +25,15 @@ enum Kind {
         data: *const c_void,
         data_bytes: usize,
     },
-    Struct(Vec<Values>),
+    Struct(Vec<ImportedColumn>),
     List {
         offsets: *const c_void,
-        item: Box<Values>,
+        item: Box<ImportedColumn>,
     },
     Map {
         offsets: *const c_void,
-        key: Box<Values>,
-        value: Box<Values>,
+        key: Box<ImportedColumn>,
+        value: Box<ImportedColumn>,
     },
 }
 
@@ -46,7 +46,7 @@ impl Number for i128 {}
 impl Number for f32 {}
 impl Number for f64 {}
 
-impl Values {
+impl ImportedColumn {
     fn new(
         column: &str,
         data_type: &DataType,
@@ -54,7 +54,7 @@ impl Values {
         parent_offset: usize,
         length: usize,
     ) -> Result<Self, ImportError> {
-        let rows = Rows::new(column, array, parent_offset, length)?;
+        let rows = ColumnRows::new(column, array, parent_offset, length)?;
         let end = rows.offset + length;
         let buffer = |index: usize| -> Result<*const c_void, ImportError> {
             let buffer = buffers(column, array, index + 1)?[index];
@@ -82,7 +82,7 @@ impl Values {
             DataType::Map(key, value) => {
                 let entries = child(column, array, 0)?;
                 let count = row_count(column, entries)?;
-                let entry_offset = Rows::new(column, entries, 0, count)?.offset;
+                let entry_offset = ColumnRows::new(column, entries, 0, count)?.offset;
                 let part = |data_type, index| {
                     let part = child(column, entries, index)?;
                     Self::new(column, data_type, part, entry_offset, count).map(Box::new)
@@ -203,21 +203,24 @@ impl Values {
     }
 
     #[inline]
-    pub fn fields(&self) -> &[Values] {
+    pub fn fields(&self) -> &[ImportedColumn] {
         let Kind::Struct(fields) = &self.kind else { unreachable!() };
         fields
     }
 
     /// The items of a list: their column, and which of its rows.
     #[inline]
-    pub fn items(&self, row: usize) -> Result<(&Values, Range<usize>), ImportError> {
+    pub fn items(&self, row: usize) -> Result<(&ImportedColumn, Range<usize>), ImportError> {
         let Kind::List { offsets, item } = &self.kind else { unreachable!() };
         Ok((item, self.range(*offsets, row, item.len())?))
     }
 
     /// The entries of a map: the columns of keys and values, and which of their rows.
     #[inline]
-    pub fn entries(&self, row: usize) -> Result<(&Values, &Values, Range<usize>), ImportError> {
+    pub fn entries(
+        &self,
+        row: usize,
+    ) -> Result<(&ImportedColumn, &ImportedColumn, Range<usize>), ImportError> {
         let Kind::Map { offsets, key, value } = &self.kind else { unreachable!() };
         Ok((key, value, self.range(*offsets, row, key.len())?))
     }
@@ -229,7 +232,7 @@ fn row_count(column: &str, array: &ArrowArray) -> Result<usize, ImportError> {
 
 /// A column with what it lies in.
 pub struct Imported {
-    values: Values,
+    values: ImportedColumn,
     /// Keeps alive what the column points to.
     _array: ArrowArray,
 }
@@ -243,14 +246,14 @@ impl Imported {
     /// `data_type` must be that of the schema the array came with.
     pub fn new(column: &str, data_type: &DataType, array: ArrowArray) -> Result<Self, ImportError> {
         let length = row_count(column, &array)?;
-        Ok(Self { values: Values::new(column, data_type, &array, 0, length)?, _array: array })
+        Ok(Self { values: ImportedColumn::new(column, data_type, &array, 0, length)?, _array: array })
     }
 }
 
 impl Deref for Imported {
-    type Target = Values;
+    type Target = ImportedColumn;
 
-    fn deref(&self) -> &Values {
+    fn deref(&self) -> &ImportedColumn {
         &self.values
     }
 }

@@ -21,5 +21,5 @@ pub use data_type::{DataType, Field};
 pub use export::{export_array, export_schema};
 pub use export_tree::export_tree;
 pub use import::{ImportError, Row, RowBatch, RowSchema};
-pub use import_tree::{Imported, Values};
+pub use import_tree::{Imported, ImportedColumn};
 pub use taking::{ColumnsAhead, Order, Origin, Source, take_columns};

@@ -2,18 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::compress_zstd;
-
-/// zstd's own default, as every client of Kafka has it.
-pub const DEFAULT_LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
-
-/// How zstd looks for matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Search {
-    /// As level 1, at two of three bytes. What is no match is entropy coded, as at any level.
-    Sparse,
-    Level(i32),
-}
+use super::zstandard::{self, DEFAULT_LEVEL, Search};
 
 /// From the fastest, which takes down to a third of the time, to the default. They find ever more short matches, which text lives
 /// on; where values are ids, numbers or compressed already, such matches cost as much as they save.
@@ -52,11 +41,11 @@ impl LevelChoice {
     /// Appends `data`, compressed, to `output`. May be called by several threads at once.
     pub fn compress(&self, data: &[u8], output: &mut Vec<u8>) {
         if data.len() < LEAST_BYTES {
-            compress_zstd(data, SEARCHES[DEFAULT_SEARCH], output);
+            zstandard::compress(data, SEARCHES[DEFAULT_SEARCH], output);
         } else if self.is_trial_due(data.len()) {
             self.search.store(compress_by_trial(data, output), Ordering::Relaxed);
         } else {
-            compress_zstd(data, SEARCHES[self.search.load(Ordering::Relaxed)], output);
+            zstandard::compress(data, SEARCHES[self.search.load(Ordering::Relaxed)], output);
         }
     }
 
@@ -73,12 +62,12 @@ impl LevelChoice {
 /// Appends what the fastest search that will do makes of `data`, and gives its place in `SEARCHES`.
 fn compress_by_trial(data: &[u8], output: &mut Vec<u8>) -> usize {
     let start = output.len();
-    compress_zstd(data, SEARCHES[DEFAULT_SEARCH], output);
+    zstandard::compress(data, SEARCHES[DEFAULT_SEARCH], output);
     let most_bytes = (output.len() - start) * MOST_BYTES_OF_1000 / 1000;
     let mut tried = Vec::new();
     for (place, search) in SEARCHES[..DEFAULT_SEARCH].iter().enumerate() {
         tried.clear();
-        compress_zstd(data, *search, &mut tried);
+        zstandard::compress(data, *search, &mut tried);
         if tried.len() <= most_bytes {
             output.truncate(start);
             output.extend_from_slice(&tried);

@@ -8,8 +8,7 @@ use std::hash::Hasher;
 use lz4_flex::block;
 use twox_hash::XxHash32;
 
-use super::too_large;
-use crate::error::Reason;
+use crate::error::{Reason, too_large};
 use crate::spare_memory::SpareBytes;
 
 /// How the byte at the end of a frame's header was made.

@@ -3,17 +3,14 @@
 mod level_choice;
 mod lz4;
 mod snappy;
+mod zstandard;
 
-use std::cell::RefCell;
-use std::io::{Cursor, Read, Write};
+use std::io::{Read, Write};
 
-use zstd::zstd_safe::{CParameter, ParamSwitch};
-
-use crate::error::Reason;
+use crate::error::{Reason, too_large};
 use crate::spare_memory::SpareBytes;
 
 pub use level_choice::LevelChoice;
-use level_choice::Search;
 pub use lz4::HeaderChecksum;
 
 /// A codec, numbered as in the attributes of a batch.
@@ -79,9 +76,7 @@ impl Compression {
             Self::Gzip => compress_gzip(data, level, output),
             Self::Snappy => snappy::compress(data, output),
             Self::Lz4 => lz4::compress(data, output),
-            Self::Zstd => {
-                compress_zstd(data, Search::Level(level.unwrap_or(level_choice::DEFAULT_LEVEL)), output);
-            }
+            Self::Zstd => zstandard::compress(data, zstandard::Search::at(level), output),
         }
     }
 
@@ -103,7 +98,7 @@ impl Compression {
             Self::Gzip => fitting(decompress_gzip(data, limit)?),
             Self::Snappy => fitting(snappy::decompress(data, limit)?),
             Self::Lz4 => lz4::decompress(data, limit, header_checksum)?,
-            Self::Zstd => decompress_zstd(data, limit)?,
+            Self::Zstd => zstandard::decompress(data, limit)?,
         })
     }
 }
@@ -113,10 +108,6 @@ fn fitting(mut output: Vec<u8>) -> SpareBytes {
         output.shrink_to_fit();
     }
     output.into()
-}
-
-fn too_large(limit: usize) -> Reason {
-    format!("the batch decompresses to more than the limit of {limit} bytes").into()
 }
 
 fn compress_gzip(data: &[u8], level: Option<i32>, output: &mut Vec<u8>) {
@@ -136,51 +127,6 @@ fn decompress_gzip(data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
         return Err(too_large(limit));
     }
     Ok(output)
-}
-
-thread_local! {
-    // Making a zstd context costs more than a small batch does; one for each thread is kept.
-    static ZSTD_COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
-    static ZSTD_DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
-}
-
-fn compress_zstd(data: &[u8], search: Search, output: &mut Vec<u8>) {
-    // 0 is the level's own. Any other, which makes the steps of level 1, has zstd leave literals as they are by itself.
-    let (level, target_length, literals) = match search {
-        Search::Sparse => (1, 2, ParamSwitch::Enable),
-        Search::Level(level) => (level, 0, ParamSwitch::Auto),
-    };
-    ZSTD_COMPRESSOR.with_borrow_mut(|slot| {
-        let compressor = slot.get_or_insert_with(zstd::bulk::Compressor::default);
-        compressor.set_compression_level(level).expect("zstd takes any level");
-        for parameter in
-            [CParameter::TargetLength(target_length), CParameter::LiteralCompressionMode(literals)]
-        {
-            compressor.set_parameter(parameter).expect("zstd has these parameters");
-        }
-        let start = output.len();
-        output.reserve(zstd::zstd_safe::compress_bound(data.len()));
-        let mut target = Cursor::new(std::mem::take(output));
-        target.set_position(start as u64);
-        compressor.compress_to_buffer(data, &mut target).expect("the output is as large as zstd asks for");
-        *output = target.into_inner();
-    });
-}
-
-fn decompress_zstd(data: &[u8], limit: usize) -> Result<SpareBytes, Reason> {
-    ZSTD_DECOMPRESSOR.with_borrow_mut(|slot| {
-        let decompressor = match slot {
-            Some(decompressor) => decompressor,
-            None => slot.insert(zstd::bulk::Decompressor::new().map_err(|error| format!("zstd: {error}"))?),
-        };
-        let size = zstd::bulk::Decompressor::upper_bound(data).unwrap_or(limit).min(limit);
-        let mut output = SpareBytes::with_length(size);
-        let written = decompressor.decompress_to_buffer(data, output.as_mut_slice()).map_err(|error| {
-            let message = error.to_string();
-            if message.contains("too small") { too_large(limit) } else { format!("zstd: {message}").into() }
-        })?;
-        Ok(output.truncated(written))
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Snappy as Kafka has it: blocks in the framing of xerial's snappy-java. Bare snappy is read as well.
 
-use super::too_large;
-use crate::error::Reason;
+use crate::error::{Reason, too_large};
 
 /// Magic, version 1, oldest reader's version 1.
 const XERIAL_HEADER: &[u8; 16] = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01";

@@ -12,7 +12,7 @@ use crate::arrow::DataType;
 use crate::arrow::tree::Column;
 
 /// A schema of Avro, joined to the type of the column that it goes into.
-pub enum Node {
+pub enum AvroNode {
     Null,
     Boolean,
     /// Of 32 bits.
@@ -34,21 +34,21 @@ pub enum Node {
         size: Option<usize>,
     },
     Enum(Vec<String>),
-    Array(Box<Node>),
-    Map(Box<Node>),
+    Array(Box<AvroNode>),
+    Map(Box<AvroNode>),
     Record(Vec<RecordField>),
     /// Every branch goes into the column itself.
-    Optional(Vec<Node>),
+    Optional(Vec<AvroNode>),
     /// Each branch goes into its own field of a struct; None is null.
-    Members(Vec<Option<Node>>),
+    Members(Vec<Option<AvroNode>>),
 }
 
 pub struct RecordField {
     pub name: String,
-    pub node: Node,
+    pub node: AvroNode,
 }
 
-impl Node {
+impl AvroNode {
     pub fn new(given: &Value, data_type: &DataType) -> Result<Self, String> {
         let kind = plan::text(given, "kind")?;
         let node = match (kind, data_type) {
@@ -117,7 +117,7 @@ impl Node {
     }
 }
 
-impl Node {
+impl AvroNode {
     fn takes_no_bytes(&self) -> bool {
         match self {
             Self::Null | Self::Fixed(0) | Self::Decimal { size: Some(0), .. } => true,
@@ -127,7 +127,7 @@ impl Node {
     }
 }
 
-pub fn decode(node: &Node, bytes: &[u8], column: &mut Column) -> Outcome {
+pub fn decode(node: &AvroNode, bytes: &[u8], column: &mut Column) -> Outcome {
     let mut input = Input::new(bytes);
     read(node, &mut input, column)?;
     if !input.is_empty() {
@@ -139,42 +139,42 @@ pub fn decode(node: &Node, bytes: &[u8], column: &mut Column) -> Outcome {
     Ok(())
 }
 
-fn read(node: &Node, input: &mut Input<'_>, column: &mut Column) -> Outcome {
+fn read(node: &AvroNode, input: &mut Input<'_>, column: &mut Column) -> Outcome {
     match node {
-        Node::Null => column.push_null(),
-        Node::Boolean => match input.byte()? {
+        AvroNode::Null => column.push_null(),
+        AvroNode::Boolean => match input.byte()? {
             value @ 0..=1 => column.push_bool(value == 1),
             other => return Err(Failure::new(format!("{other} is no boolean"))),
         },
-        Node::Int => {
+        AvroNode::Int => {
             let value = input.zigzag()?;
             if i32::try_from(value).is_err() || !column.push_int(value) {
                 return Err(too_large(value));
             }
         }
-        Node::Long => {
+        AvroNode::Long => {
             let value = input.zigzag()?;
             if !column.push_int(value) {
                 return Err(too_large(value));
             }
         }
-        Node::Millis => {
+        AvroNode::Millis => {
             let millis = input.zigzag()?;
             if !millis.checked_mul(1000).is_some_and(|micros| column.push_int(micros)) {
                 return Err(too_large(millis));
             }
         }
-        Node::Float => column.push_float(f32::from_le_bytes(input.array()?).into()),
-        Node::Double => column.push_float(f64::from_le_bytes(input.array()?)),
-        Node::Bytes => column.push_bytes(sized(input)?)?,
-        Node::String => {
+        AvroNode::Float => column.push_float(f32::from_le_bytes(input.array()?).into()),
+        AvroNode::Double => column.push_float(f64::from_le_bytes(input.array()?)),
+        AvroNode::Bytes => column.push_bytes(sized(input)?)?,
+        AvroNode::String => {
             let bytes = sized(input)?;
             std::str::from_utf8(bytes).map_err(|error| Failure::new(format!("not UTF-8: {error}")))?;
             column.push_bytes(bytes)?;
         }
-        Node::Fixed(size) => column.push_bytes(input.bytes(*size)?)?,
-        Node::Uuid => column.push_bytes(&uuid_text(input.array()?))?,
-        Node::Decimal { precision, size } => {
+        AvroNode::Fixed(size) => column.push_bytes(input.bytes(*size)?)?,
+        AvroNode::Uuid => column.push_bytes(&uuid_text(input.array()?))?,
+        AvroNode::Decimal { precision, size } => {
             let bytes = match size {
                 Some(size) => input.bytes(*size)?,
                 None => sized(input)?,
@@ -185,7 +185,7 @@ fn read(node: &Node, input: &mut Input<'_>, column: &mut Column) -> Outcome {
             };
             column.push_decimal(value);
         }
-        Node::Enum(symbols) => {
+        AvroNode::Enum(symbols) => {
             let index = input.zigzag()?;
             let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
             let Some(symbol) = symbol else {
@@ -193,7 +193,7 @@ fn read(node: &Node, input: &mut Input<'_>, column: &mut Column) -> Outcome {
             };
             column.push_bytes(symbol.as_bytes())?;
         }
-        Node::Array(item) => {
+        AvroNode::Array(item) => {
             let mut index = 0_u64;
             while let Some(count) = block(input)? {
                 for _ in 0..count {
@@ -203,29 +203,30 @@ fn read(node: &Node, input: &mut Input<'_>, column: &mut Column) -> Outcome {
             }
             column.close_items()?;
         }
-        Node::Map(value) => {
+        AvroNode::Map(value) => {
             let mut index = 0_u64;
             while let Some(count) = block(input)? {
                 for _ in 0..count {
                     let (keys, values) = column.entries();
-                    let entry = read(&Node::String, input, keys).and_then(|()| read(value, input, values));
+                    let entry =
+                        read(&AvroNode::String, input, keys).and_then(|()| read(value, input, values));
                     entry.map_err(|failure| failure.in_item(index))?;
                     index += 1;
                 }
             }
             column.close_items()?;
         }
-        Node::Record(fields) => {
+        AvroNode::Record(fields) => {
             for (field, column) in fields.iter().zip(column.fields()) {
                 read(&field.node, input, column).map_err(|failure| failure.in_field(&field.name))?;
             }
             column.close_struct();
         }
-        Node::Optional(branches) => {
+        AvroNode::Optional(branches) => {
             let branch = branch(input, branches)?;
             read(branch, input, column)?;
         }
-        Node::Members(branches) => match branch(input, branches)? {
+        AvroNode::Members(branches) => match branch(input, branches)? {
             None => column.push_null(),
             Some(chosen) => {
                 for (member, column) in branches.iter().flatten().zip(column.fields()) {

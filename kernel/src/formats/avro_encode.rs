@@ -1,19 +1,19 @@
 //! Columns into Avro's binary encoding, by the plan of a schema.
 
-use super::avro::Node;
+use super::avro::AvroNode;
 use super::failure::{Failure, Outcome};
 use super::numbers::to_big_endian;
 use super::wire::write_zigzag;
-use crate::arrow::Values;
+use crate::arrow::ImportedColumn;
 
-pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
-    if let Node::Optional(branches) = node {
+pub fn encode(node: &AvroNode, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
+    if let AvroNode::Optional(branches) = node {
         return encode_optional(branches, values, row, output);
     }
     if values.is_null(row) {
         return match node {
-            Node::Null => Ok(()),
-            Node::Members(branches) => match branches.iter().position(Option::is_none) {
+            AvroNode::Null => Ok(()),
+            AvroNode::Members(branches) => match branches.iter().position(Option::is_none) {
                 Some(null) => {
                     write_zigzag(output, null as i64);
                     Ok(())
@@ -24,43 +24,43 @@ pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) ->
         };
     }
     match node {
-        Node::Null => return Err(Failure::new("a value, where the schema has only null")),
-        Node::Boolean => output.push(values.bool(row).into()),
-        Node::Int => {
+        AvroNode::Null => return Err(Failure::new("a value, where the schema has only null")),
+        AvroNode::Boolean => output.push(values.bool(row).into()),
+        AvroNode::Int => {
             let value = values.int(row);
             if i32::try_from(value).is_err() {
                 return Err(Failure::new(format!("{value} is too large for Avro's int")));
             }
             write_zigzag(output, value);
         }
-        Node::Long => write_zigzag(output, values.int(row)),
-        Node::Millis => write_zigzag(output, values.int(row).div_euclid(1000)),
-        Node::Float => output.extend_from_slice(&float(values, row).to_le_bytes()),
-        Node::Double => output.extend_from_slice(&values.float64(row).to_le_bytes()),
-        Node::Bytes | Node::String => write_sized(output, values.bytes(row)?),
-        Node::Fixed(size) => {
+        AvroNode::Long => write_zigzag(output, values.int(row)),
+        AvroNode::Millis => write_zigzag(output, values.int(row).div_euclid(1000)),
+        AvroNode::Float => output.extend_from_slice(&float(values, row).to_le_bytes()),
+        AvroNode::Double => output.extend_from_slice(&values.float64(row).to_le_bytes()),
+        AvroNode::Bytes | AvroNode::String => write_sized(output, values.bytes(row)?),
+        AvroNode::Fixed(size) => {
             let bytes = values.bytes(row)?;
             if bytes.len() != *size {
                 return Err(Failure::new(format!("{} bytes, where Avro's fixed takes {size}", bytes.len())));
             }
             output.extend_from_slice(bytes);
         }
-        Node::Uuid => {
+        AvroNode::Uuid => {
             let text = values.bytes(row)?;
             let uuid = parse_uuid(text);
             let uuid =
                 uuid.ok_or_else(|| Failure::new(format!("{:?} is no UUID", String::from_utf8_lossy(text))))?;
             output.extend_from_slice(&uuid);
         }
-        Node::Decimal { size, .. } => encode_decimal(*size, values.decimal(row), output)?,
-        Node::Enum(symbols) => {
+        AvroNode::Decimal { size, .. } => encode_decimal(*size, values.decimal(row), output)?,
+        AvroNode::Enum(symbols) => {
             let text = values.bytes(row)?;
             let index = symbols.iter().position(|symbol| symbol.as_bytes() == text).ok_or_else(|| {
                 Failure::new(format!("{:?} is none of the enum's symbols", String::from_utf8_lossy(text)))
             })?;
             write_zigzag(output, index as i64);
         }
-        Node::Array(node) => {
+        AvroNode::Array(node) => {
             let (items, range) = values.items(row)?;
             if !range.is_empty() {
                 write_zigzag(output, range.len() as i64);
@@ -70,7 +70,7 @@ pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) ->
             }
             output.push(0);
         }
-        Node::Map(node) => {
+        AvroNode::Map(node) => {
             let (keys, entries, range) = values.entries(row)?;
             if !range.is_empty() {
                 write_zigzag(output, range.len() as i64);
@@ -81,24 +81,29 @@ pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) ->
             }
             output.push(0);
         }
-        Node::Record(fields) => {
+        AvroNode::Record(fields) => {
             for (field, column) in fields.iter().zip(values.fields()) {
                 encode(&field.node, column, row, output).map_err(|failure| failure.in_field(&field.name))?;
             }
         }
-        Node::Members(branches) => encode_member(branches, values, row, output)?,
-        Node::Optional(_) => unreachable!("done above"),
+        AvroNode::Members(branches) => encode_member(branches, values, row, output)?,
+        AvroNode::Optional(_) => unreachable!("done above"),
     }
     Ok(())
 }
 
-fn encode_optional(branches: &[Node], values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+fn encode_optional(
+    branches: &[AvroNode],
+    values: &ImportedColumn,
+    row: usize,
+    output: &mut Vec<u8>,
+) -> Outcome {
     let is_null = values.is_null(row);
     let start = output.len();
     let mut failed = None;
     // Of int and long the first one that takes the value.
     for (index, branch) in branches.iter().enumerate() {
-        if is_null != matches!(branch, Node::Null) {
+        if is_null != matches!(branch, AvroNode::Null) {
             continue;
         }
         write_zigzag(output, index as i64);
@@ -111,7 +116,12 @@ fn encode_optional(branches: &[Node], values: &Values, row: usize, output: &mut 
     Err(failed.unwrap_or_else(null_refused))
 }
 
-fn encode_member(branches: &[Option<Node>], values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+fn encode_member(
+    branches: &[Option<AvroNode>],
+    values: &ImportedColumn,
+    row: usize,
+    output: &mut Vec<u8>,
+) -> Outcome {
     let mut fields = values.fields().iter();
     let mut chosen = None;
     for (index, branch) in branches.iter().enumerate() {
@@ -136,7 +146,7 @@ fn null_refused() -> Box<Failure> {
 }
 
 /// A union of float and double has a column of doubles.
-fn float(values: &Values, row: usize) -> f32 {
+fn float(values: &ImportedColumn, row: usize) -> f32 {
     values.float_of_any_width(row) as f32
 }
 

@@ -19,7 +19,7 @@ use crate::arrow::DataType;
 use crate::arrow::tree::{Column, Full};
 
 /// A type, ready to be looked up by the names of fields.
-pub struct Node {
+pub struct JsonNode {
     pub data_type: DataType,
     pub inner: Inner,
 }
@@ -29,14 +29,14 @@ pub enum Inner {
     Struct {
         names: Vec<String>,
         by_name: HashMap<String, usize>,
-        nodes: Vec<Node>,
+        nodes: Vec<JsonNode>,
     },
-    List(Box<Node>),
+    List(Box<JsonNode>),
     /// The values; keys are strings.
-    Map(Box<Node>),
+    Map(Box<JsonNode>),
 }
 
-impl Node {
+impl JsonNode {
     pub fn new(data_type: &DataType) -> Result<Self, String> {
         let inner = match data_type {
             DataType::Struct(fields) => {
@@ -55,7 +55,7 @@ impl Node {
     }
 }
 
-pub fn decode(node: &Node, bytes: &[u8], column: &mut Column) -> Outcome {
+pub fn decode(node: &JsonNode, bytes: &[u8], column: &mut Column) -> Outcome {
     let trail = RefCell::new(None);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let result = Seed { node, column, trail: &trail }.deserialize(&mut deserializer);
@@ -72,7 +72,7 @@ pub fn decode(node: &Node, bytes: &[u8], column: &mut Column) -> Outcome {
 type Trail = RefCell<Option<Vec<String>>>;
 
 struct Seed<'a> {
-    node: &'a Node,
+    node: &'a JsonNode,
     column: &'a mut Column,
     trail: &'a Trail,
 }
@@ -173,7 +173,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for JsonNode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.data_type {
             DataType::Boolean => formatter.write_str("boolean"),
@@ -287,7 +287,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 fn visit_struct<'de, A: MapAccess<'de>>(
     names: &[String],
     by_name: &HashMap<String, usize>,
-    nodes: &[Node],
+    nodes: &[JsonNode],
     mut map: A,
     column: &mut Column,
     trail: &Trail,
@@ -319,7 +319,7 @@ fn visit_struct<'de, A: MapAccess<'de>>(
 }
 
 fn visit_entries<'de, A: MapAccess<'de>>(
-    node: &Node,
+    node: &JsonNode,
     mut map: A,
     column: &mut Column,
     trail: &Trail,

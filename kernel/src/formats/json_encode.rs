@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
-use super::json::{Inner, Node};
+use super::json::{Inner, JsonNode};
 use super::{numbers, times};
-use crate::arrow::{DataType, Values};
+use crate::arrow::{DataType, ImportedColumn};
 
-pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+pub fn encode(node: &JsonNode, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
     match (&node.inner, &node.data_type) {
         (Inner::Struct { names, nodes, .. }, _) => {
             output.push(b'{');
@@ -55,7 +55,7 @@ pub fn encode(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) ->
     Ok(())
 }
 
-fn encode_or_null(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+fn encode_or_null(node: &JsonNode, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
     if values.is_null(row) {
         output.extend_from_slice(b"null");
         return Ok(());
@@ -63,7 +63,7 @@ fn encode_or_null(node: &Node, values: &Values, row: usize, output: &mut Vec<u8>
     encode(node, values, row, output)
 }
 
-fn encode_leaf(data_type: &DataType, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+fn encode_leaf(data_type: &DataType, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
     match data_type {
         DataType::Boolean => write(output, &values.bool(row)),
         DataType::Utf8 => write(output, text(values.bytes(row)?)?),

@@ -24,7 +24,7 @@ pub use framing::Framing;
 
 use self::failure::Outcome;
 use crate::arrow::tree::Column;
-use crate::arrow::{DataType, Field, ImportError, Values};
+use crate::arrow::{DataType, Field, ImportError, ImportedColumn};
 
 /// One format with one schema.
 pub struct Format {
@@ -35,9 +35,9 @@ pub struct Format {
 
 enum Codec {
     Text,
-    Json(json::Node),
-    Avro(avro::Node),
-    Protobuf(protobuf::Message),
+    Json(json::JsonNode),
+    Avro(avro::AvroNode),
+    Protobuf(protobuf::MessageType),
 }
 
 /// A column, and what could not be read: columns of the row, the place in it, and the reason.
@@ -62,9 +62,9 @@ impl Format {
         let codec = match name {
             "string" if data_type == DataType::Utf8 => Codec::Text,
             "string" => return Err("the format string gives strings".into()),
-            "json" => Codec::Json(json::Node::new(&data_type)?),
-            "avro" => Codec::Avro(avro::Node::new(&plan::parse(plan)?, &data_type)?),
-            "protobuf" => Codec::Protobuf(protobuf::Message::new(&plan::parse(plan)?, &data_type)?),
+            "json" => Codec::Json(json::JsonNode::new(&data_type)?),
+            "avro" => Codec::Avro(avro::AvroNode::new(&plan::parse(plan)?, &data_type)?),
+            "protobuf" => Codec::Protobuf(protobuf::MessageType::new(&plan::parse(plan)?, &data_type)?),
             _ => return Err(format!("unknown format {name:?}")),
         };
         Ok(Self { data_type, codec, framing })
@@ -75,7 +75,7 @@ impl Format {
     }
 
     /// A null stays null. With `stop_at_error` the rows after the first bad one are left out.
-    pub fn decode(&self, values: &Values, stop_at_error: bool) -> Result<Decoded, ImportError> {
+    pub fn decode(&self, values: &ImportedColumn, stop_at_error: bool) -> Result<Decoded, ImportError> {
         let mut column = Column::new(&self.data_type);
         let mut errors = Column::new(&error_type());
         column.reserve(values.len());
@@ -110,7 +110,7 @@ impl Format {
     }
 
     /// A column of bytes. The error names the row.
-    pub fn encode(&self, values: &Values) -> Result<Column, (usize, Box<Failure>)> {
+    pub fn encode(&self, values: &ImportedColumn) -> Result<Column, (usize, Box<Failure>)> {
         let mut column = Column::new(&DataType::Binary);
         column.reserve(values.len());
         let mut bytes = Vec::new();

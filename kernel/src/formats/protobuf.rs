@@ -14,13 +14,13 @@ use super::wire::{Input, unzigzag};
 use crate::arrow::DataType;
 use crate::arrow::tree::Column;
 
-pub struct Message {
+pub struct MessageType {
     /// In the order of the columns.
-    pub fields: Vec<Field>,
+    pub fields: Vec<MessageField>,
     by_number: HashMap<u32, usize>,
 }
 
-pub struct Field {
+pub struct MessageField {
     pub name: String,
     pub number: u32,
     pub kind: Kind,
@@ -63,7 +63,7 @@ pub enum Kind {
     String,
     Bytes,
     Enum(Symbols),
-    Message(Message),
+    Message(MessageType),
     /// A message of google.protobuf that has one field, `value`.
     Wrapper(Box<Kind>),
     /// google.protobuf.Timestamp and google.protobuf.Duration: seconds and nanoseconds.
@@ -85,7 +85,7 @@ pub const FIXED32: u8 = 5;
 
 const MAX_GROUP_DEPTH: usize = 64;
 
-impl Message {
+impl MessageType {
     pub fn new(given: &Value, data_type: &DataType) -> Result<Self, String> {
         let DataType::Struct(columns) = data_type else { return Err("a message goes into a struct".into()) };
         let plans = plan::list(given, "fields")?;
@@ -95,14 +95,14 @@ impl Message {
         let fields = plans
             .iter()
             .zip(columns)
-            .map(|(field, column)| Field::new(field, &column.name, &column.data_type));
+            .map(|(field, column)| MessageField::new(field, &column.name, &column.data_type));
         let fields = fields.collect::<Result<Vec<_>, _>>()?;
         let by_number = fields.iter().enumerate().map(|(index, field)| (field.number, index)).collect();
         Ok(Self { fields, by_number })
     }
 }
 
-impl Field {
+impl MessageField {
     fn new(given: &Value, name: &str, data_type: &DataType) -> Result<Self, String> {
         let number = u32::try_from(plan::size(given, "number")?).map_err(|_| "a number is too large")?;
         let shape = match (plan::text(given, "shape")?, data_type) {
@@ -142,7 +142,7 @@ impl Kind {
             ("string", DataType::Utf8) => Self::String,
             ("bytes", DataType::Binary) => Self::Bytes,
             ("enum", DataType::Utf8) => Self::Enum(Symbols::new(plan::list(given, "symbols")?)?),
-            ("message", _) => Self::Message(Message::new(given, data_type)?),
+            ("message", _) => Self::Message(MessageType::new(given, data_type)?),
             ("wrapper", _) => Self::Wrapper(Box::new(Self::new(&given["value"], data_type)?)),
             ("time", DataType::Timestamp { is_utc: true } | DataType::Duration) => Self::Time,
             _ => return Err(format!("Protocol Buffers' {kind} does not go into {data_type:?}")),
@@ -190,13 +190,13 @@ enum Found<'a> {
 
 /// A message with the memory to read it.
 pub struct Reader<'m> {
-    message: &'m Message,
+    message: &'m MessageType,
     /// What the first pass finds, of a message and of those it lies in.
     numbers: usize,
 }
 
 impl<'m> Reader<'m> {
-    pub fn new(message: &'m Message) -> Self {
+    pub fn new(message: &'m MessageType) -> Self {
         Self { message, numbers: message.fields.len() }
     }
 
@@ -207,7 +207,7 @@ impl<'m> Reader<'m> {
 }
 
 fn read_message<'a>(
-    message: &Message,
+    message: &MessageType,
     bytes: &'a [u8],
     column: &mut Column,
     stack: &mut Vec<Found<'a>>,
@@ -220,7 +220,7 @@ fn read_message<'a>(
 }
 
 fn fill_message<'a>(
-    message: &Message,
+    message: &MessageType,
     bytes: &'a [u8],
     column: &mut Column,
     stack: &mut Vec<Found<'a>>,
@@ -288,7 +288,7 @@ fn fill_message<'a>(
     Ok(())
 }
 
-fn forget_others(message: &Message, index: usize, group: u64, found: &mut [Found<'_>]) {
+fn forget_others(message: &MessageType, index: usize, group: u64, found: &mut [Found<'_>]) {
     for (other, (field, value)) in message.fields.iter().zip(found).enumerate() {
         let is_of_group = matches!(field.shape, Shape::Optional { oneof: Some(of) } if of == group);
         if other != index && is_of_group {

@@ -1,19 +1,19 @@
 //! Columns into Protocol Buffers' encoding, by the plan of a message.
 
 use super::failure::{Failure, Outcome};
-use super::protobuf::{Field, Kind, Message, Shape};
+use super::protobuf::{Kind, MessageField, MessageType, Shape};
 use super::wire::{write_varint, zigzag};
-use crate::arrow::Values;
+use crate::arrow::ImportedColumn;
 
 /// A field is written once it has a value; with `Implicit` only if that is not its type's default.
-pub fn encode(message: &Message, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+pub fn encode(message: &MessageType, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
     for (field, column) in message.fields.iter().zip(values.fields()) {
         encode_field(field, column, row, output).map_err(|failure| failure.in_field(&field.name))?;
     }
     check_oneofs(message, values, row)
 }
 
-fn check_oneofs(message: &Message, values: &Values, row: usize) -> Outcome {
+fn check_oneofs(message: &MessageType, values: &ImportedColumn, row: usize) -> Outcome {
     let mut taken: Vec<(u64, &str)> = Vec::new();
     for (field, column) in message.fields.iter().zip(values.fields()) {
         let Shape::Optional { oneof: Some(group) } = field.shape else { continue };
@@ -29,7 +29,7 @@ fn check_oneofs(message: &Message, values: &Values, row: usize) -> Outcome {
     Ok(())
 }
 
-fn encode_field(field: &Field, column: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+fn encode_field(field: &MessageField, column: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
     if column.is_null(row) {
         return match field.shape {
             Shape::Required => Err(Failure::new("null, and it is required")),
@@ -79,7 +79,7 @@ fn encode_field(field: &Field, column: &Values, row: usize, output: &mut Vec<u8>
     Ok(())
 }
 
-fn encode_item(kind: &Kind, values: &Values, row: usize, output: &mut Vec<u8>) -> Outcome {
+fn encode_item(kind: &Kind, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
     if values.is_null(row) {
         return Err(Failure::new("null, which lists and maps of Protocol Buffers do not take"));
     }
@@ -106,7 +106,7 @@ fn with_length(output: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Outcome
 /// Whether it is the default of its type.
 fn encode_value(
     kind: &Kind,
-    values: &Values,
+    values: &ImportedColumn,
     row: usize,
     output: &mut Vec<u8>,
 ) -> Result<bool, Box<Failure>> {

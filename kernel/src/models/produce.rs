@@ -5,9 +5,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc as StdArc, Mutex as StdMutex};
 
+use crate::models::checker::{explore, find};
 use crate::models::wire::{Orders, Sleeper, Wire};
 use crate::producing::lent::{Answer, Courier, Departure, Lent, Wake};
-use crate::sync::{Arc, Fault, Planned, explore, finds, thread};
+use crate::sync::{Arc, Planned, thread};
 
 type Request = (u8, Vec<u8>);
 
@@ -85,7 +86,14 @@ impl Courier for Model {
 
 impl Model {
     fn new(answers: bool) -> Self {
-        Self { wire: Arc::default(), records: StdArc::default(), owner: Sleeper::default(), answers, foreign: 0, late: None }
+        Self {
+            wire: Arc::default(),
+            records: StdArc::default(),
+            owner: Sleeper::default(),
+            answers,
+            foreign: 0,
+            late: None,
+        }
     }
 
     fn panic_if(&self, at: &str) {
@@ -217,43 +225,41 @@ fn closes() {
 }
 
 #[test]
-fn models_of_producing_lose_nothing_when_the_loan_is_taken_back() {
+fn nothing_is_lost_when_the_loan_is_taken_back() {
     explore(|| takes_back(true));
 }
 
 #[test]
-fn models_of_producing_lose_nothing_when_no_answer_comes() {
+fn nothing_is_lost_when_no_answer_comes() {
     explore(|| takes_back(false));
 }
 
 #[test]
-fn models_of_producing_settle_every_record() {
+fn every_record_is_settled() {
     explore(settles);
 }
 
 #[test]
-fn models_of_producing_go_on_after_a_panic_in_either_thread() {
+fn a_panic_in_either_thread_leaves_all_to_the_owner_and_the_next_loan_goes_on() {
     explore(|| panics("sending"));
     explore(|| panics("settling"));
 }
 
 #[test]
-fn models_of_producing_leave_what_they_do_not_know() {
+fn what_is_not_for_the_borrower_is_left_to_the_owner() {
     explore(leaves);
 }
 
 #[test]
-fn models_of_producing_lose_nothing_at_the_end() {
+fn nothing_is_lost_at_the_end() {
     explore(closes);
 }
 
-#[test]
-fn models_of_producing_find_each_fault() {
-    assert!(finds(Fault::UsesWhatItLeft, leaves));
-    assert!(finds(Fault::BytesAreDropped, leaves));
-    assert!(finds(Fault::OrderIsForgotten, || takes_back(false)));
-    assert!(finds(Fault::SignalIsClearedFirst, settles));
-    assert!(finds(Fault::ThreadIsForgotten, || panics("settling")));
-    assert!(finds(Fault::PanicIsSilent, || panics("settling")));
-    assert!(finds(Fault::PanicIsSilent, || panics("sending")));
+find! {
+    what_was_left_and_is_used_is_found: UsesWhatItLeft in leaves;
+    bytes_that_are_dropped_are_found: BytesAreDropped in leaves;
+    an_order_that_is_forgotten_is_found: OrderIsForgotten in || takes_back(false);
+    a_signal_that_is_lost_is_found: SignalIsClearedFirst in settles;
+    a_thread_that_ended_and_counts_as_running_is_found: ThreadIsForgotten in || panics("settling");
+    a_silent_end_of_the_answering_thread_is_found: PanicIsSilent in || panics("settling");
 }

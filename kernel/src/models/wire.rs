@@ -2,7 +2,7 @@
 
 use crate::locks::lock;
 use crate::producing::lent::{Wait, Wake};
-use crate::signal::{Event, Signal};
+use crate::signal::{Flag, Signal};
 use crate::sync::{Arc, Condvar, Mutex};
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Orders {
     }
 }
 
-impl Event for Raised {
+impl Flag for Raised {
     fn raise(&self) {
         lock(&self.0.state).is_raised = true;
         self.0.changed.notify_all();
@@ -68,7 +68,7 @@ impl Wake for Orders {
 
 impl Wait<Arc<Wire>> for Orders {
     fn wait(&self, line: Option<&Arc<Wire>>) -> std::io::Result<bool> {
-        let wire = &self.0.event().0;
+        let wire = &self.0.flag().0;
         let (is_raised, is_readable) = {
             let mut state = lock(&wire.state);
             loop {

@@ -130,11 +130,7 @@ struct Shared<C: Courier, W, O> {
 
 impl<C: Courier, W, O: Wake> Shared<C, W, O> {
     /// With the loan left to its owner where `work` panics.
-    fn with<T>(
-        &self,
-        mut state: MutexGuard<'_, State<C, W>>,
-        work: impl FnOnce(&mut State<C, W>) -> T,
-    ) -> T {
+    fn with<T>(&self, mut state: MutexGuard<'_, State<C, W>>, work: impl FnOnce(&mut State<C, W>) -> T) -> T {
         match catch_unwind(AssertUnwindSafe(|| work(&mut state))) {
             Ok(outcome) => outcome,
             Err(panic) => {

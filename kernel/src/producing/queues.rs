@@ -425,3 +425,127 @@ impl<O: Owner> PartitionQueue<O> {
         self.batches.insert(position, Waiting::Returned(batch));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::NO_HEADERS;
+
+    /// Batches without anybody who is told of them; one that was taken is its first record's number.
+    enum Untold {}
+
+    impl Owner for Untold {
+        type Topic = String;
+        type Outcome = i32;
+        type Taken = u64;
+
+        fn outcome(_topic: &Arc<String>, partition: i32) -> Arc<i32> {
+            Arc::new(partition)
+        }
+
+        fn first_record_number(taken: &u64) -> u64 {
+            *taken
+        }
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            batch_size: 1000,
+            buffer_memory: 10_000,
+            max_record_bytes: 5000,
+            codec: (Compression::None, None),
+            partitioner: Partitioner::from_name("murmur2").unwrap(),
+            ignore_keys: false,
+            is_adaptive: true,
+            sticky_linger_ms: None,
+            max_batch_records: 2,
+            clock: (Instant::now(), 0.0),
+            sealer: None,
+        }
+    }
+
+    fn append(
+        queues: &mut Queues<Untold>,
+        partition: i32,
+        value: &[u8],
+    ) -> Result<(u32, u32, bool), Refused> {
+        let record = NewRecord::new(0, None, Some(value), NO_HEADERS);
+        let index = queues.index_of("topic");
+        let place = queues.append_at(&settings(), "topic", index, Some(partition), &record)?;
+        assert_eq!(**place.outcome, partition);
+        Ok((place.index, place.partition, place.wake))
+    }
+
+    fn queues() -> Queues<Untold> {
+        let mut queues = Queues::default();
+        queues.set_partition_count("topic".to_owned(), 2);
+        queues
+    }
+
+    #[test]
+    fn the_sender_is_woken_for_a_first_record_and_for_a_full_batch() {
+        let mut queues = queues();
+        let places: Vec<_> = (0..4).map(|_| append(&mut queues, 1, b"value").ok().unwrap()).collect();
+        assert_eq!(places, [(0, 1, true), (1, 1, true), (0, 1, false), (1, 1, true)]);
+        assert_eq!(queues.partition("topic", 1).unwrap().batches.len(), 2);
+        assert!(queues.partition("topic", 0).unwrap().batches.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_taken_for_an_unknown_topic_or_while_the_queues_are_shut_or_the_buffer_is_full() {
+        let mut unknown = Queues::default();
+        assert!(matches!(append(&mut unknown, 0, b""), Err(Refused::NotNow)));
+        let mut queues = queues();
+        queues.is_shut = true;
+        assert!(matches!(append(&mut queues, 0, b""), Err(Refused::NotNow)));
+        queues.is_shut = false;
+        for _ in 0..3 {
+            assert!(append(&mut queues, 0, &[0; 3000]).is_ok());
+        }
+        assert!(matches!(append(&mut queues, 0, &[0; 3000]), Err(Refused::NotNow)));
+        assert_eq!(queues.buffered_records, 3);
+        queues.set_partition_count("topic".to_owned(), 0);
+        assert!(matches!(append(&mut queues, 0, b""), Err(Refused::NotNow)));
+        assert_eq!(queues.partition("topic", 0).unwrap().batches.len(), 3);
+    }
+
+    #[test]
+    fn a_record_too_large_and_a_partition_that_is_not_there_are_refused_for_good() {
+        let mut queues = queues();
+        assert!(matches!(append(&mut queues, 0, &[0; 5000]), Err(Refused::TooLarge(_))));
+        assert!(matches!(append(&mut queues, 2, b""), Err(Refused::NoSuchPartition(_))));
+        assert!(matches!(append(&mut queues, -1, b""), Err(Refused::Invalid(_))));
+        assert_eq!((queues.buffered_bytes, queues.buffered_records), (0, 0));
+    }
+
+    #[test]
+    fn batches_that_are_put_back_keep_the_order_of_their_records_whatever_order_they_come_in() {
+        let mut queues = queues();
+        for _ in 0..8 {
+            append(&mut queues, 0, b"value").ok().unwrap();
+        }
+        let queue = queues.partition("topic", 0).unwrap();
+        let taken: Vec<_> = queue
+            .batches
+            .drain(..3)
+            .map(|waiting| match waiting {
+                Waiting::Open(batch) => batch.first_record_number,
+                Waiting::Closed(_) | Waiting::Returned(_) => unreachable!("none was closed"),
+            })
+            .collect();
+        assert_eq!(taken, [0, 2, 4]);
+        for number in [2, 4, 0] {
+            queue.put_back(number);
+        }
+        let numbers: Vec<_> = queue
+            .batches
+            .iter()
+            .map(|waiting| match waiting {
+                Waiting::Open(batch) => batch.first_record_number,
+                Waiting::Closed(batch) => batch.first_record_number,
+                Waiting::Returned(number) => *number,
+            })
+            .collect();
+        assert_eq!(numbers, [0, 2, 4, 6]);
+    }
+}

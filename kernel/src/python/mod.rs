@@ -17,10 +17,10 @@ mod _kernel {
     #[pymodule_export]
     use super::consume::arrow_out::{ArrowRecords, take_arrow};
     #[pymodule_export]
-    use super::consume::batch_openers::BatchOpeners;
+    use super::consume::batch_openers::PyBatchOpeners;
     #[pymodule_export]
     use super::consume::batches::{
-        BatchInfo, KeyOffsets, compact_batches, find_batch_offset_for_timestamp, find_max_timestamp,
+        BatchInfo, PyKeyOffsets, compact_batches, find_batch_offset_for_timestamp, find_max_timestamp,
         scan_batches, stamp_batches,
     };
     #[cfg(unix)]
@@ -49,9 +49,9 @@ mod _kernel {
     #[pymodule_export]
     use super::objects::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
     #[pymodule_export]
-    use super::objects::formats::{ArrowColumn, Format};
+    use super::objects::formats::{ArrowColumn, PyFormat};
     #[pymodule_export]
-    use super::objects::receive_buffer::{FrameRoom, ReceiveBuffer};
+    use super::objects::receive_buffer::{PyFrameRoom, ReceiveBuffer};
     #[cfg(unix)]
     #[pymodule_export]
     use super::os::waker::Waker;
@@ -60,7 +60,7 @@ mod _kernel {
     #[pymodule_export]
     use super::produce::batch_bytes::BatchBytes;
     #[pymodule_export]
-    use super::produce::builder::BatchBuilder;
+    use super::produce::builder::PyBatchBuilder;
     #[pymodule_export]
     use super::produce::delivery::Delivery;
     #[cfg(unix)]

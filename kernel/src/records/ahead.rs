@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 use std::thread;
 
-use super::Limits;
 use super::batch::open_payload;
 use super::header::BatchHeader;
+use super::limits::Limits;
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
 use crate::locks::{lock, lock_unless_forked};

@@ -2,9 +2,9 @@
 
 use std::ops::Deref;
 
-use super::Limits;
 use super::header::{BatchHeader, HEADER_BYTES, LOG_OVERHEAD, MAGIC_AT};
 use super::legacy::{LegacyEntry, MIN_ENTRY_BYTES};
+use super::limits::Limits;
 use super::record::{RecordDecoder, RecordSlices};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
@@ -18,13 +18,13 @@ pub struct BatchFrame {
 }
 
 /// The bytes that the records of a batch lie in.
-pub enum Payload<'a> {
+pub enum RecordBytes<'a> {
     /// Those of the batch itself.
     Lent(&'a [u8]),
     Decompressed(SpareBytes),
 }
 
-impl Deref for Payload<'_> {
+impl Deref for RecordBytes<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -109,12 +109,12 @@ impl Batch {
         &self,
         batch: &'a [u8],
         limits: &Limits,
-    ) -> Result<(Payload<'a>, Vec<RecordSlices>), CorruptBatch> {
+    ) -> Result<(RecordBytes<'a>, Vec<RecordSlices>), CorruptBatch> {
         match self {
             Self::Current(header) => {
                 let payload = match open_payload(header, batch, limits.max_decompressed_bytes)? {
-                    Some(payload) => Payload::Decompressed(payload),
-                    None => Payload::Lent(&batch[HEADER_BYTES..]),
+                    Some(payload) => RecordBytes::Decompressed(payload),
+                    None => RecordBytes::Lent(&batch[HEADER_BYTES..]),
                 };
                 let corrupt = |reason| CorruptBatch::new(header.base_offset, reason);
                 let mut decoder = RecordDecoder::new(header);
@@ -126,11 +126,11 @@ impl Batch {
                 Ok((payload, records))
             }
             Self::Legacy(entry) if entry.compression()? == Compression::None => {
-                Ok((Payload::Lent(batch), vec![entry.single_record()]))
+                Ok((RecordBytes::Lent(batch), vec![entry.single_record()]))
             }
             Self::Legacy(entry) => entry
                 .unwrap(batch, limits.max_decompressed_bytes)
-                .map(|(payload, records)| (Payload::Decompressed(payload), records)),
+                .map(|(payload, records)| (RecordBytes::Decompressed(payload), records)),
         }
     }
 }

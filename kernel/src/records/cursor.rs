@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::aborted::AbortedTransactions;
 use super::ahead::{BatchAhead, BatchOpeners, Opened};
-use super::batch::{Batch, frame_at, frames_from, open_payload};
+use super::batch::{Batch, BatchFrame, frame_at, frames_from, open_payload};
 use super::header::HEADER_BYTES;
+use super::limits::Limits;
 use super::record::{RecordDecoder, RecordSlices};
-use super::{BatchFrame, Limits};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
 use crate::shared_bytes::SharedBytes;
@@ -34,7 +34,7 @@ enum Records {
 }
 
 /// The batch that the cursor is in, checked and decompressed.
-pub struct OpenBatch {
+pub struct CurrentBatch {
     pub payload: SharedBytes,
     pub leader_epoch: i32,
     pub timestamp_type: i32,
@@ -44,7 +44,7 @@ pub struct OpenBatch {
     records: Records,
 }
 
-impl OpenBatch {
+impl CurrentBatch {
     /// No more than this many records are left (a count that lies is held down by the bytes there are).
     pub fn records_left_at_most(&self) -> usize {
         match &self.records {
@@ -92,7 +92,7 @@ pub struct RecordCursor {
     last_leader_epoch: i32,
     limits: Limits,
     aborted: Option<AbortedTransactions>,
-    open: Option<OpenBatch>,
+    open: Option<CurrentBatch>,
     batches_opened: u64,
     /// Those behind `position` that may be open already when the cursor gets there.
     ahead: VecDeque<Arc<BatchAhead>>,
@@ -258,7 +258,7 @@ impl RecordCursor {
         }
     }
 
-    pub fn open_batch(&self) -> Option<&OpenBatch> {
+    pub fn open_batch(&self) -> Option<&CurrentBatch> {
         self.open.as_ref()
     }
 
@@ -339,7 +339,7 @@ impl RecordCursor {
         batch: &Batch,
         frame: BatchFrame,
         opened: Option<Option<SpareBytes>>,
-    ) -> Result<OpenBatch, CorruptBatch> {
+    ) -> Result<CurrentBatch, CorruptBatch> {
         let bytes = &self.data.as_ref()[frame.start..frame.end];
         let limit = self.limits.max_decompressed_bytes;
         let (payload, records) = match batch {
@@ -363,7 +363,7 @@ impl RecordCursor {
                 (SharedBytes::new(payload), Records::Legacy(records.into_iter()))
             }
         };
-        Ok(OpenBatch {
+        Ok(CurrentBatch {
             payload,
             leader_epoch: batch.leader_epoch(),
             timestamp_type: batch.timestamp_type(),

@@ -7,6 +7,7 @@ mod builder;
 mod cursor;
 mod header;
 mod legacy;
+mod limits;
 mod record;
 mod scan;
 mod sealing;
@@ -17,18 +18,12 @@ pub use batch::{Batch, BatchFrame, frames, open_payload};
 pub use builder::{
     BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch,
 };
-pub use cursor::{CursorOptions, OpenBatch, Portion, RecordCursor, RecordTaker};
+pub use cursor::{CurrentBatch, CursorOptions, Portion, RecordCursor, RecordTaker};
 pub use header::{BatchHeader, HEADER_BYTES};
+pub use limits::Limits;
 pub use record::{HeaderIter, RecordDecoder, RecordSlices, Span};
 pub use scan::{
     BatchSummary, RecordPosition, find_first_at_or_after, find_max_timestamp, scan_batches, stamp_batches,
 };
 pub use sealing::{BatchBody, NoBytes, Sealer};
 pub use varint::{read_varint, write_varint};
-
-/// What of a batch is checked, and how large its records may become.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    pub check_crcs: bool,
-    pub max_decompressed_bytes: usize,
-}

@@ -1,9 +1,9 @@
 //! What a broker asks of a run of batches: their headers, whether they are sound, where a timestamp is, and
 //! the offsets it gives them. Keeps no state.
 
-use super::Limits;
 use super::batch::{Batch, frames};
 use super::legacy::LegacyEntry;
+use super::limits::Limits;
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from barnabas import background
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory
@@ -142,7 +143,9 @@ class Broker:
             (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
             (number("offsets.retention.check.interval.ms"), expire_offsets),
         ]
-        self._tasks = [asyncio.create_task(_repeat(interval_ms, job)) for interval_ms, job in jobs]
+        self._tasks = [
+            background.start(_repeat(interval_ms, job), what="upkeep of the log") for interval_ms, job in jobs
+        ]
 
 
 async def _repeat(interval_ms: int, job: Callable[[], Awaitable[None]]) -> None:

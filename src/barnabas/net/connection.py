@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from barnabas import background
 from barnabas._kernel import VERSION
 from barnabas.chance import chance
 from barnabas.errors import (
@@ -761,7 +762,9 @@ class Connection:
             # The broker would hang up on any other request.
             self._is_authenticating = True
         if self._renewal is None:
-            self._renewal = self._loop.create_task(self._renew(self._mechanism))
+            self._renewal = background.start(
+                self._renew(self._mechanism), what="authenticating a connection anew", loop=self._loop
+            )
 
     async def _renew(self, mechanism: Mechanism) -> None:
         """Authenticates the open connection anew: requests under way are answered, new ones wait."""

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from barnabas import background
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.frames import FrameProtocol
 from barnabas.protocol.codec import encode_parts
@@ -137,7 +138,7 @@ class ServerConnection:
         self._is_answering = False
         self._context: RequestContext | None = None
         self._loop = asyncio.get_running_loop()
-        self._worker = self._loop.create_task(self._work())
+        self._worker = background.start(self._work(), what="serving a connection", loop=self._loop)
         server.connections.add(self)
 
     def end(self) -> asyncio.Task[None]:

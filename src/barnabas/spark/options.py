@@ -192,7 +192,7 @@ class SubscribePattern:
         return self.pattern.search(topic) is not None
 
 
-Subscription = Assign | Subscribe | SubscribePattern
+TopicChoice = Assign | Subscribe | SubscribePattern
 
 
 @frozen
@@ -200,7 +200,7 @@ class SourceOptions:
     """What a reader needs to know. `starting` and `ending` are None where not given, and otherwise what of
     the options for it comes first: one time, times by partition, offsets."""
 
-    subscription: Subscription
+    subscription: TopicChoice
     consumer_settings: dict[str, str]
     starting: OffsetSpec | None
     ending: OffsetSpec | None
@@ -387,7 +387,7 @@ def _kafka_settings(
     return settings
 
 
-def _subscription(given: Mapping[str, str]) -> Subscription:
+def _subscription(given: Mapping[str, str]) -> TopicChoice:
     ways = ("assign", "subscribe", "subscribePattern")
     chosen = [way for way in ways if way.lower() in given]
     if len(chosen) != 1:
@@ -406,7 +406,7 @@ def _subscription(given: Mapping[str, str]) -> Subscription:
     return SubscribePattern(compile_java_pattern(text, "subscribePattern"))
 
 
-def _formats(given: Mapping[str, str], subscription: Subscription) -> DecodingOptions | None:
+def _formats(given: Mapping[str, str], subscription: TopicChoice) -> DecodingOptions | None:
     """Raises: InvalidOptionError, also where dead letters would be read again."""
     formats = decoding_options(given)
     topic = None if formats is None else formats.dead_letter_topic

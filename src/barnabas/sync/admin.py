@@ -8,16 +8,17 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from barnabas.client.admin import admin as core
+from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.cluster.observed import Observed
+from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import AdminSettings
 from barnabas.stats import ClientStats
-from barnabas.sync.loop import close_at_exit, loop_thread
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Admin(Observed):
+class Admin(Observed, Owned):
     """Creates, describes, changes and deletes what is in a cluster. Used with `with`, or closed by `close`;
     all threads may share one. Its calls are those of `barnabas.aio.Admin`, without `await`.
 
@@ -45,7 +46,9 @@ class Admin(Observed):
 
         self._core = self._thread.run(make(), what="admin client")
         self._client = self._core.kafka_client
-        close_at_exit(self)
+        self._life = Lifetime(
+            self._steps_at_exit, f"admin client {self._core.config.client_id!r}", self._thread, self._client
+        )
 
     @staticmethod
     def _waited(
@@ -127,7 +130,17 @@ class Admin(Observed):
     unregister_broker = _waited(core.Admin.unregister_broker)
 
     client_instance_id = _waited(core.Admin.client_instance_id)
-    close = _waited(core.Admin.close)
+
+    def close(self) -> None:
+        """Closes the connections. May be called twice."""
+        self._thread.run_steps(self._steps_at_exit(), what="admin client")
+
+    def _steps_at_exit(self) -> Steps:
+        """When the interpreter ends."""
+        try:
+            yield self._core.close()
+        finally:
+            self._life.end()
 
     def stats(self) -> ClientStats:
         """Figures of the client and its brokers, as they are now."""

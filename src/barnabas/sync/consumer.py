@@ -29,6 +29,7 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
 )
+from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
 from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ConsumerFront
@@ -37,9 +38,9 @@ from barnabas.client.groups.offset_commits import CommitCallback
 from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.errors import MisuseError
 from barnabas.fork import forked_error, generation
+from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import ConsumerSettings
 from barnabas.settings.table import ConsumerConfig, load
-from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Consumer(ConsumerFront):
+class Consumer(ConsumerFront, Owned):
     """Reads records of topics, as a member of a group or on its own. A context manager, and an iterable of
     records. For one thread at a time, but for `wakeup`.
 
@@ -89,7 +90,10 @@ class Consumer(ConsumerFront):
 
         self._core = self._loop.run(make_core(), what="consumer")
         self._client = self._core.client
-        close_at_exit(self)
+        self._life = Lifetime(
+            self._steps_at_exit, f"consumer {self.config.client_id!r}", self._loop, self._core
+        )
+        self._listener = RebalanceListener()
         if topics is not None or pattern is not None:
             self.subscribe(topics, pattern=pattern)
 
@@ -113,12 +117,15 @@ class Consumer(ConsumerFront):
         """
         self._give_back()
         listener = RebalanceListener(on_assigned, on_revoked, on_lost)
-        self._on_loop(lambda: self._core.subscribe(topics, pattern, listener))
+        weak_listener = listener.held_weakly()
+        self._on_loop(lambda: self._core.subscribe(topics, pattern, weak_listener))
+        self._listener = listener
 
     def unsubscribe(self) -> None:
         """Reads nothing any more and leaves the group; commits first if enable_auto_commit is set."""
         self._give_back()
-        self._give_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+        steps = self._giving_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+        self._loop.run_steps(steps, what="consumer")
 
     def assign(self, partitions: Iterable[PartitionLike]) -> None:
         """Reads exactly these partitions, without the group having a say. Those assigned before keep their
@@ -379,33 +386,53 @@ class Consumer(ConsumerFront):
         `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
         leaves it; "leave_group" and "remain_in_group" are for both.
         """
-        self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+        timeout_ms = as_timeout_ms(timeout, CLOSE_TIMEOUT_MS)
+        self._close(self._closing(True, timeout_ms, group_membership_operation), is_hurried=timeout is None)
 
-    def _close(
+    def _steps_at_exit(self) -> Steps:
+        """When the interpreter ends."""
+        return self._closing(True, CLOSE_TIMEOUT_MS)
+
+    def _close(self, steps: Steps, *, is_hurried: bool) -> None:
+        """`is_hurried`: Ctrl-C leaves it only moments."""
+        if is_hurried and is_handling_ctrl_c():
+            self._life.close_in_moments(steps)
+        else:
+            self._loop.run_steps(steps, what="consumer")
+
+    def _closing(
         self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
-    ) -> None:
+    ) -> Steps:
         if self._core.is_closed or self._generation != generation():
             return
         self._give_back()
         try:
-            self._give_up("the consumer was closed", commit, timeout_ms, operation)
-        finally:
-            self._run(self._core.close())
-            self._waiting.wake()
+            yield from self._giving_up("the consumer was closed", commit, timeout_ms, operation)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            yield self._end_core()
+            raise
+        yield self._end_core()
 
-    def _give_up(
+    async def _end_core(self) -> None:
+        try:
+            await self._core.close()
+        finally:
+            self._waiting.wake()
+            self._life.end()
+
+    def _giving_up(
         self,
         reason: str,
         commit: bool,
         timeout_ms: float,
         operation: GroupMembershipOperation = "default",
-    ) -> None:
+    ) -> Steps:
         core = self._core
-
-        def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
-            return core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
-
-        while call := self._run(next_step()):
+        while call := (
+            yield core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+        ):
             _run_callback(call)
         for on_commit, offsets, error in core.commits.take_finished():
             on_commit(offsets, error)
@@ -420,7 +447,7 @@ class Consumer(ConsumerFront):
         traceback: TracebackType | None,
     ) -> None:
         # What was being worked on when an error came up may not be done: it is not committed.
-        self._close(exc_type is None, CLOSE_TIMEOUT_MS)
+        self._close(self._closing(exc_type is None, CLOSE_TIMEOUT_MS), is_hurried=True)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work, what="consumer")

@@ -15,15 +15,16 @@ from typing import Any, Self, TypeVar, Unpack
 from barnabas import fork
 from barnabas._kernel import Delivery, RecordSender
 from barnabas.client.arguments import OffsetsLike
+from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.produce import producer as core
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
 from barnabas.client.produce.producer import ArrowRows, OnDelivery
 from barnabas.client.produce.send_hooks import SendHooks
 from barnabas.errors import BarnabasError, TransactionFailedError
+from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import ProducerSettings
 from barnabas.stats import ProducerStats
-from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.types import (
     Buffer,
     GroupIdentity,
@@ -37,12 +38,14 @@ from barnabas.windows import WINDOW_SECONDS
 T = TypeVar("T")
 
 
-class Producer(RecordSender, Observed):
+class Producer(RecordSender, Observed, Owned):
     """Sends records to a cluster. Used with `with`, or closed by `close`; all threads may share one.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
-    in snake_case, see `barnabas.settings.table.ProducerConfig`. What is still unsent when the interpreter
-    ends is delivered then, as by `close`.
+    in snake_case, see `barnabas.settings.table.ProducerConfig`. A producer that was dropped without
+    `close` delivers what it took in the background, and the end of the interpreter waits for that, within
+    delivery_timeout_ms; what is not delivered is an error in the log. After Ctrl-C that, and a `close`
+    without `timeout`, take only for as long as records go out, a few seconds at most.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call. In the
     child of a fork every call raises ClosedError: make a new Producer there.
@@ -59,7 +62,9 @@ class Producer(RecordSender, Observed):
         if self._core.hooks is None:
             self._append_directly_to(self._core.accumulator)
         fork.tell_in_child(self)
-        close_at_exit(self)
+        self._life = Lifetime(
+            self._steps_at_exit, f"producer {self._core.config.client_id!r}", self._thread, self._core
+        )
 
     def forked(self) -> None:
         """In the child of a fork: from now on `send` raises."""
@@ -238,9 +243,23 @@ class Producer(RecordSender, Observed):
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
         that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
         twice."""
-        if not self._core.is_closed:
-            self._stop_appending_directly()
-            self._run(self._core.close(timeout))
+        if self._core.is_closed:
+            return
+        if timeout is None and is_handling_ctrl_c():
+            self._life.close_in_moments(self._closing(self._core.close_unattended()))
+        else:
+            self._thread.run_steps(self._closing(self._core.close(timeout)), what="producer")
+
+    def _steps_at_exit(self) -> Steps:
+        """When the interpreter ends."""
+        return self._closing(self._core.close_unattended())
+
+    def _closing(self, work: Coroutine[Any, Any, None]) -> Steps:
+        self._stop_appending_directly()
+        try:
+            yield work
+        finally:
+            self._life.end()
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> list[PartitionInfo]:
         """The partitions of a topic, by number. `timeout` in seconds, default max_block_ms.

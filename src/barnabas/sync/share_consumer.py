@@ -9,20 +9,21 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from barnabas.client.arguments import as_timeout_ms
+from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
 from barnabas.client.share.consumer import ITERATION_POLL_SECONDS, ShareConsumerFront
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, ShareCore
 from barnabas.client.share.records import ShareRecord
 from barnabas.errors import BarnabasError
 from barnabas.fork import generation
+from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import ShareConsumerSettings
 from barnabas.settings.table import ShareConsumerConfig, load
-from barnabas.sync.loop import close_at_exit, loop_thread
 from barnabas.types import TopicPartition
 
 T = TypeVar("T")
 
 
-class ShareConsumer(ShareConsumerFront):
+class ShareConsumer(ShareConsumerFront, Owned):
     """Works through records of topics together with the other members of a share group (KIP-932): every
     record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it. A
     context manager, and an iterable of records. For one thread at a time, but for `wakeup`.
@@ -58,7 +59,9 @@ class ShareConsumer(ShareConsumerFront):
 
         self._core = self._run(make_core())
         self._client = self._core.client
-        close_at_exit(self)
+        self._life = Lifetime(
+            self._steps_at_exit, f"share consumer {self.config.client_id!r}", self._loop, self._core
+        )
         if topics is not None:
             self.subscribe(topics)
 
@@ -136,8 +139,22 @@ class ShareConsumer(ShareConsumerFront):
         connections, within `timeout` seconds (30). May be called twice."""
         if self._core.is_closed or self._generation != generation():
             return
+        steps = self._closing(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+        if timeout is None and is_handling_ctrl_c():
+            self._life.close_in_moments(steps)
+        else:
+            self._loop.run_steps(steps, what="share consumer")
+
+    def _steps_at_exit(self) -> Steps:
+        """When the interpreter ends."""
+        return self._closing(CLOSE_TIMEOUT_MS)
+
+    def _closing(self, timeout_ms: float) -> Steps:
         self._take_rest()
-        self._run(self._core.close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS)))
+        try:
+            yield self._core.close(timeout_ms)
+        finally:
+            self._life.end()
         self._run_callback()
 
     def __enter__(self) -> Self:

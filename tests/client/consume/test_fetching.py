@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from barnabas import Admin, Consumer, Producer, Record, TopicPartition, Watermarks, aio
+from barnabas import Admin, Consumer, Producer, Record, TopicPartition, Watermarks
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.errors import MisuseError
 from barnabas.net.connection import Connection

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arrow::{Order, Origin, RecordColumns, Source, export_array, export_schema, take_columns};
-use crate::python::consume::batch_openers::BatchOpeners;
+use crate::python::consume::batch_openers::PyBatchOpeners;
 use crate::python::consume::reader::RecordReader;
 
 #[pyclass(frozen, module = "barnabas._kernel")]
@@ -51,7 +51,7 @@ pub fn take_arrow(
     headers: bool,
     end_offsets: Option<Vec<i64>>,
     max_bytes: usize,
-    openers: Option<Bound<'_, BatchOpeners>>,
+    openers: Option<Bound<'_, PyBatchOpeners>>,
 ) -> PyResult<ArrowRecords> {
     let end_offsets = end_offsets.unwrap_or_else(|| vec![i64::MAX; readers.len()]);
     if end_offsets.len() != readers.len() {

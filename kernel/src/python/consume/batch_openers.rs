@@ -5,17 +5,17 @@ use pyo3::prelude::*;
 use crate::python::consume::reader::RecordReader;
 use crate::records;
 
-#[pyclass(frozen, module = "barnabas._kernel")]
-pub struct BatchOpeners(records::BatchOpeners);
+#[pyclass(name = "BatchOpeners", frozen, module = "barnabas._kernel")]
+pub struct PyBatchOpeners(records::BatchOpeners);
 
-impl BatchOpeners {
+impl PyBatchOpeners {
     pub fn threads(&self) -> &records::BatchOpeners {
         &self.0
     }
 }
 
 #[pymethods]
-impl BatchOpeners {
+impl PyBatchOpeners {
     #[new]
     fn new(max_opened_bytes: usize) -> Self {
         Self(records::BatchOpeners::new(max_opened_bytes))

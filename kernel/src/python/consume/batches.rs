@@ -137,12 +137,12 @@ pub fn stamp_batches<'py>(
     Ok(PyBytes::new(py, &stamped))
 }
 
-#[pyclass(module = "barnabas._kernel")]
+#[pyclass(name = "KeyOffsets", module = "barnabas._kernel")]
 #[derive(Default)]
-pub struct KeyOffsets(compaction::KeyOffsets);
+pub struct PyKeyOffsets(compaction::KeyOffsets);
 
 #[pymethods]
-impl KeyOffsets {
+impl PyKeyOffsets {
     #[new]
     fn new() -> Self {
         Self::default()
@@ -163,7 +163,7 @@ impl KeyOffsets {
 pub fn compact_batches<'py>(
     py: Python<'py>,
     data: InputBytes,
-    keys: PyRef<'_, KeyOffsets>,
+    keys: PyRef<'_, PyKeyOffsets>,
     keep_tombstones_from: i64,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let keys = &keys.0;

@@ -6,7 +6,6 @@ use pyo3::types::{PyList, PyString};
 use crate::arrow::ColumnsAhead;
 use crate::error::CorruptBatch;
 use crate::python::consume::record::{FromRecord, Record, RecordSource};
-use crate::python::librdkafka::message::Message;
 use crate::python::objects::allocation::CollectorPause;
 use crate::python::objects::errors::corrupt_batch;
 use crate::python::objects::input::InputBytes;
@@ -44,6 +43,11 @@ impl RecordReader {
 
     pub fn place(&self) -> (&Py<PyString>, i32) {
         (&self.topic, self.partition)
+    }
+
+    /// Of the last record that was read, -1 if it is not known.
+    pub fn leader_epoch(&self) -> i32 {
+        self.cursor.last_leader_epoch()
     }
 
     pub fn error(&self, py: Python<'_>, error: &CorruptBatch) -> PyErr {
@@ -101,7 +105,7 @@ impl RecordReader {
     }
 
     /// Up to `max_records` of all batches.
-    fn take_all<'py, T: FromRecord>(
+    pub fn take_all<'py, T: FromRecord>(
         &mut self,
         py: Python<'py>,
         max_records: usize,
@@ -119,10 +123,10 @@ impl RecordReader {
         PyList::new(py, records)
     }
 
-    /// The next record as a message of `confluent_kafka`, and its offset.
-    pub fn next_message(&mut self, py: Python<'_>) -> PyResult<Option<(Py<Message>, i64)>> {
-        let mut message = None;
-        while message.is_none() {
+    /// The next record, and its offset.
+    pub fn next<T: FromRecord>(&mut self, py: Python<'_>) -> PyResult<Option<(Py<T>, i64)>> {
+        let mut next = None;
+        while next.is_none() {
             let is_open = self.cursor.open_batch().is_some();
             if !is_open && !self.open_next(py).map_err(|error| self.error(py, &error))? {
                 self.source = None;
@@ -130,13 +134,13 @@ impl RecordReader {
             }
             let Some(source) = self.source(py) else { return Ok(None) };
             let taker = |_: &[u8], slices: RecordSlices| {
-                message = Some((Message::from_record(py, &source, slices), slices.offset));
+                next = Some((T::from_record(py, &source, slices), slices.offset));
                 true
             };
             let (_, taken) = self.cursor.take_from_open(1, i64::MAX, taker);
             taken.map_err(|error| self.error(py, &error))?;
         }
-        message.map(|(message, offset)| message.map(|message| (message, offset))).transpose()
+        next.map(|(object, offset)| object.map(|object| (object, offset))).transpose()
     }
 }
 
@@ -210,7 +214,7 @@ impl RecordReader {
 
     #[getter]
     fn last_leader_epoch(&self) -> i32 {
-        self.cursor.last_leader_epoch()
+        self.leader_epoch()
     }
 
     #[getter]
@@ -220,10 +224,6 @@ impl RecordReader {
 
     fn take<'py>(&mut self, py: Python<'py>, max_records: usize) -> PyResult<Bound<'py, PyList>> {
         self.take_all::<Record>(py, max_records)
-    }
-
-    fn take_messages<'py>(&mut self, py: Python<'py>, max_messages: usize) -> PyResult<Bound<'py, PyList>> {
-        self.take_all::<Message>(py, max_messages)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

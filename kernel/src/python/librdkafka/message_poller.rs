@@ -2,6 +2,9 @@
 //!
 //! Holds one reader at a time, lent by whoever keeps the order of partitions, and hands out its messages one by one
 //! without any Python. Everything else is the subclass's: `_poll`, with the arguments of `poll`.
+//!
+//! The lock of the loan is the callers': whoever holds it may decode. How far a loan has come is for everyone, and is
+//! read without it (`HandedOut`): the event loop commits by that, and must not wait for a caller.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -11,18 +14,23 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 
+use crate::handed_out::{HandedOut, Progress};
 use crate::python::consume::reader::RecordReader;
 use crate::python::librdkafka::message::Message;
 
 /// How long a thread waits for another that reads before it looks again.
 const READING_WAIT: Duration = Duration::from_micros(50);
 
-#[derive(Default)]
+/// What is lent, and how far it has come. Loans have numbers, which are never used again.
 struct Lent {
     reader: Option<Py<RecordReader>>,
-    /// Messages handed out of it.
-    taken: u64,
-    last_offset: i64,
+    progress: Progress,
+}
+
+impl Default for Lent {
+    fn default() -> Self {
+        Self { reader: None, progress: Progress { loan: 0, count: 0, next_offset: -1, leader_epoch: -1 } }
+    }
 }
 
 #[pyclass(frozen, subclass, module = "barnabas._kernel")]
@@ -30,7 +38,10 @@ pub struct MessagePoller {
     needs_attention: AtomicBool,
     /// Messages handed out so far, of all readers.
     handed_out: AtomicU64,
+    loans: AtomicU64,
     lent: Mutex<Lent>,
+    /// Of the loan in `lent`, whose lock a writer holds.
+    progress: HandedOut,
 }
 
 impl MessagePoller {
@@ -50,13 +61,14 @@ impl MessagePoller {
         let mut lent = self.lock(py);
         let lent = &mut *lent;
         let Some(reader) = &lent.reader else { return Ok(None) };
-        let next = reader.bind(py).try_borrow_mut()?.next_message(py)?;
-        Ok(next.map(|(message, offset)| {
-            lent.taken += 1;
-            lent.last_offset = offset;
-            self.handed_out.fetch_add(1, Ordering::Relaxed);
-            message
-        }))
+        let mut reader = reader.bind(py).try_borrow_mut()?;
+        let Some((message, offset)) = reader.next::<Message>(py)? else { return Ok(None) };
+        lent.progress.count += 1;
+        lent.progress.next_offset = offset + 1;
+        lent.progress.leader_epoch = reader.leader_epoch();
+        self.progress.publish(lent.progress);
+        self.handed_out.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(message))
     }
 }
 
@@ -82,7 +94,9 @@ impl MessagePoller {
         Self {
             needs_attention: AtomicBool::new(false),
             handed_out: AtomicU64::new(0),
+            loans: AtomicU64::new(0),
             lent: Mutex::default(),
+            progress: HandedOut::default(),
         }
     }
 
@@ -126,24 +140,34 @@ impl MessagePoller {
         self.next(py)
     }
 
-    /// Messages are handed out of `reader` from here on, until `_take_back`.
-    fn _lend(&self, py: Python<'_>, reader: Py<RecordReader>) {
+    /// Messages are handed out of `reader` from here on, until `_take_back`. The number of this loan.
+    fn _lend(&self, py: Python<'_>, reader: Py<RecordReader>) -> u64 {
         let mut lent = self.lock(py);
-        let before = std::mem::replace(&mut *lent, Lent { reader: Some(reader), taken: 0, last_offset: -1 });
+        let loan = self.loans.fetch_add(1, Ordering::Relaxed) + 1;
+        let progress = Progress { loan, count: 0, next_offset: -1, leader_epoch: -1 };
+        let before = std::mem::replace(&mut *lent, Lent { reader: Some(reader), progress });
+        self.progress.publish(progress);
         drop(lent);
         drop(before);
+        loan
     }
 
-    /// The lent reader, how many messages were handed out of it, and the offset of the last one (-1 if none).
-    fn _lent(&self, py: Python<'_>) -> Option<(Py<RecordReader>, u64, i64)> {
-        let lent = self.lock(py);
-        let reader = lent.reader.as_ref()?.clone_ref(py);
-        Some((reader, lent.taken, lent.last_offset))
+    /// How far the present loan has come: its number, the messages handed out of it (at least one), the offset behind
+    /// the last of them and its leader epoch (-1 if not known). None where there is nothing of that kind, or it is just
+    /// changing. Any thread; waits for nobody.
+    #[getter]
+    fn _progress(&self) -> Option<(u64, u64, i64, i32)> {
+        let Progress { loan, count, next_offset, leader_epoch } = self.progress.read()?;
+        Some((loan, count, next_offset, leader_epoch))
     }
 
-    /// Ends `_lend`: what `_lent` would give.
-    fn _take_back(&self, py: Python<'_>) -> Option<(Py<RecordReader>, u64, i64)> {
-        let lent = std::mem::take(&mut *self.lock(py));
-        Some((lent.reader?, lent.taken, lent.last_offset))
+    /// Ends `_lend`: the number of the loan, its reader, how many messages were handed out of it, the offset behind the
+    /// last of them, and its leader epoch (both -1 if there was none).
+    fn _take_back(&self, py: Python<'_>) -> Option<(u64, Py<RecordReader>, u64, i64, i32)> {
+        let mut lent = self.lock(py);
+        self.progress.end();
+        let Lent { reader, progress } = std::mem::take(&mut *lent);
+        drop(lent);
+        Some((progress.loan, reader?, progress.count, progress.next_offset, progress.leader_epoch))
     }
 }

@@ -7,3 +7,4 @@ pub mod message_poller;
 pub mod message_report;
 pub mod message_sender;
 pub mod parked;
+pub mod taken_messages;

@@ -90,7 +90,12 @@ impl ParkedMessages {
     /// Whether messages for the topic are to go behind others.
     #[inline]
     pub fn has(&self, topic: &str) -> bool {
-        self.has_any.load(Ordering::Acquire) && self.lock().contains_key(topic)
+        self.has_any.load(Ordering::Acquire) && self.finds(topic)
+    }
+
+    #[cold]
+    fn finds(&self, topic: &str) -> bool {
+        self.lock().contains_key(topic)
     }
 
     pub fn lock(&self) -> MutexGuard<'_, ParkedByTopic> {

@@ -71,8 +71,8 @@ impl ArrowColumn {
     }
 }
 
-#[pyclass(frozen, module = "barnabas._kernel")]
-pub struct Format {
+#[pyclass(name = "Format", frozen, module = "barnabas._kernel")]
+pub struct PyFormat {
     format: formats::Format,
     data_type: Py<PyAny>,
     error_type: Py<PyAny>,
@@ -80,7 +80,7 @@ pub struct Format {
 }
 
 #[pymethods]
-impl Format {
+impl PyFormat {
     #[new]
     #[pyo3(signature = (name, data_type, error_type, bytes_type, *, plan="", has_header=false, schema_id=None, message_index=None))]
     #[allow(clippy::too_many_arguments)]

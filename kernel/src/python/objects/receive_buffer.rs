@@ -78,11 +78,11 @@ impl Drop for MemoryWriter {
 }
 
 /// While it is there, memory for so many bytes of frames is kept to be used again.
-#[pyclass(frozen, module = "barnabas._kernel")]
-pub struct FrameRoom(#[allow(dead_code)] frame_memory::FrameRoom);
+#[pyclass(name = "FrameRoom", frozen, module = "barnabas._kernel")]
+pub struct PyFrameRoom(#[allow(dead_code)] frame_memory::FrameRoom);
 
 #[pymethods]
-impl FrameRoom {
+impl PyFrameRoom {
     #[new]
     fn new(bytes: usize) -> Self {
         Self(frame_memory::FrameRoom::new(bytes))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use crate::signal::{self, Event};
+use crate::signal::{self, Flag};
 
 pub type Signal = signal::Signal<Descriptor>;
 
@@ -17,7 +17,7 @@ pub struct Descriptor {
     writable: OwnedFd,
 }
 
-impl Event for Descriptor {
+impl Flag for Descriptor {
     fn raise(&self) {
         // What is full is readable.
         let _ = rustix::io::write(&self.writable, &1_u64.to_ne_bytes());
@@ -48,7 +48,7 @@ impl Signal {
 
     /// Readable when `wake` was called and `clear` was not.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.event().readable.as_fd()
+        self.flag().readable.as_fd()
     }
 }
 

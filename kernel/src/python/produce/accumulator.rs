@@ -1,6 +1,7 @@
 //! `Accumulator`: records waiting to be sent, for many threads that append and one that sends.
 
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use pyo3::exceptions::PyValueError;
@@ -17,7 +18,7 @@ use crate::python::objects::input::{InputBytes, InputHeaders};
 #[cfg(unix)]
 use crate::python::os::waker::{Signal, Waker};
 use crate::python::produce::arrow_in::RowBatches;
-use crate::python::produce::arrow_rows::{RowRun, RowsToAppend};
+use crate::python::produce::arrow_rows::RowsToAppend;
 use crate::python::produce::builder::MAX_RECORD_BYTES;
 use crate::python::produce::delivery::{Delivery, TopicName};
 #[cfg(unix)]
@@ -52,6 +53,8 @@ pub struct Accumulator {
     pub settings: Settings,
     pub queues: Arc<SharedQueues>,
     wake: Wake,
+    /// That of the event loop, which decides what becomes of records.
+    deciding_thread: ThreadId,
     #[cfg(unix)]
     direct: DirectSend,
 }
@@ -129,7 +132,7 @@ impl Accumulator {
         if let Some(on_delivery) = on_delivery {
             outcome.report_when_done(py, record_index, timestamp, on_delivery);
         }
-        let delivery = Delivery::new(outcome, record_index, record_index, timestamp);
+        let delivery = Delivery::new(outcome, record_index, record_index, timestamp, self.deciding_thread);
         if wake && !self.send_directly(name, partition) {
             self.wake_sender(py);
         }
@@ -215,6 +218,7 @@ impl Accumulator {
             direct: DirectSend::new(&queues, codec, wake.signal()),
             queues,
             wake,
+            deciding_thread: thread::current().id(),
         })
     }
 
@@ -303,7 +307,7 @@ impl Accumulator {
             }
             _ => {}
         }
-        let deliveries = rows.runs.into_iter().map(RowRun::into_delivery).collect();
+        let deliveries = rows.runs.into_iter().map(|run| run.into_delivery(self.deciding_thread)).collect();
         Ok((rows.taken, deliveries))
     }
 

@@ -1,6 +1,7 @@
 //! Rows of Arrow data on their way into an accumulator.
 
 use std::sync::Arc;
+use std::thread::ThreadId;
 
 use crate::arrow::RowBatch;
 use crate::clock::now_ms;
@@ -19,8 +20,9 @@ pub struct RowRun {
 }
 
 impl RowRun {
-    pub fn into_delivery(self) -> Delivery {
-        Delivery::new(self.outcome, self.first_index, self.last_index, self.last_timestamp)
+    pub fn into_delivery(self, deciding_thread: ThreadId) -> Delivery {
+        let (first, last) = (self.first_index, self.last_index);
+        Delivery::new(self.outcome, first, last, self.last_timestamp, deciding_thread)
     }
 }
 

@@ -11,11 +11,11 @@ use crate::records::{self, NewRecord, ProducerState};
 /// Lengths in a batch are of 31 bits.
 pub const MAX_RECORD_BYTES: usize = (i32::MAX as usize) - 1024;
 
-#[pyclass(module = "barnabas._kernel")]
-pub struct BatchBuilder(records::BatchBuilder);
+#[pyclass(name = "BatchBuilder", module = "barnabas._kernel")]
+pub struct PyBatchBuilder(records::BatchBuilder);
 
 #[pymethods]
-impl BatchBuilder {
+impl PyBatchBuilder {
     #[new]
     #[pyo3(signature = (*, compression="none", compression_level=None, max_bytes=1 << 20))]
     fn new(compression: &str, compression_level: Option<i32>, max_bytes: usize) -> PyResult<Self> {

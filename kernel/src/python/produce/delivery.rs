@@ -6,6 +6,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
@@ -455,14 +456,22 @@ pub struct Delivery {
     first_index: u32,
     last_index: u32,
     timestamp: i64,
+    /// That of the producer's event loop.
+    deciding_thread: ThreadId,
 }
 
 /// Between two looks for a signal such as Ctrl-C, which does not end a wait by itself.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
 impl Delivery {
-    pub fn new(outcome: Arc<BatchOutcome>, first_index: u32, last_index: u32, timestamp: i64) -> Self {
-        Self { outcome, first_index, last_index, timestamp }
+    pub fn new(
+        outcome: Arc<BatchOutcome>,
+        first_index: u32,
+        last_index: u32,
+        timestamp: i64,
+        deciding_thread: ThreadId,
+    ) -> Self {
+        Self { outcome, first_index, last_index, timestamp, deciding_thread }
     }
 
     fn covers(&self, index: u32) -> bool {
@@ -483,6 +492,23 @@ impl Delivery {
             Resolution::Pending { .. } => Ok(None),
             resolution => resolution.into_result(py, &self.outcome, self.timestamp).map(Some),
         }
+    }
+
+    /// MisuseError where the wait would keep the event loop from what is waited for. The loop may have ended, and
+    /// another thread deliver what it left.
+    fn check_may_wait(&self, py: Python<'_>) -> PyResult<()> {
+        static MISUSE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        if thread::current().id() != self.deciding_thread || running_loop(py, "_get_running_loop")?.is_none()
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "the delivery of a record for {} would be waited for on the thread that delivers it, which would wait for \
+             itself: callbacks and coroutines run on that thread; hand the Delivery over to a thread of your own, or \
+             `await` it",
+            self.place()
+        );
+        Err(error_with_message(py, &MISUSE, "MisuseError", message))
     }
 
     /// Waits without the interpreter lock until something is known; KafkaTimeoutError after `timeout`.
@@ -507,6 +533,7 @@ impl Delivery {
                 );
                 return Err(error_with_message(py, &TIMEOUT, "KafkaTimeoutError", message));
             }
+            self.check_may_wait(py)?;
             if let Resolution::Pending { outcome, .. } = self.resolve() {
                 py.detach(|| outcome.wait_for_change(left.min(SIGNAL_CHECK)));
             }

@@ -106,7 +106,8 @@ impl Courier for PartitionCourier {
         }
         let Some(answer) = received.get(LENGTH_BYTES..whole) else { return Answer::Partial };
         let target = &self.terms.target;
-        let Some(taken) = taken(answer, sent.correlation_id, &target.topic_key, target.partition as i32) else {
+        let Some(taken) = taken(answer, sent.correlation_id, &target.topic_key, target.partition as i32)
+        else {
             return Answer::Foreign;
         };
         // As long as they are there, a batch is not the last to refer to its topic's name.

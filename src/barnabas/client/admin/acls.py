@@ -7,19 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.client.admin.calls import AdminCalls, check, failure
-from barnabas.client.admin.types import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AclResourceType,
-    ResourcePatternType,
-)
+from barnabas.client.admin.calls import AdminCalls, check, failure, outcomes
+from barnabas.client.admin.requests import acls as requests
+from barnabas.client.admin.requests.common import Answer
+from barnabas.client.admin.types import AclBinding, AclBindingFilter
 from barnabas.errors import BarnabasError
-from barnabas.protocol.messages.create_acls import CreateAclsRequest
-from barnabas.protocol.messages.delete_acls import DeleteAclsRequest, DeleteAclsResponse
-from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
 
 
 class AclAdmin(AdminCalls):
@@ -30,26 +22,8 @@ class AclAdmin(AdminCalls):
         authorizer), ClusterAuthorizationFailedError, InvalidRequestError, ..."""
 
         async def ask(controller: int, group: list[AclBinding]) -> dict[AclBinding, BarnabasError | None]:
-            request = CreateAclsRequest(
-                creations=[
-                    CreateAclsRequest.AclCreation(
-                        resource_type=acl.resource_type,
-                        resource_name=acl.resource_name,
-                        resource_pattern_type=acl.pattern_type,
-                        principal=acl.principal,
-                        host=acl.host,
-                        operation=acl.operation,
-                        permission_type=acl.permission_type,
-                    )
-                    for acl in group
-                ]
-            )
-            # Answers have no names: they are in the order of the request.
-            results = (await self._send(controller, request)).results
-            return {
-                acl: failure(result.error_code, str(acl), result.error_message)
-                for acl, result in zip(group, results, strict=False)
-            }
+            response = await self._send(controller, requests.create_acls(group))
+            return outcomes(requests.created_acls(group, response), str)
 
         await self._ask_controller_for_each(acls, ask, what="creating ACLs", timeout=timeout)
 
@@ -57,31 +31,10 @@ class AclAdmin(AdminCalls):
         self, filter: AclBindingFilter | None = None, *, timeout: float | None = None
     ) -> list[AclBinding]:
         """The rules that a filter matches; None means all. Raises: SecurityDisabledError, ..."""
-        wanted = filter or AclBindingFilter()
-        request = DescribeAclsRequest(
-            resource_type_filter=wanted.resource_type,
-            resource_name_filter=wanted.resource_name,
-            pattern_type_filter=wanted.pattern_type,
-            principal_filter=wanted.principal,
-            host_filter=wanted.host,
-            operation=wanted.operation,
-            permission_type=wanted.permission_type,
-        )
+        request = requests.describe_acls(filter or AclBindingFilter())
         response = await self._ask(self._client.any_node, request, timeout)
         check(response.error_code, "describing ACLs", response.error_message)
-        return [
-            AclBinding(
-                AclResourceType(resource.resource_type),
-                resource.resource_name,
-                acl.principal,
-                AclOperation(acl.operation),
-                AclPermissionType(acl.permission_type),
-                acl.host,
-                ResourcePatternType(resource.pattern_type),
-            )
-            for resource in response.resources
-            for acl in resource.acls
-        ]
+        return requests.described_acls(response)
 
     async def delete_acls(
         self, filters: Iterable[AclBindingFilter], *, timeout: float | None = None
@@ -94,44 +47,18 @@ class AclAdmin(AdminCalls):
         async def ask(
             controller: int, group: list[AclBindingFilter]
         ) -> dict[AclBindingFilter, list[AclBinding] | BarnabasError]:
-            request = DeleteAclsRequest(
-                filters=[
-                    DeleteAclsRequest.DeleteAclsFilter(
-                        resource_type_filter=wanted.resource_type,
-                        resource_name_filter=wanted.resource_name,
-                        pattern_type_filter=wanted.pattern_type,
-                        principal_filter=wanted.principal,
-                        host_filter=wanted.host,
-                        operation=wanted.operation,
-                        permission_type=wanted.permission_type,
-                    )
-                    for wanted in group
-                ]
-            )
-            # Answers have no names: they are in the order of the request.
-            results = (await self._send(controller, request)).filter_results
+            response = await self._send(controller, requests.delete_acls(group))
             return {
-                wanted: failure(result.error_code, str(wanted), result.error_message) or _deleted(result)
-                for wanted, result in zip(group, results, strict=False)
+                answer.key: failure(answer.code, str(answer.key), answer.message) or _deleted(answer.result)
+                for answer in requests.deleted_acls(group, response)
             }
 
         return await self._ask_controller_for_each(filters, ask, what="deleting ACLs", timeout=timeout)
 
 
-def _deleted(result: DeleteAclsResponse.DeleteAclsFilterResult) -> list[AclBinding] | BarnabasError:
-    deleted: list[AclBinding] = []
-    for acl in result.matching_acls:
-        binding = AclBinding(
-            AclResourceType(acl.resource_type),
-            acl.resource_name,
-            acl.principal,
-            AclOperation(acl.operation),
-            AclPermissionType(acl.permission_type),
-            acl.host,
-            ResourcePatternType(acl.pattern_type),
-        )
-        error = failure(acl.error_code, str(binding), acl.error_message)
+def _deleted(matching: list[Answer[AclBinding, None]]) -> list[AclBinding] | BarnabasError:
+    for answer in matching:
+        error = failure(answer.code, str(answer.key), answer.message)
         if error is not None:
             return error
-        deleted.append(binding)
-    return deleted
+    return [answer.key for answer in matching]

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack
 
 from barnabas.broker_errors import ErrorCode, UnsupportedVersionError, error_for
+from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR, MOVED_LEADER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
 from barnabas.client.cluster.observed import Observed
@@ -22,7 +23,6 @@ from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
     BrokerError,
-    KafkaConnectionError,
     MisuseError,
     NoCommonVersionError,
     Outcome,
@@ -40,14 +40,6 @@ K = TypeVar("K", bound=Hashable)
 # Brokers hear of new partitions within moments of each other. Java's admin client goes on asking until its
 # deadline, a minute, which is long for what mostly is a mistake.
 NEW_PARTITION_SECONDS = 1.0
-
-
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    """Partitions by their topic, in order."""
-    topics: dict[str, list[TopicPartition]] = {}
-    for partition in partitions:
-        topics.setdefault(partition.topic, []).append(partition)
-    return topics
 
 
 def partitions_of(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
@@ -72,6 +64,14 @@ def check(code: int, context: str, message: str | None = None) -> None:
     error = failure(code, context, message)
     if error is not None:
         raise error
+
+
+def outcomes(answers: Iterable[Answer[K, T]], name: Callable[[K], str]) -> dict[K, T | BarnabasError]:
+    """By item what it gave, or its error, in which `name` says what it is about."""
+    return {
+        answer.key: failure(answer.code, name(answer.key), answer.message) or answer.result
+        for answer in answers
+    }
 
 
 @dataclass(slots=True)
@@ -149,14 +149,6 @@ class AdminCalls(Observed):
             if self._client.reaches_controllers:
                 raise needs_brokers(type(request).NAME) from error
             raise UnsupportedVersionError(str(error)) from error
-
-    async def _version(self, node_id: int, request_type: type[Request[ResponseT]]) -> int:
-        """The version in which a node would get a request; -1 if it does not know it."""
-        connection = await self._client.connect(node_id)
-        try:
-            return connection.version_of(request_type)
-        except NoCommonVersionError:
-            return -1
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], what: str, timeout: float | None) -> T:
         return await self._client.retry(
@@ -339,14 +331,6 @@ class AdminCalls(Observed):
                 return {partition: error_for(code, str(partition)) for partition, code in codes.items()}
             misses += 1
             await self._client.backoff.pause(misses, search_until - time.monotonic())
-
-    async def _known_node(self, node_id: int) -> int:
-        """A broker by its node id, which is looked up if it is not known. Raises: KafkaConnectionError."""
-        if node_id not in self._client.metadata.nodes:
-            await self._client.refresh_metadata()
-            if node_id not in self._client.metadata.nodes:
-                raise KafkaConnectionError(f"there is no node with id {node_id}")
-        return node_id
 
     async def _all_nodes(self, timeout: float | None) -> list[int]:
         """The node ids of all brokers as of now."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from barnabas._kernel import VERSION
 from barnabas.client.admin.calls import AdminCalls, check, failure
+from barnabas.client.admin.requests.topics import LAST_METADATA_WITH_CLUSTER_OPERATIONS, describe_brokers
 from barnabas.client.admin.types import (
     ClusterDescription,
     FeatureMetadata,
@@ -28,7 +29,6 @@ from barnabas.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.protocol.messages.update_features import UpdateFeaturesRequest
@@ -36,7 +36,6 @@ from barnabas.types import Node
 
 BROKERS = 1
 METADATA_TOPIC = "__cluster_metadata"
-LAST_VERSION_WITH_CLUSTER_OPERATIONS = 10
 UPGRADE_TYPE_VERSION = 1
 
 
@@ -56,7 +55,7 @@ class ClusterAdmin(AdminCalls):
 
         async def attempt() -> ClusterDescription:
             node_id = await self._client.any_node()
-            version = await self._version(node_id, DescribeClusterRequest)
+            version = await self._client.version_at(node_id, DescribeClusterRequest)
             if version < 0 and not include_fenced_brokers:
                 return await self._describe_by_metadata(node_id, include_authorized_operations)
             request = DescribeClusterRequest(
@@ -84,7 +83,9 @@ class ClusterAdmin(AdminCalls):
         (KIP-584)."""
 
         async def place() -> int:
-            return await self._client.any_node() if node_id is None else await self._known_node(node_id)
+            return (
+                await self._client.any_node() if node_id is None else await self._client.known_node(node_id)
+            )
 
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         response = await self._ask(place, request, timeout)
@@ -113,7 +114,9 @@ class ClusterAdmin(AdminCalls):
         """
 
         async def ask(controller: int, names: list[str]) -> dict[str, BarnabasError | None]:
-            knows_types = await self._version(controller, UpdateFeaturesRequest) >= UPGRADE_TYPE_VERSION
+            knows_types = (
+                await self._client.version_at(controller, UpdateFeaturesRequest) >= UPGRADE_TYPE_VERSION
+            )
             request = UpdateFeaturesRequest(
                 timeout_ms=self.config.request_timeout_ms,
                 feature_updates=[_update(name, updates[name], knows_types) for name in names],
@@ -211,13 +214,8 @@ class ClusterAdmin(AdminCalls):
         check(response.error_code, f"broker {broker_id}", response.error_message)
 
     async def _describe_by_metadata(self, node_id: int, include_operations: bool) -> ClusterDescription:
-        request = MetadataRequest(
-            topics=[],
-            allow_auto_topic_creation=False,
-            include_cluster_authorized_operations=include_operations,
-        )
-        # Later versions leave operations to DescribeCluster.
-        response = await self._send(node_id, request, max_version=LAST_VERSION_WITH_CLUSTER_OPERATIONS)
+        request = describe_brokers(include_operations=include_operations)
+        response = await self._send(node_id, request, max_version=LAST_METADATA_WITH_CLUSTER_OPERATIONS)
         nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
         return ClusterDescription(
             response.cluster_id,

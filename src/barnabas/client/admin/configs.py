@@ -6,25 +6,23 @@ Owns the requests and what their answers mean. Must not know how a request finds
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import starmap
+from typing import TypeVar
 
-from barnabas.client.admin.calls import AdminCalls, check, failure
+from barnabas.client.admin.calls import AdminCalls, check, outcomes
+from barnabas.client.admin.requests import configs as requests
+from barnabas.client.admin.requests.common import Answer
 from barnabas.client.admin.types import (
     ConfigChange,
     ConfigEntry,
     ConfigResource,
-    ConfigSource,
-    ConfigSynonym,
-    ConfigType,
     ListChange,
     ResourceType,
 )
 from barnabas.errors import BarnabasError
-from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
-from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
-SET, DELETE = 0, 1
+T = TypeVar("T")
 
 
 class ConfigAdmin(AdminCalls):
@@ -47,22 +45,12 @@ class ConfigAdmin(AdminCalls):
         async def ask(
             node_id: int, group: list[ConfigResource]
         ) -> dict[ConfigResource, dict[str, ConfigEntry] | BarnabasError]:
-            request = DescribeConfigsRequest(
-                resources=[
-                    DescribeConfigsRequest.DescribeConfigsResource(
-                        resource_type=resource.type, resource_name=resource.name, configuration_keys=None
-                    )
-                    for resource in group
-                ],
+            request = requests.describe_configs(
+                map(_resource, group),
                 include_synonyms=include_synonyms,
                 include_documentation=include_documentation,
             )
-            found: dict[ConfigResource, dict[str, ConfigEntry] | BarnabasError] = {}
-            for result in (await self._send(node_id, request)).results:
-                resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-                error = failure(result.error_code, str(resource), result.error_message)
-                found[resource] = error or {entry.name: _config_entry(entry) for entry in result.configs}
-            return found
+            return _outcomes(requests.described_configs(await self._send(node_id, request)))
 
         return await self._ask_for_each(
             resources, self._home, ask, what="describing configurations", timeout=timeout
@@ -85,22 +73,12 @@ class ConfigAdmin(AdminCalls):
         async def ask(
             node_id: int, group: list[ConfigResource]
         ) -> dict[ConfigResource, BarnabasError | None]:
-            request = IncrementalAlterConfigsRequest(
-                resources=[
-                    IncrementalAlterConfigsRequest.AlterConfigsResource(
-                        resource_type=resource.type,
-                        resource_name=resource.name,
-                        configs=[_alterable(name, change) for name, change in changes[resource].items()],
-                    )
-                    for resource in group
-                ],
-                validate_only=validate_only,
-            )
-            found: dict[ConfigResource, BarnabasError | None] = {}
-            for result in (await self._send(node_id, request)).responses:
-                resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-                found[resource] = failure(result.error_code, str(resource), result.error_message)
-            return found
+            wanted = [
+                (_resource(resource), list(starmap(_incremental, changes[resource].items())))
+                for resource in group
+            ]
+            request = requests.incremental_alter_configs(wanted, validate_only=validate_only)
+            return _outcomes(requests.altered_configs(await self._send(node_id, request)))
 
         await self._ask_for_each(
             changes, self._home_of_change, ask, what="altering configurations", timeout=timeout
@@ -122,25 +100,9 @@ class ConfigAdmin(AdminCalls):
         async def ask(
             node_id: int, group: list[ConfigResource]
         ) -> dict[ConfigResource, BarnabasError | None]:
-            request = AlterConfigsRequest(
-                resources=[
-                    AlterConfigsRequest.AlterConfigsResource(
-                        resource_type=resource.type,
-                        resource_name=resource.name,
-                        configs=[
-                            AlterConfigsRequest.AlterableConfig(name=name, value=value)
-                            for name, value in configs[resource].items()
-                        ],
-                    )
-                    for resource in group
-                ],
-                validate_only=validate_only,
-            )
-            found: dict[ConfigResource, BarnabasError | None] = {}
-            for result in (await self._send(node_id, request)).responses:
-                resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-                found[resource] = failure(result.error_code, str(resource), result.error_message)
-            return found
+            wanted = [(_resource(resource), configs[resource]) for resource in group]
+            request = requests.alter_configs(wanted, validate_only=validate_only)
+            return _outcomes(requests.altered_configs(await self._send(node_id, request)))
 
         await self._ask_for_each(
             configs, self._home_of_change, ask, what="replacing configurations", timeout=timeout
@@ -155,7 +117,7 @@ class ConfigAdmin(AdminCalls):
 
         async def attempt() -> list[ConfigResource]:
             node_id = await self._client.any_node()
-            knows_one_type = await self._version(node_id, ListConfigResourcesRequest) == 0
+            knows_one_type = await self._client.version_at(node_id, ListConfigResourcesRequest) == 0
             if knows_one_type and wanted == [ResourceType.CLIENT_METRICS]:
                 request = ListConfigResourcesRequest()
             else:
@@ -173,7 +135,7 @@ class ConfigAdmin(AdminCalls):
         """The node that has to be asked: a broker for itself, any one for the rest."""
         is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
         if is_broker and resource.name:
-            return await self._known_node(int(resource.name))
+            return await self._client.known_node(int(resource.name))
         return await self._client.any_node()
 
     async def _home_of_change(self, resource: ConfigResource) -> int:
@@ -183,27 +145,21 @@ class ConfigAdmin(AdminCalls):
         return await self._home(resource)
 
 
-def _alterable(name: str, change: ConfigChange) -> IncrementalAlterConfigsRequest.AlterableConfig:
+def _resource(resource: ConfigResource) -> requests.Resource:
+    return int(resource.type), resource.name
+
+
+def _incremental(name: str, change: ConfigChange) -> requests.IncrementalChange:
     if isinstance(change, ListChange):
-        operation, value = int(change.operation), change.items
-    else:
-        operation, value = (DELETE, None) if change is None else (SET, change)
-    return IncrementalAlterConfigsRequest.AlterableConfig(name=name, config_operation=operation, value=value)
+        return requests.IncrementalChange(name, int(change.operation), change.items)
+    return requests.IncrementalChange(name, requests.DELETE if change is None else requests.SET, change)
 
 
-def _config_entry(entry: DescribeConfigsResponse.DescribeConfigsResourceResult) -> ConfigEntry:
-    source = ConfigSource(entry.config_source)
-    return ConfigEntry(
-        entry.name,
-        entry.value,
-        source,
-        entry.is_default or source is ConfigSource.DEFAULT_CONFIG,
-        entry.read_only,
-        entry.is_sensitive,
-        ConfigType(entry.config_type),
-        tuple(
-            ConfigSynonym(synonym.name, synonym.value, ConfigSource(synonym.source))
-            for synonym in entry.synonyms
+def _outcomes(answers: Iterable[Answer[requests.Resource, T]]) -> dict[ConfigResource, T | BarnabasError]:
+    return outcomes(
+        (
+            Answer(ConfigResource(ResourceType(kind), name), result, code, message)
+            for (kind, name), result, code, message in answers
         ),
-        entry.documentation,
+        str,
     )

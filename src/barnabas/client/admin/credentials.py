@@ -5,12 +5,11 @@ Owns the requests and what their answers mean. Must not know how a request finds
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Iterable, Mapping
 
 from barnabas.broker_errors import error_for
-from barnabas.client.admin.calls import AdminCalls, check, failure, names_of, settled
+from barnabas.client.admin.calls import AdminCalls, check, failure, names_of, outcomes, settled
+from barnabas.client.admin.requests import credentials as requests
 from barnabas.client.admin.types import (
     ClientQuotaEntity,
     ClientQuotaFilter,
@@ -18,25 +17,17 @@ from barnabas.client.admin.types import (
     QuotaMatch,
     ScramCredentialInfo,
     ScramDeletion,
-    ScramMechanism,
     ScramUpsertion,
 )
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
-from barnabas.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
-from barnabas.protocol.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsRequest,
-    DescribeUserScramCredentialsResponse,
-)
 from barnabas.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from barnabas.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 
-SALT_BYTES = 24
 BROKER_DEFAULT_MS = -1
-DIGESTS = {ScramMechanism.SCRAM_SHA_256: "sha256", ScramMechanism.SCRAM_SHA_512: "sha512"}
 
 
 class CredentialAdmin(AdminCalls):
@@ -50,18 +41,15 @@ class CredentialAdmin(AdminCalls):
         Raises: ResourceNotFoundError (a user that has none), ...
         """
         wanted = None if users is None else names_of(users, "users")
-        request = DescribeUserScramCredentialsRequest(
-            users=None
-            if wanted is None
-            else [DescribeUserScramCredentialsRequest.UserName(name=name) for name in wanted]
-        )
+        request = requests.describe_credentials(wanted)
         response = await self._ask(self._client.controller, request, timeout, lambda r: r.error_code)
         check(response.error_code, "describing SCRAM credentials", response.error_message)
-        found = {result.user: _infos(result) for result in response.results if not result.error_code}
+        answers = requests.described_credentials(response)
+        found = {answer.key: answer.result for answer in answers if not answer.code}
         errors: dict[str, BarnabasError] = {
-            result.user: error_for(result.error_code, f"user {result.user!r} ({result.error_message})")
-            for result in response.results
-            if result.error_code
+            answer.key: error_for(answer.code, f"{_user(answer.key)} ({answer.message})")
+            for answer in answers
+            if answer.code
         }
         return settled([*found, *errors] if wanted is None else wanted, found, errors)
 
@@ -75,29 +63,14 @@ class CredentialAdmin(AdminCalls):
         """
         by_user: dict[str, list[ScramUpsertion | ScramDeletion]] = {}
         for alteration in alterations:
-            if alteration.mechanism not in DIGESTS:
+            if alteration.mechanism not in requests.DIGESTS:
                 raise MisuseError(f"{alteration.mechanism!r} is not a mechanism that has passwords")
             by_user.setdefault(alteration.user, []).append(alteration)
 
         async def ask(controller: int, users: list[str]) -> dict[str, BarnabasError | None]:
             wanted = [alteration for user in users for alteration in by_user[user]]
-            request = AlterUserScramCredentialsRequest(
-                deletions=[
-                    AlterUserScramCredentialsRequest.ScramCredentialDeletion(
-                        name=deletion.user, mechanism=deletion.mechanism
-                    )
-                    for deletion in wanted
-                    if isinstance(deletion, ScramDeletion)
-                ],
-                upsertions=[
-                    _upsertion(upsertion) for upsertion in wanted if isinstance(upsertion, ScramUpsertion)
-                ],
-            )
-            response = await self._send(controller, request)
-            return {
-                result.user: failure(result.error_code, f"user {result.user!r}", result.error_message)
-                for result in response.results
-            }
+            response = await self._send(controller, requests.alter_credentials(wanted))
+            return outcomes(requests.altered_credentials(response), _user)
 
         await self._ask_controller_for_each(by_user, ask, what="altering SCRAM credentials", timeout=timeout)
 
@@ -269,25 +242,8 @@ class CredentialAdmin(AdminCalls):
         await self._ask_controller_for_each(changes, ask, what="altering quotas", timeout=timeout)
 
 
-def _infos(
-    result: DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult,
-) -> tuple[ScramCredentialInfo, ...]:
-    return tuple(
-        ScramCredentialInfo(ScramMechanism(info.mechanism), info.iterations)
-        for info in result.credential_infos
-    )
-
-
-def _upsertion(wanted: ScramUpsertion) -> AlterUserScramCredentialsRequest.ScramCredentialUpsertion:
-    salt = secrets.token_bytes(SALT_BYTES) if wanted.salt is None else wanted.salt
-    password = wanted.password.encode() if isinstance(wanted.password, str) else wanted.password
-    return AlterUserScramCredentialsRequest.ScramCredentialUpsertion(
-        name=wanted.user,
-        mechanism=wanted.mechanism,
-        iterations=wanted.iterations,
-        salt=salt,
-        salted_password=hashlib.pbkdf2_hmac(DIGESTS[wanted.mechanism], password, salt, wanted.iterations),
-    )
+def _user(name: str) -> str:
+    return f"user {name!r}"
 
 
 def _principal(text: str) -> tuple[str, str]:

@@ -11,11 +11,13 @@ from barnabas.client.admin.calls import (
     AdminCalls,
     K,
     T,
-    by_topic,
     failure,
     names_of,
+    outcomes,
     partitions_of,
 )
+from barnabas.client.admin.requests import group_offsets as requests
+from barnabas.client.admin.requests.common import Answer, by_topic
 from barnabas.client.admin.types import SharePartitionOffset
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
@@ -26,15 +28,9 @@ from barnabas.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsResponse,
 )
-from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.types import OffsetAndMetadata, TopicPartition
-
-FIRST_VERSION_WITH_GROUPS = 8
-# Later versions name topics by id, which nobody who manages a group needs to know.
-HIGHEST_VERSION_WITH_NAMES = 9
-NO_OFFSET = -1
 
 Offsets = dict[TopicPartition, OffsetAndMetadata]
 
@@ -74,24 +70,30 @@ class GroupOffsetAdmin(AdminCalls):
         }
 
         async def ask(coordinator: int, group_ids: list[str]) -> dict[str, Offsets | BarnabasError]:
-            if await self._version(coordinator, OffsetFetchRequest) >= FIRST_VERSION_WITH_GROUPS:
-                request = OffsetFetchRequest(
-                    groups=[_fetched_group(group_id, wanted[group_id]) for group_id in group_ids],
-                    require_stable=require_stable,
+            version = await self._client.version_at(coordinator, OffsetFetchRequest)
+            if version >= requests.FIRST_OFFSET_FETCH_WITH_GROUPS:
+                request = requests.fetch_offsets(
+                    {group_id: wanted[group_id] for group_id in group_ids}, require_stable=require_stable
                 )
-                response = await self._send(coordinator, request, max_version=HIGHEST_VERSION_WITH_NAMES)
+                response = await self._send(
+                    coordinator, request, max_version=requests.HIGHEST_VERSION_WITH_NAMES
+                )
                 return {
                     group.group_id: failure(group.error_code, f"group {group.group_id!r}")
-                    or _offsets(group.group_id, group.topics)
+                    or _offsets(group.group_id, requests.fetched_offsets(group.topics))
                     for group in response.groups
                 }
             answers: dict[str, Offsets | BarnabasError] = {}
             for group_id in group_ids:
-                request = _old_fetch_request(group_id, wanted[group_id])
-                request.require_stable = require_stable
-                old = await self._send(coordinator, request, max_version=FIRST_VERSION_WITH_GROUPS - 1)
+                old = await self._send(
+                    coordinator,
+                    requests.fetch_offsets_of_one_group(
+                        group_id, wanted[group_id], require_stable=require_stable
+                    ),
+                    max_version=requests.FIRST_OFFSET_FETCH_WITH_GROUPS - 1,
+                )
                 error = failure(old.error_code, f"group {group_id!r}")
-                answers[group_id] = error or _offsets(group_id, old.topics)
+                answers[group_id] = error or _offsets(group_id, requests.fetched_offsets(old.topics))
             return answers
 
         return await self._ask_coordinators(
@@ -120,22 +122,9 @@ class GroupOffsetAdmin(AdminCalls):
         async def ask(
             coordinator: int, partitions: list[TopicPartition]
         ) -> dict[TopicPartition, BarnabasError | None]:
-            request = OffsetCommitRequest(
-                group_id=group_id,
-                topics=[
-                    OffsetCommitRequest.OffsetCommitRequestTopic(
-                        name=topic, partitions=[_committed(p, positions[p]) for p in group]
-                    )
-                    for topic, group in by_topic(partitions).items()
-                ],
-            )
-            response = await self._send(coordinator, request, max_version=HIGHEST_VERSION_WITH_NAMES)
-            answers: dict[TopicPartition, BarnabasError | None] = {}
-            for topic in response.topics:
-                for result in topic.partitions:
-                    partition = TopicPartition(topic.name, result.partition_index)
-                    answers[partition] = failure(result.error_code, f"group {group_id!r}, {partition}")
-            return answers
+            request = requests.commit_offsets(group_id, {p: positions[p] for p in partitions})
+            response = await self._send(coordinator, request, max_version=requests.HIGHEST_VERSION_WITH_NAMES)
+            return outcomes(requests.committed_offsets(response), lambda p: f"group {group_id!r}, {p}")
 
         await self._ask_coordinator_of(group_id, positions, ask, "committing offsets", timeout)
 
@@ -303,62 +292,16 @@ class GroupOffsetAdmin(AdminCalls):
         )
 
 
-def _committed(
-    partition: TopicPartition, position: OffsetAndMetadata
-) -> OffsetCommitRequest.OffsetCommitRequestPartition:
-    return OffsetCommitRequest.OffsetCommitRequestPartition(
-        partition_index=partition.partition,
-        committed_offset=position.offset,
-        committed_leader_epoch=-1 if position.leader_epoch is None else position.leader_epoch,
-        committed_metadata=position.metadata,
-    )
-
-
-def _fetched_group(
-    group_id: str, partitions: list[TopicPartition] | None
-) -> OffsetFetchRequest.OffsetFetchRequestGroup:
-    return OffsetFetchRequest.OffsetFetchRequestGroup(
-        group_id=group_id,
-        topics=None
-        if partitions is None
-        else [
-            OffsetFetchRequest.OffsetFetchRequestTopics(
-                name=topic, partition_indexes=[p.partition for p in group]
-            )
-            for topic, group in by_topic(partitions).items()
-        ],
-    )
-
-
-def _old_fetch_request(group_id: str, partitions: list[TopicPartition] | None) -> OffsetFetchRequest:
-    return OffsetFetchRequest(
-        group_id=group_id,
-        topics=None
-        if partitions is None
-        else [
-            OffsetFetchRequest.OffsetFetchRequestTopic(
-                name=topic, partition_indexes=[p.partition for p in group]
-            )
-            for topic, group in by_topic(partitions).items()
-        ],
-    )
-
-
 def _offsets(
-    group_id: str,
-    topics: list[OffsetFetchResponse.OffsetFetchResponseTopics]
-    | list[OffsetFetchResponse.OffsetFetchResponseTopic],
+    group_id: str, answers: Iterable[Answer[TopicPartition, OffsetAndMetadata | None]]
 ) -> Offsets | BarnabasError:
     offsets: Offsets = {}
-    for topic in topics:
-        for found in topic.partitions:
-            partition = TopicPartition(topic.name, found.partition_index)
-            error = failure(found.error_code, f"group {group_id!r}, {partition}")
-            if error is not None:
-                return error
-            if found.committed_offset != NO_OFFSET:
-                epoch = None if found.committed_leader_epoch < 0 else found.committed_leader_epoch
-                offsets[partition] = OffsetAndMetadata(found.committed_offset, found.metadata or "", epoch)
+    for partition, position, code, _ in answers:
+        error = failure(code, f"group {group_id!r}, {partition}")
+        if error is not None:
+            return error
+        if position is not None:
+            offsets[partition] = position
     return offsets
 
 
@@ -388,7 +331,7 @@ def _share_offsets(
             error = failure(found.error_code, f"group {group.group_id!r}, {partition}", found.error_message)
             if error is not None:
                 return error
-            if found.start_offset != NO_OFFSET:
+            if found.start_offset != requests.NO_OFFSET:
                 offsets[partition] = SharePartitionOffset(
                     found.start_offset,
                     None if found.leader_epoch < 0 else found.leader_epoch,

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.admin import group_descriptions as descriptions
-from barnabas.client.admin.calls import AdminCalls, failure, names_of
+from barnabas.client.admin.calls import AdminCalls, failure, names_of, outcomes
+from barnabas.client.admin.requests import groups as requests
 from barnabas.client.admin.types import (
     ClassicGroupDescription,
     GroupDescription,
@@ -22,15 +23,11 @@ from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest
-from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from barnabas.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 
 FIRST_VERSION_WITH_BATCHES_OF_MEMBERS = 3
-NOT_OF_THE_CONSUMER_PROTOCOL = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 REMOVED_BY_ADMIN = "member was removed by an admin"
 
 
@@ -53,9 +50,7 @@ class GroupAdmin(AdminCalls):
         Raises: UnsupportedVersionError (a filter that the broker is too old for), ...
         """
         wanted_protocols = None if protocol_types is None else set(protocol_types)
-        request = ListGroupsRequest(
-            states_filter=names_of(states, "states"), types_filter=names_of(types, "types")
-        )
+        request = requests.list_groups(states=names_of(states, "states"), types=names_of(types, "types"))
 
         async def ask(node_id: int, group: list[int]) -> dict[int, list[GroupListing] | BarnabasError]:
             response = await self._send(node_id, request)
@@ -63,15 +58,15 @@ class GroupAdmin(AdminCalls):
             return {
                 node_id: error
                 or [
-                    GroupListing(found.group_id, found.protocol_type, found.group_state, found.group_type)
-                    for found in response.groups
-                    if wanted_protocols is None or found.protocol_type in wanted_protocols
+                    listing
+                    for listing in requests.listed_groups(response)
+                    if wanted_protocols is None or listing.protocol_type in wanted_protocols
                 ]
             }
 
         by_node = await self._ask_for_each(
             await self._all_nodes(timeout),
-            self._known_node,
+            self._client.known_node,
             ask,
             what="listing groups",
             timeout=timeout,
@@ -96,19 +91,19 @@ class GroupAdmin(AdminCalls):
         async def ask(coordinator: int, group: list[str]) -> dict[str, GroupDescription | BarnabasError]:
             node = self._client.node(coordinator)
             answers: dict[str, GroupDescription | BarnabasError] = {}
-            if await self._version(coordinator, ConsumerGroupDescribeRequest) >= 0:
-                modern = ConsumerGroupDescribeRequest(
-                    group_ids=group, include_authorized_operations=include_authorized_operations
+            if await self._client.version_at(coordinator, ConsumerGroupDescribeRequest) >= 0:
+                modern = requests.describe_consumer_groups(
+                    group, include_operations=include_authorized_operations
                 )
                 for found in (await self._send(coordinator, modern)).groups:
-                    if found.error_code not in NOT_OF_THE_CONSUMER_PROTOCOL:
+                    if found.error_code not in requests.NOT_OF_THE_CONSUMER_PROTOCOL:
                         answers[found.group_id] = failure(
                             found.error_code, f"group {found.group_id!r}", found.error_message
                         ) or descriptions.of_consumer_protocol(found, node)
             others = [group_id for group_id in group if group_id not in answers]
             if others:
-                classic = DescribeGroupsRequest(
-                    groups=others, include_authorized_operations=include_authorized_operations
+                classic = requests.describe_classic_groups(
+                    others, include_operations=include_authorized_operations
                 )
                 for old in (await self._send(coordinator, classic)).groups:
                     # From version 6 on, a group that does not exist is an error; before, it is Dead.
@@ -138,8 +133,8 @@ class GroupAdmin(AdminCalls):
         async def ask(
             coordinator: int, group: list[str]
         ) -> dict[str, ClassicGroupDescription | BarnabasError]:
-            request = DescribeGroupsRequest(
-                groups=group, include_authorized_operations=include_authorized_operations
+            request = requests.describe_classic_groups(
+                group, include_operations=include_authorized_operations
             )
             node = self._client.node(coordinator)
             return {
@@ -212,11 +207,8 @@ class GroupAdmin(AdminCalls):
         """
 
         async def ask(coordinator: int, group: list[str]) -> dict[str, BarnabasError | None]:
-            response = await self._send(coordinator, DeleteGroupsRequest(groups_names=group))
-            return {
-                result.group_id: failure(result.error_code, f"group {result.group_id!r}")
-                for result in response.results
-            }
+            response = await self._send(coordinator, requests.delete_groups(group))
+            return outcomes(requests.deleted_groups(response), lambda group_id: f"group {group_id!r}")
 
         await self._ask_coordinators(
             names_of(group_ids, "groups"), ask, what="deleting groups", timeout=timeout
@@ -252,7 +244,10 @@ class GroupAdmin(AdminCalls):
         async def ask(
             coordinator: int, group: list[MemberToRemove]
         ) -> dict[MemberToRemove, BarnabasError | None]:
-            if await self._version(coordinator, LeaveGroupRequest) < FIRST_VERSION_WITH_BATCHES_OF_MEMBERS:
+            if (
+                await self._client.version_at(coordinator, LeaveGroupRequest)
+                < FIRST_VERSION_WITH_BATCHES_OF_MEMBERS
+            ):
                 raise error_for(
                     ErrorCode.UNSUPPORTED_VERSION, f"LeaveGroup of other members of the group {group_id!r}"
                 )

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin.calls import AdminCalls, by_topic, check, failure, partitions_of, settled
+from barnabas.client.admin.calls import AdminCalls, check, failure, partitions_of, settled
+from barnabas.client.admin.requests import replicas as requests
+from barnabas.client.admin.requests.common import by_topic
 from barnabas.client.admin.types import (
     ElectionType,
     LogDirDescription,
@@ -22,7 +24,6 @@ from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from barnabas.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from barnabas.types import TopicPartition
 
@@ -45,28 +46,17 @@ class ReplicaAdmin(AdminCalls):
         UnknownTopicOrPartitionError, ...
         """
         wanted = None if partitions is None else partitions_of(partitions)
-        request = ElectLeadersRequest(
-            election_type=election_type,
-            topic_partitions=None
-            if wanted is None
-            else [
-                ElectLeadersRequest.TopicPartitions(topic=topic, partitions=[p.partition for p in group])
-                for topic, group in by_topic(wanted).items()
-            ],
-            timeout_ms=self.config.request_timeout_ms,
-        )
+        request = requests.elect_leaders(election_type, wanted, timeout_ms=self.config.request_timeout_ms)
         response = await self._ask(self._client.controller, request, timeout, lambda r: r.error_code)
         check(response.error_code, "electing leaders")
         elected: dict[TopicPartition, bool] = {}
         errors: dict[TopicPartition, BarnabasError] = {}
-        for topic in response.replica_election_results:
-            for result in topic.partition_result:
-                partition = TopicPartition(topic.topic, result.partition_id)
-                error = failure(result.error_code, str(partition), result.error_message)
-                if error is None or result.error_code == ErrorCode.ELECTION_NOT_NEEDED:
-                    elected[partition] = error is None
-                else:
-                    errors[partition] = error
+        for partition, _, code, message in requests.elected_leaders(response):
+            error = failure(code, str(partition), message)
+            if error is None or code == ErrorCode.ELECTION_NOT_NEEDED:
+                elected[partition] = error is None
+            else:
+                errors[partition] = error
         return settled(
             [*elected, *errors] if wanted is None else [p for p in wanted if p in elected or p in errors],
             elected,
@@ -170,7 +160,7 @@ class ReplicaAdmin(AdminCalls):
             return {node_id: error or {result.log_dir: _log_dir(result) for result in response.results}}
 
         return await self._ask_for_each(
-            wanted, self._known_node, ask, what="describing log directories", timeout=timeout
+            wanted, self._client.known_node, ask, what="describing log directories", timeout=timeout
         )
 
     async def describe_replica_log_dirs(
@@ -247,7 +237,7 @@ class ReplicaAdmin(AdminCalls):
         )
 
     async def _home_of(self, replica: TopicPartitionReplica) -> int:
-        return await self._known_node(replica.node_id)
+        return await self._client.known_node(replica.node_id)
 
 
 def _reassignable(

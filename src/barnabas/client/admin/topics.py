@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterable, Mapping
 
 from barnabas.broker_errors import ErrorCode, error_for
-from barnabas.client.admin.calls import AdminCalls, by_topic, check, failure, names_of, settled
+from barnabas.client.admin.calls import AdminCalls, check, failure, names_of, outcomes, settled
+from barnabas.client.admin.requests import topics as requests
 from barnabas.client.admin.types import (
     CreatedTopic,
     ListedOffset,
@@ -19,17 +20,12 @@ from barnabas.client.admin.types import (
     TopicDescription,
 )
 from barnabas.client.admin.types.acls import authorized_operations
-from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.errors import BarnabasError, MisuseError
-from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
-from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from barnabas.protocol.messages.delete_records import DeleteRecordsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
-from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.settings.table import IsolationLevel
 from barnabas.types import (
@@ -42,11 +38,6 @@ from barnabas.types import (
     PartitionInfo,
     TopicPartition,
 )
-
-HIGHEST_DELETE_TOPICS_WITH_NAMES_ALONE = 5
-NO_REPLICA = -1
-ASSIGNED_BY_HAND = -1
-READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 OFFSET_SPECS = {
     "earliest": EARLIEST_OFFSET,
@@ -76,17 +67,12 @@ class TopicAdmin(AdminCalls):
         wanted = {topic.name: topic for topic in topics}
 
         async def ask(controller: int, names: list[str]) -> dict[str, CreatedTopic | BarnabasError]:
-            request = CreateTopicsRequest(
-                topics=[_creatable(wanted[name]) for name in names],
+            request = requests.create_topics(
+                [wanted[name] for name in names],
                 timeout_ms=self.config.request_timeout_ms,
                 validate_only=validate_only,
             )
-            response = await self._send(controller, request)
-            return {
-                topic.name: failure(topic.error_code, f"topic {topic.name!r}", topic.error_message)
-                or _created(topic)
-                for topic in response.topics
-            }
+            return outcomes(requests.created_topics(await self._send(controller, request)), _topic)
 
         return await self._ask_controller_for_each(wanted, ask, what="creating topics", timeout=timeout)
 
@@ -94,17 +80,11 @@ class TopicAdmin(AdminCalls):
         """Deletes topics with all their records. Raises: UnknownTopicOrPartitionError, ..."""
 
         async def ask(controller: int, group: list[str]) -> dict[str, BarnabasError | None]:
-            request = DeleteTopicsRequest(
-                topics=[], topic_names=group, timeout_ms=self.config.request_timeout_ms
-            )
-            # All brokers speak it; the later ones add topic ids.
+            request = requests.delete_topics(group, timeout_ms=self.config.request_timeout_ms)
             response = await self._send(
-                controller, request, max_version=HIGHEST_DELETE_TOPICS_WITH_NAMES_ALONE
+                controller, request, max_version=requests.HIGHEST_DELETE_TOPICS_WITH_NAMES_ALONE
             )
-            return {
-                topic.name or "": failure(topic.error_code, f"topic {topic.name!r}", topic.error_message)
-                for topic in response.responses
-            }
+            return outcomes(requests.deleted_topics(response), _topic)
 
         await self._ask_controller_for_each(
             names_of(names, "topics"), ask, what="deleting topics", timeout=timeout
@@ -144,22 +124,18 @@ class TopicAdmin(AdminCalls):
         """
 
         async def ask(controller: int, names: list[str]) -> dict[str, BarnabasError | None]:
-            request = CreatePartitionsRequest(
-                topics=[_enlarged(name, totals[name]) for name in names],
+            request = requests.create_partitions(
+                [(name, _new_partitions(totals[name])) for name in names],
                 timeout_ms=self.config.request_timeout_ms,
                 validate_only=validate_only,
             )
-            response = await self._send(controller, request)
-            return {
-                topic.name: failure(topic.error_code, f"topic {topic.name!r}", topic.error_message)
-                for topic in response.results
-            }
+            return outcomes(requests.created_partitions(await self._send(controller, request)), _topic)
 
         await self._ask_controller_for_each(totals, ask, what="creating partitions", timeout=timeout)
 
     async def list_topics(self, *, internal: bool = False, timeout: float | None = None) -> list[str]:
         """The names of all topics, sorted; with those that Kafka keeps for itself if `internal`."""
-        response = await self._ask_for_topics(MetadataRequest(topics=None), timeout)
+        response = await self._ask_for_topics(requests.describe_topics(None), timeout)
         return sorted(t.name for t in response.topics if t.name and (internal or not t.is_internal))
 
     async def describe_topics(
@@ -176,30 +152,24 @@ class TopicAdmin(AdminCalls):
         Raises: UnknownTopicOrPartitionError, ...
         """
         if names is None:
-            request = MetadataRequest(
-                topics=None, include_topic_authorized_operations=include_authorized_operations
-            )
-            described = _descriptions(await self._ask_for_topics(request, timeout))
+            request = requests.describe_topics(None, include_operations=include_authorized_operations)
+            described = requests.described_topics(await self._ask_for_topics(request, timeout))
             return {
-                topic.name: topic
-                for topic in described.values()
-                if isinstance(topic, TopicDescription) and not topic.is_internal
+                answer.key: answer.result
+                for answer in described
+                if not answer.code and not answer.result.is_internal
             }
 
         async def any_node(_: str) -> int:
             return await self._client.any_node()
 
         async def ask(node_id: int, group: list[str]) -> Mapping[str, TopicDescription | BarnabasError]:
-            if await self._version(node_id, DescribeTopicPartitionsRequest) >= 0:
+            if await self._client.version_at(node_id, DescribeTopicPartitionsRequest) >= 0:
                 return await self._describe_in_pieces(
                     node_id, group, partition_limit, include_authorized_operations
                 )
-            request = MetadataRequest(
-                topics=[MetadataRequest.MetadataRequestTopic(name=name) for name in group],
-                allow_auto_topic_creation=False,
-                include_topic_authorized_operations=include_authorized_operations,
-            )
-            return _descriptions(await self._send(node_id, request))
+            request = requests.describe_topics(group, include_operations=include_authorized_operations)
+            return outcomes(requests.described_topics(await self._send(node_id, request)), _topic)
 
         return await self._ask_for_each(
             names_of(names, "topics"),
@@ -230,7 +200,7 @@ class TopicAdmin(AdminCalls):
             include_topic_authorized_operations=include_authorized_operations,
         )
         response = await self._ask_for_topics(request, timeout)
-        found = {t.topic_id: _description(t) for t in response.topics if not t.error_code}
+        found = {t.topic_id: requests.described_topic(t) for t in response.topics if not t.error_code}
         errors: dict[uuid.UUID, BarnabasError] = {
             topic.topic_id: error_for(topic.error_code, f"topic id {topic.topic_id}")
             for topic in response.topics
@@ -249,29 +219,12 @@ class TopicAdmin(AdminCalls):
         async def ask(
             leader: int, partitions: list[TopicPartition]
         ) -> dict[TopicPartition, int | BarnabasError]:
-            request = DeleteRecordsRequest(
-                topics=[
-                    DeleteRecordsRequest.DeleteRecordsTopic(
-                        name=topic,
-                        partitions=[
-                            DeleteRecordsRequest.DeleteRecordsPartition(
-                                partition_index=p.partition, offset=wanted[p]
-                            )
-                            for p in group
-                        ],
-                    )
-                    for topic, group in by_topic(partitions).items()
-                ],
+            request = requests.delete_records(
+                {partition: wanted[partition] for partition in partitions},
                 timeout_ms=self.config.request_timeout_ms,
             )
             response = await self._send(leader, request)
-            found: dict[TopicPartition, int | BarnabasError] = {}
-            for topic in response.topics:
-                for result in topic.partitions:
-                    partition = TopicPartition(topic.name, result.partition_index)
-                    error = failure(result.error_code, f"{partition}, offset {wanted.get(partition)}")
-                    found[partition] = error or result.low_watermark
-            return found
+            return outcomes(requests.deleted_records(response), lambda p: f"{p}, offset {wanted.get(p)}")
 
         return await self._ask_leaders(wanted, ask, what="deleting records", timeout=timeout)
 
@@ -288,42 +241,22 @@ class TopicAdmin(AdminCalls):
         milliseconds, or another place that `OffsetSpec` names. Raises: UnknownTopicOrPartitionError, ...
         """
         timestamps = {TopicPartition(*p): _timestamp(spec) for p, spec in specs.items()}
+        is_committed = isolation_level == "read_committed"
+        level = requests.READ_COMMITTED if is_committed else requests.READ_UNCOMMITTED
 
         async def ask(
             leader: int, partitions: list[TopicPartition]
         ) -> dict[TopicPartition, ListedOffset | BarnabasError]:
-            request = ListOffsetsRequest(
-                replica_id=NO_REPLICA,
-                isolation_level=READ_COMMITTED if isolation_level == "read_committed" else READ_UNCOMMITTED,
-                topics=[
-                    ListOffsetsRequest.ListOffsetsTopic(
-                        name=topic,
-                        partitions=[
-                            ListOffsetsRequest.ListOffsetsPartition(
-                                partition_index=p.partition, timestamp=timestamps[p]
-                            )
-                            for p in group
-                        ],
-                    )
-                    for topic, group in by_topic(partitions).items()
-                ],
+            request = requests.list_offsets(
+                {partition: timestamps[partition] for partition in partitions},
+                isolation_level=level,
                 timeout_ms=self.config.request_timeout_ms,
             )
-            response = await self._send(leader, request)
-            found: dict[TopicPartition, ListedOffset | BarnabasError] = {}
-            for topic in response.topics:
-                for result in topic.partitions:
-                    partition = TopicPartition(topic.name, result.partition_index)
-                    epoch = None if result.leader_epoch < 0 else result.leader_epoch
-                    found[partition] = failure(result.error_code, str(partition)) or ListedOffset(
-                        result.offset, result.timestamp, epoch
-                    )
-            return found
+            return outcomes(requests.listed_offsets(await self._send(leader, request)), str)
 
         return await self._ask_leaders(timestamps, ask, what="listing offsets", timeout=timeout)
 
     async def _ask_for_topics(self, request: MetadataRequest, timeout: float | None) -> MetadataResponse:
-        request.allow_auto_topic_creation = False
         response = await self._ask(self._client.any_node, request, timeout)
         check(response.error_code, "metadata")
         return response
@@ -376,60 +309,12 @@ class TopicAdmin(AdminCalls):
         return found
 
 
-def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
-    by_hand = topic.replica_assignments
-    return CreateTopicsRequest.CreatableTopic(
-        name=topic.name,
-        num_partitions=topic.num_partitions if by_hand is None else ASSIGNED_BY_HAND,
-        replication_factor=topic.replication_factor if by_hand is None else ASSIGNED_BY_HAND,
-        assignments=[
-            CreateTopicsRequest.CreatableReplicaAssignment(partition_index=index, broker_ids=list(nodes))
-            for index, nodes in (by_hand or {}).items()
-        ],
-        configs=[
-            CreateTopicsRequest.CreatableTopicConfig(name=name, value=value)
-            for name, value in topic.configs.items()
-        ],
-    )
+def _topic(name: str) -> str:
+    return f"topic {name!r}"
 
 
-def _created(topic: CreateTopicsResponse.CreatableTopicResult) -> CreatedTopic:
-    configs = {config.name: config.value for config in topic.configs or ()}
-    return CreatedTopic(topic.name, topic.topic_id, topic.num_partitions, topic.replication_factor, configs)
-
-
-def _enlarged(name: str, total: int | NewPartitions) -> CreatePartitionsRequest.CreatePartitionsTopic:
-    wanted = total if isinstance(total, NewPartitions) else NewPartitions(total)
-    return CreatePartitionsRequest.CreatePartitionsTopic(
-        name=name,
-        count=wanted.total_count,
-        assignments=None
-        if wanted.new_assignments is None
-        else [
-            CreatePartitionsRequest.CreatePartitionsAssignment(broker_ids=list(node_ids))
-            for node_ids in wanted.new_assignments
-        ],
-    )
-
-
-def _descriptions(response: MetadataResponse) -> dict[str, TopicDescription | BarnabasError]:
-    return {
-        topic.name: failure(topic.error_code, f"topic {topic.name!r}") or _description(topic)
-        for topic in response.topics
-        if topic.name is not None
-    }
-
-
-def _description(topic: MetadataResponse.MetadataResponseTopic) -> TopicDescription:
-    known = ClusterMetadata().updated(MetadataResponse(topics=[topic]), keep_others=False)
-    name = topic.name or ""
-    return TopicDescription(
-        name,
-        topic.topic_id,
-        topic.is_internal,
-        tuple(known.partitions_for(name)),
-        authorized_operations(topic.topic_authorized_operations),
-    )
+def _new_partitions(total: int | NewPartitions) -> NewPartitions:
+    return total if isinstance(total, NewPartitions) else NewPartitions(total)
 
 
 def _partition(

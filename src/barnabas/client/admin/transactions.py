@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin.calls import AdminCalls, by_topic, failure, names_of, partitions_of
+from barnabas.client.admin.calls import AdminCalls, failure, names_of, partitions_of
+from barnabas.client.admin.requests.common import by_topic
 from barnabas.client.admin.types import (
     AbortTransactionSpec,
     ProducerIdAndEpoch,
@@ -73,7 +74,7 @@ class TransactionAdmin(AdminCalls):
             return await self._ask_leaders(wanted, ask, what=what, timeout=timeout)
 
         async def replica(_: TopicPartition) -> int:
-            return await self._known_node(node_id)
+            return await self._client.known_node(node_id)
 
         return await self._ask_for_each(wanted, replica, ask, what=what, timeout=timeout)
 
@@ -143,7 +144,7 @@ class TransactionAdmin(AdminCalls):
 
         return await self._ask_for_each(
             await self._all_nodes(timeout),
-            self._known_node,
+            self._client.known_node,
             ask,
             what="listing transactions",
             timeout=timeout,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
 
+from barnabas import background
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.backoff import Backoff
@@ -30,7 +31,9 @@ from barnabas.errors import (
     ClosedError,
     KafkaConnectionError,
     KafkaTimeoutError,
+    NoCommonVersionError,
 )
+from barnabas.events import Fault
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
 from barnabas.protocol.codec import Request, Response
@@ -44,6 +47,8 @@ logger = logging.getLogger("barnabas.client")
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 T = TypeVar("T")
+
+NO_VERSION = -1
 
 GROUP_COORDINATOR = 0
 TRANSACTION_COORDINATOR = 1
@@ -149,6 +154,17 @@ class KafkaClient:
         for it closes it."""
         return ConnectionPool(self.config, self.security, self.brokers)
 
+    def in_background(self, work: Coroutine[Any, Any, T], what: str) -> asyncio.Task[T]:
+        """A task that nobody waits for: should it fail, that is logged, and a `Fault` for the listeners. For
+        the event loop's thread."""
+        return background.start(
+            work, what=f"client {self.config.client_id}: {what}", on_fault=self.tell_fault
+        )
+
+    def tell_fault(self, what: str, error: BaseException) -> None:
+        """Tells the listeners. Logging it is the caller's."""
+        self.events.emit(Fault(self.config.client_id, what, error))
+
     async def send(
         self,
         node_id: int,
@@ -243,6 +259,14 @@ class KafkaClient:
             raise KafkaConnectionError(f"node {node_id} is not in the cluster's metadata")
         return await self._pool.get(node_id, node)
 
+    async def version_at(self, node_id: int, request_type: type[Request[ResponseT]]) -> int:
+        """The version in which a node gets a request; -1 if it does not know it. Raises: as `connect`."""
+        connection = await self.connect(node_id)
+        try:
+            return connection.version_of(request_type)
+        except NoCommonVersionError:
+            return NO_VERSION
+
     def ready_connection(self, node_id: int) -> Connection | None:
         """The connection to a node if it is open already."""
         node = self.node(node_id)
@@ -257,6 +281,14 @@ class KafkaClient:
         if not self.metadata.nodes:
             await self.refresh_metadata()
         return self._least_busy_nodes()[0]
+
+    async def known_node(self, node_id: int) -> int:
+        """A node by its id, which is looked up if it is not known. Raises: KafkaConnectionError."""
+        if node_id not in self.metadata.nodes:
+            await self.refresh_metadata()
+            if node_id not in self.metadata.nodes:
+                raise KafkaConnectionError(f"there is no node with id {node_id}")
+        return node_id
 
     async def controller(self) -> int:
         """The node id of the controller. Raises: BootstrapError, KafkaConnectionError while there is none."""
@@ -337,6 +369,17 @@ class KafkaClient:
         self._is_closed = True
         await self._upkeep.close()
         await self._pool.close()
+
+    async def close_unattended(self) -> None:
+        """`close` for a client that nobody holds any more."""
+        await self.close()
+
+    def unfinished(self) -> int:
+        return 0
+
+    def waits_for(self) -> str:
+        """What closing waits for."""
+        return "its connections"
 
     def _check_open(self) -> None:
         if self._is_closed:

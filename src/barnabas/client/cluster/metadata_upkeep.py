@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from barnabas import background
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.cluster.backoff import Backoff
 from barnabas.client.cluster.brokers import LogLimit
@@ -204,7 +205,7 @@ class MetadataUpkeep:
             raise ClosedError("the client is closed")
         self._wake.set()
         if self._task is None:
-            self._task = self._loop.create_task(self._keep_metadata())
+            self._task = background.start(self._keep_metadata(), what="keeping metadata", loop=self._loop)
 
     async def _keep_metadata(self) -> None:
         failures = 0

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class Background(Protocol):
+    """What tells of work that fails while nobody waits for it: a `KafkaClient`."""
+
+    def in_background(self, work: Coroutine[Any, Any, T], what: str) -> asyncio.Task[T]: ...
 
 
 class Tasks(Generic[T]):
@@ -22,7 +28,16 @@ class Tasks(Generic[T]):
         return bool(self._running)
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
+        """For work that somebody waits for, and whose errors they get."""
+        return self._keep(asyncio.create_task(work))
+
+    def start_in_background(
+        self, work: Coroutine[Any, Any, T], client: Background, what: str
+    ) -> asyncio.Task[T]:
+        """For work that nobody waits for."""
+        return self._keep(client.in_background(work, what))
+
+    def _keep(self, task: asyncio.Task[T]) -> asyncio.Task[T]:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task

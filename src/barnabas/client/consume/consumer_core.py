@@ -177,7 +177,9 @@ class ConsumerCore:
             self.client.request_metadata_update()
         elif self.subscription.topics:
             self.client.track_topics(self.subscription.topics)
-            self._topic_watch = self._loop.create_task(self._watch_topics(sorted(self.subscription.topics)))
+            self._topic_watch = self.client.in_background(
+                self._watch_topics(sorted(self.subscription.topics)), "watching for topics"
+            )
         if self._group is None:
             self._attend()
         else:
@@ -458,7 +460,7 @@ class ConsumerCore:
 
     def _look_up_positions(self) -> None:
         if self._lookup is None and self.buffer.awaiting_position():
-            self._lookup = self._loop.create_task(self._find_positions())
+            self._lookup = self.client.in_background(self._find_positions(), "finding positions")
 
     async def _find_positions(self) -> None:
         try:
@@ -488,7 +490,7 @@ class ConsumerCore:
                 self.buffer.raise_error()
                 raise MisuseError(f"{partition} has stopped after an error and has no position: seek first")
             if self._lookup is None:
-                self._lookup = self._loop.create_task(self._find_positions())
+                self._lookup = self.client.in_background(self._find_positions(), "finding positions")
             await asyncio.wait([self._lookup], timeout=remaining)
         return state.position
 
@@ -674,6 +676,26 @@ class ConsumerCore:
                 interceptor.close()
             except Exception:
                 logger.exception("closing interceptor %r failed", interceptor)
+
+    async def close_unattended(self) -> None:
+        """Leaves the group and closes, for a consumer that nobody holds any more. Commits nothing: what was
+        returned last may not be done."""
+        try:
+            while await self.next_giving_up_step(
+                "the consumer was dropped without close()", commit=False, timeout_ms=CLOSE_TIMEOUT_MS
+            ):
+                pass
+        except BarnabasError as error:
+            logger.warning("client %s: %s", self.config.client_id, error)
+        finally:
+            await self.close()
+
+    def unfinished(self) -> int:
+        return 0
+
+    def waits_for(self) -> str:
+        """What closing waits for."""
+        return f"group {self.config.group_id!r} to hear of it, for at most {CLOSE_TIMEOUT_MS // 1000} s"
 
     def check_open(self) -> None:
         """Raises: ClosedError."""

@@ -100,6 +100,8 @@ class PartitionState:
     is_queued: bool = False
     log_start_offset: int = -1
     high_watermark: int = -1
+    highest_watermark: int = -1
+    """Of all fetches that brought records: an election, or a follower, may tell of less later."""
     last_stable_offset: int = -1
     marked_end: int = -1
     """Where the last `PartitionEnd` stands, or stood."""
@@ -405,6 +407,7 @@ class FetchBuffer:
             state.readers.append((reader, size))
             state.queued_bytes += size
             state.fetched_bytes += size
+            state.highest_watermark = max(state.highest_watermark, state.high_watermark)
             state.fetch_offset = next_fetch_offset
             state.fetch_leader_epoch = next_leader_epoch
             self._enqueue(state)
@@ -594,12 +597,14 @@ class FetchBuffer:
         self._on_room()
 
     def _returned(self, state: PartitionState, reader: Reader, *, is_exhausted: bool) -> None:
-        state.position = max(state.position, reader.next_offset)
-        if reader.last_leader_epoch >= 0:
-            state.leader_epoch = reader.last_leader_epoch
-        if not is_exhausted:
-            return
+        next_offset, leader_epoch = reader.next_offset, reader.last_leader_epoch
         with self._lock:
+            # Both at once: a commit on the loop's thread takes them as one.
+            state.position = max(state.position, next_offset)
+            if leader_epoch >= 0:
+                state.leader_epoch = leader_epoch
+            if not is_exhausted:
+                return
             _, size = state.readers.popleft()
             was_full = state.queued_bytes >= self._partition_bytes
             state.queued_bytes -= size

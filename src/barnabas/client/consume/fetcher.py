@@ -183,7 +183,9 @@ class Fetcher:
         due = self._by_node()
         states = [] if continuing is None else due.pop(continuing, [])
         for node, others in due.items():
-            self._under_way[node.node_id] = self._loop.create_task(self._keep_fetching(node, others))
+            self._under_way[node.node_id] = self._client.in_background(
+                self._keep_fetching(node, others), f"fetching from broker {node.node_id}"
+            )
         return states
 
     def _goes_on_in_bulk(self, lent: LentFetch) -> bool:

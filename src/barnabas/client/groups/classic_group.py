@@ -92,7 +92,9 @@ class ClassicMembership(GroupMembership):
     def start_join(self, subscription: Subscription, owned: Sequence[TopicPartition]) -> None:
         self.needs_join = False
         self.phase = "joining"
-        self._tasks.start(self._join(sorted(subscription.topics), owned))
+        self._tasks.start_in_background(
+            self._join(sorted(subscription.topics), owned), self._client, "joining the group"
+        )
 
     def assignment_taken(self, owned: Sequence[TopicPartition], revoked: Sequence[TopicPartition]) -> None:
         if revoked:

@@ -120,9 +120,13 @@ class GroupMembership(ABC):
     def _stay(self) -> None:
         """Has heartbeats sent, and the caller's polls watched."""
         if self._heartbeats is None or self._heartbeats.done():
-            self._heartbeats = self._tasks.start(self._send_heartbeats())
+            self._heartbeats = self._tasks.start_in_background(
+                self._send_heartbeats(), self._client, "staying in the group"
+            )
         if self._poll_watch is None or self._poll_watch.done():
-            self._poll_watch = self._tasks.start(self._watch_polls())
+            self._poll_watch = self._tasks.start_in_background(
+                self._watch_polls(), self._client, "watching whether the caller polls"
+            )
 
     async def _watch_polls(self) -> None:
         """Leaves the group when the caller is overdue. With max_poll_interval_action="pause" this member

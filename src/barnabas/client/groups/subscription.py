@@ -6,6 +6,7 @@ Plain data. Knows nothing of groups, brokers or positions.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from barnabas.errors import MisuseError
@@ -23,6 +24,25 @@ class RebalanceListener:
     on_revoked: PartitionsCallback | None = None
     on_lost: PartitionsCallback | None = None
     """Without it, lost partitions are told to `on_revoked` (as in Java)."""
+
+    def held_weakly(self) -> RebalanceListener:
+        """The same callbacks for as long as somebody holds this listener. What they refer to, the consumer
+        itself for instance, can be collected."""
+        callbacks = (self.on_assigned, self.on_revoked, self.on_lost)
+        return RebalanceListener(*(None if each is None else _held_weakly(each) for each in callbacks))
+
+
+def _held_weakly(callback: PartitionsCallback) -> PartitionsCallback:
+    try:
+        reference = weakref.ref(callback)
+    except TypeError:
+        return callback
+
+    def call(partitions: list[TopicPartition]) -> Awaitable[None] | None:
+        held = reference()
+        return None if held is None else held(partitions)
+
+    return call
 
 
 @frozen

@@ -3,8 +3,8 @@
 With linger 0 and nothing on its way to a partition, all that the loop would do for a record is to write it.
 That the loop has to be woken for it, and to get the interpreter lock, takes many times longer. So when all
 that was sent is answered, the connection is lent to the kernel, which sends the next batch by itself: to the
-partition that was sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the connection, and
-then goes on as if it had sent the batch.
+partition that was sent to last, if it is small. The loop hears of it when the answer comes, or when it needs
+the connection, and then goes on as if it had sent the batch.
 
 Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the
 answers as well, and goes on with the next batches: what is handed over while others are under way gathers

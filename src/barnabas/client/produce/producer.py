@@ -355,6 +355,44 @@ class Producer(Observed):
                 self.hooks.close()
             await self._client.close()
 
+    async def close_unattended(self) -> None:
+        """As `close`, where nobody waits or looks at deliveries: each record has its delivery_timeout_ms, and
+        what is not delivered is logged, with its count."""
+        stats = self._sender.stats
+        failed_before = stats.records_failed
+        was_open = self._transactions is not None and self._transactions.is_open
+        try:
+            await self.close(self.config.delivery_timeout_ms / 1000)
+        finally:
+            lost = stats.records_failed - failed_before
+            if lost and was_open:
+                logger.error(
+                    "client %s: the producer was not closed, and its open transaction was aborted: %d "
+                    "records were not delivered",
+                    self.config.client_id,
+                    lost,
+                )
+            elif lost:
+                logger.error(
+                    "client %s: the producer was not closed, and %d records were not delivered",
+                    self.config.client_id,
+                    lost,
+                )
+
+    def unfinished(self) -> int:
+        """How many records are neither delivered nor failed. Any thread."""
+        return self.accumulator.buffered_records
+
+    def waits_for(self) -> str:
+        """What `close_unattended` waits for."""
+        leaders = {
+            self._client.metadata.leader(queue.partition) for queue in self._sender.queues() if queue.waiting
+        }
+        nodes = [str(node) for leader in sorted(leaders) if (node := self._client.node(leader)) is not None]
+        brokers = ", ".join(nodes or self.config.bootstrap_servers)
+        seconds = self._sender.seconds_until_expired()
+        return f"{self.unfinished()} records to be delivered to {brokers}, for at most {seconds:.0f} s"
+
     def fail_leftovers(self) -> None:
         """Fails records that another thread appended while `close` was at work."""
         self._sender.fail_all(ClosedError("the producer was closed while the record was sent"))

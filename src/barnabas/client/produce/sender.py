@@ -11,8 +11,9 @@ import itertools
 import logging
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from functools import partial
+from typing import Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
 from barnabas.broker_errors import ErrorCode, error_for
@@ -412,12 +413,12 @@ class Sender:
         if connection is None:
             if not leader.is_connecting:
                 leader.is_connecting = True
-                self._tasks.start(self._connect(leader_id, leader))
+                self._start(self._connect(leader_id, leader), f"connecting to broker {leader_id}")
             for queue in leader.sendable:
                 self._hold(queue)
             return
         if not connection.can_write:
-            self._tasks.start(self._wait_until_writable(connection))
+            self._start(self._wait_until_writable(connection), "waiting until a connection takes more")
             return
         now = time.monotonic()
         queues = leader.sendable
@@ -670,6 +671,14 @@ class Sender:
             self._fail(queue, pending, error)
         return None
 
+    def seconds_until_expired(self) -> float:
+        """Until delivery_timeout_ms has passed for all that has left the accumulator."""
+        pendings = [
+            pending for queue in self._queues.values() for pending in [*queue.in_flight, *queue.waiting]
+        ]
+        youngest_ms = max((pending.batch.created_ms for pending in pendings), default=time.monotonic() * 1000)
+        return max(0.0, (youngest_ms + self._config.delivery_timeout_ms) / 1000 - time.monotonic())
+
     def _deliver(self, entry: SentBatch, base_offset: int, log_append_time: int) -> None:
         entry.queue.succeeded(entry.pending)
         records, now = entry.pending.record_count, time.monotonic()
@@ -727,7 +736,10 @@ class Sender:
         self._outstanding.add(pending)
         self._busy[queue.partition] = queue
         if self._waking is None and not batch.is_sealed:
-            self._tasks.start(self._seal(batch))
+            self._start(self._seal(batch), "compressing a batch")
+
+    def _start(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        self._tasks.start_in_background(work, self._client, what)
 
     async def _seal(self, batch: ProducerBatch) -> None:
         await in_thread(batch.seal)
@@ -740,7 +752,7 @@ class Sender:
             queue.set_producer_id(self.producer_id, self.producer_epoch)
         elif not self._is_getting_producer_id:
             self._is_getting_producer_id = True
-            self._tasks.start(self._get_producer_id())
+            self._start(self._get_producer_id(), "getting a producer id")
 
     async def _get_producer_id(self) -> None:
         try:

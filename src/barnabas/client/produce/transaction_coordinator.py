@@ -352,7 +352,9 @@ class TransactionCoordinator:
             reason.__cause__ = transactions.error
             loop.call_soon(self._sender.fail_unsent, reason)
         elif transactions.unregistered and self._registering is None:
-            self._registering = loop.create_task(self._register())
+            self._registering = self._client.in_background(
+                self._register(), "registering partitions of a transaction"
+            )
 
     # Requests
 

@@ -98,7 +98,9 @@ class ShareCore:
         self.topics = wanted
         self.client.track_topics(wanted)
         self._stop_watch()
-        self._topic_watch = self._loop.create_task(self._watch_topics(sorted(wanted)))
+        self._topic_watch = self.client.in_background(
+            self._watch_topics(sorted(wanted)), "watching for topics"
+        )
         self._membership.subscribe(wanted)
 
     async def unsubscribe(self, timeout_ms: float) -> None:
@@ -196,7 +198,9 @@ class ShareCore:
             by_node = self._one_of(by_node)
         for node_id, wanted in by_node.items():
             if node_id not in self._fetches:
-                self._fetches[node_id] = self._loop.create_task(self._fetch(node_id, wanted))
+                self._fetches[node_id] = self.client.in_background(
+                    self._fetch(node_id, wanted), f"fetching from broker {node_id}"
+                )
         self._tell_brokers(node_id for node_id in self.ledger.node_ids() if node_id not in by_node)
 
     def _one_of(
@@ -351,7 +355,9 @@ class ShareCore:
         deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
         for node_id in node_ids:
             if node_id not in self._acknowledging:
-                task = self._loop.create_task(self._broker(node_id).acknowledge(deadline))
+                task = self.client.in_background(
+                    self._broker(node_id).acknowledge(deadline), f"acknowledging at broker {node_id}"
+                )
                 self._acknowledging[node_id] = task
                 task.add_done_callback(lambda _, node_id=node_id: self._told(node_id))
 
@@ -371,6 +377,17 @@ class ShareCore:
         finally:
             await self._pool.close()
             await self.client.close()
+
+    async def close_unattended(self) -> None:
+        """`close` for a consumer that nobody holds any more."""
+        await self.close(CLOSE_TIMEOUT_MS)
+
+    def unfinished(self) -> int:
+        return 0
+
+    def waits_for(self) -> str:
+        """What closing waits for."""
+        return f"share group {self.config.group_id!r} to hear of it, for at most {CLOSE_TIMEOUT_MS // 1000} s"
 
     async def _give_up(self, timeout_ms: float) -> None:
         deadline = time.monotonic() + timeout_ms / 1000

@@ -93,9 +93,13 @@ class ShareMembership:
         if not self._topics:
             return
         if self._heartbeats is None or self._heartbeats.done():
-            self._heartbeats = self._tasks.start(self._send_heartbeats())
+            self._heartbeats = self._tasks.start_in_background(
+                self._send_heartbeats(), self._client, "staying in the group"
+            )
         if self._poll_watch is None or self._poll_watch.done():
-            self._poll_watch = self._tasks.start(self._watch_polls())
+            self._poll_watch = self._tasks.start_in_background(
+                self._watch_polls(), self._client, "watching whether the caller polls"
+            )
 
     async def leave(self, timeout_ms: float) -> None:
         """Ends the membership and the background work. Never raises for what the broker says."""

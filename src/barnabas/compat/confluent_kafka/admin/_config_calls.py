@@ -1,35 +1,33 @@
 """What AdminClient asks brokers about configurations.
 
-Owns the requests and what their answers are to programs. Knows nothing of futures and arguments.
+Owns what answers are to programs. Knows nothing of futures and arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TypeVar
 
+from barnabas.client.admin import types
+from barnabas.client.admin.requests import configs as config_requests
+from barnabas.client.admin.requests.common import Answer
 from barnabas.compat.confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._resource import ResourceType
 from barnabas.compat.librdkafka.ask.requests import (
     BrokerRequests,
-    broker_error,
     invalid_argument,
     not_understood,
+    results,
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.protocol.codec import Request, Response
-from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
-from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 _Answer = TypeVar("_Answer", bound=Response)
 _Value = TypeVar("_Value")
 
 CONFLICT = -173
 WITHOUT_CONFIGURATION = (ResourceType.ANY, ResourceType.TRANSACTIONAL_ID)
-GROUP_ON_THE_WIRE = 32
-DEFAULT_CONFIG = 5
 INT32 = range(-(2**31), 2**31)
 
 
@@ -37,48 +35,31 @@ async def describe_configs(
     requests: BrokerRequests, resources: list[ConfigResource], options: CallOptions
 ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]:
     """The entries of each resource by name, or why it cannot be described."""
-    request = DescribeConfigsRequest(
-        resources=[
-            DescribeConfigsRequest.DescribeConfigsResource(
-                resource_type=_wire_type(resource), resource_name=resource.name, configuration_keys=None
-            )
-            for resource in resources
-        ],
-        include_synonyms=True,
-    )
-    response = await _ask(requests, resources, request, options)
-    answers = {
-        (result.resource_type, result.resource_name): broker_error(result.error_code, result.error_message)
-        or {entry.name: _entry(entry) for entry in result.configs}
-        for result in response.results
+    request = config_requests.describe_configs(map(_wire, resources), include_synonyms=True)
+    answers = config_requests.described_configs(await _ask(requests, resources, request, options))
+    found = _by_resource(resources, answers, "DescribeConfigs")
+    return {
+        resource: entries
+        if isinstance(entries, KafkaError)
+        else {name: _entry(entry) for name, entry in entries.items()}
+        for resource, entries in found.items()
     }
-    return _by_resource(resources, answers, len(response.results), "DescribeConfigs")
 
 
 async def alter_configs(
     requests: BrokerRequests, resources: list[ConfigResource], options: CallOptions
 ) -> dict[ConfigResource, KafkaError | None]:
     """What became of each resource."""
-    request = AlterConfigsRequest(
-        resources=[
-            AlterConfigsRequest.AlterConfigsResource(
-                resource_type=_wire_type(resource),
-                resource_name=resource.name,
-                configs=[
-                    AlterConfigsRequest.AlterableConfig(name=str(name), value=str(value))
-                    for name, value in resource.set_config_dict.items()
-                ],
-            )
-            for resource in resources
-        ],
-        validate_only=options.validate_only,
-    )
-    response = await _ask(requests, resources, request, options)
-    answers = {
-        (result.resource_type, result.resource_name): broker_error(result.error_code, result.error_message)
-        for result in response.responses
-    }
-    return _by_resource(resources, answers, len(response.responses), "AlterConfigs")
+    wanted = [
+        (
+            _wire(resource),
+            {str(name): str(value) for name, value in resource.set_config_dict.items()},
+        )
+        for resource in resources
+    ]
+    request = config_requests.alter_configs(wanted, validate_only=options.validate_only)
+    answers = config_requests.altered_configs(await _ask(requests, resources, request, options))
+    return _by_resource(resources, answers, "AlterConfigs")
 
 
 async def incremental_alter_configs(
@@ -89,23 +70,12 @@ async def incremental_alter_configs(
         names = [entry.name for entry in resource.incremental_configs]
         if len(set(names)) != len(names):
             raise invalid_argument("Duplicate ConfigEntry found")
-    request = IncrementalAlterConfigsRequest(
-        resources=[
-            IncrementalAlterConfigsRequest.AlterConfigsResource(
-                resource_type=_wire_type(resource),
-                resource_name=resource.name,
-                configs=[_alterable(entry) for entry in resource.incremental_configs],
-            )
-            for resource in resources
-        ],
-        validate_only=options.validate_only,
-    )
-    response = await _ask(requests, resources, request, options)
-    answers = {
-        (result.resource_type, result.resource_name): broker_error(result.error_code, result.error_message)
-        for result in response.responses
-    }
-    return _by_resource(resources, answers, len(response.responses), "IncrementalAlterConfigs")
+    wanted = [
+        (_wire(resource), list(map(_incremental, resource.incremental_configs))) for resource in resources
+    ]
+    request = config_requests.incremental_alter_configs(wanted, validate_only=options.validate_only)
+    answers = config_requests.altered_configs(await _ask(requests, resources, request, options))
+    return _by_resource(resources, answers, "IncrementalAlterConfigs")
 
 
 async def _ask(
@@ -136,45 +106,43 @@ def _broker_id(name: str) -> int:
     return broker_id
 
 
-def _wire_type(resource: ConfigResource) -> int:
+def _wire(resource: ConfigResource) -> config_requests.Resource:
     """librdkafka numbers groups as in access rules, Kafka otherwise."""
-    return GROUP_ON_THE_WIRE if resource.restype is ResourceType.GROUP else resource.restype_int
+    is_group = resource.restype is ResourceType.GROUP
+    return (types.ResourceType.GROUP if is_group else resource.restype_int), resource.name
 
 
 def _by_resource(
-    resources: list[ConfigResource], answers: Mapping[tuple[int, str], _Value], count: int, what: str
-) -> dict[ConfigResource, _Value]:
+    resources: list[ConfigResource], answers: Sequence[Answer[config_requests.Resource, _Value]], what: str
+) -> dict[ConfigResource, _Value | KafkaError]:
     """The answers by what they are about. librdkafka does not understand answers about kinds of resources
     that have no configuration, about one that is named twice, or about others than it asked for."""
-    wanted = {(_wire_type(resource), resource.name): resource for resource in resources}
+    wanted = {_wire(resource): resource for resource in resources}
+    found = results(answers)
     is_understood = all(resource.restype not in WITHOUT_CONFIGURATION for resource in resources)
-    if not is_understood or len({count, len(resources), len(wanted)}) > 1 or wanted.keys() != answers.keys():
+    counts = {len(answers), len(resources), len(wanted)}
+    if not is_understood or len(counts) > 1 or wanted.keys() != found.keys():
         raise not_understood(what)
-    return {resource: answers[key] for key, resource in wanted.items()}
+    return {resource: found[key] for key, resource in wanted.items()}
 
 
-def _alterable(entry: ConfigEntry) -> IncrementalAlterConfigsRequest.AlterableConfig:
+def _incremental(entry: ConfigEntry) -> config_requests.IncrementalChange:
     operation = entry.incremental_operation or AlterConfigOpType.SET
-    return IncrementalAlterConfigsRequest.AlterableConfig(
-        name=entry.name,
-        config_operation=operation.value,
-        value=None if operation is AlterConfigOpType.DELETE else entry.value,
-    )
+    value = None if operation is AlterConfigOpType.DELETE else entry.value
+    return config_requests.IncrementalChange(entry.name, operation.value, value)
 
 
-def _entry(found: DescribeConfigsResponse.DescribeConfigsResourceResult) -> ConfigEntry:
-    # Before Kafka 1.1 brokers only told whether a value is the default.
-    is_default = found.is_default or found.config_source == DEFAULT_CONFIG
+def _entry(found: types.ConfigEntry) -> ConfigEntry:
     return ConfigEntry(
         found.name,
         found.value,
-        DEFAULT_CONFIG if is_default else max(found.config_source, 0),
-        found.read_only,
-        is_default,
+        int(types.ConfigSource.DEFAULT_CONFIG if found.is_default else found.source),
+        found.is_read_only,
+        found.is_default,
         found.is_sensitive,
         False,
         {
-            synonym.name: ConfigEntry(synonym.name, synonym.value, synonym.source, is_synonym=True)
+            synonym.name: ConfigEntry(synonym.name, synonym.value, int(synonym.source), is_synonym=True)
             for synonym in found.synonyms
         },
     )

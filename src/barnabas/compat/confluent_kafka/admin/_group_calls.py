@@ -1,6 +1,6 @@
 """What AdminClient asks brokers about consumer groups.
 
-Owns the requests and what their answers are to programs. Knows nothing of futures and arguments.
+Owns what answers are to programs. Knows nothing of futures and arguments.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.admin import group_descriptions as descriptions
+from barnabas.client.admin.requests import groups as group_requests
+from barnabas.client.admin.requests.common import first_code
+from barnabas.client.admin.requests.topics import describe_brokers
 from barnabas.client.admin.types import GroupDescription
 from barnabas.client.admin.types import MemberDescription as CoreMember
+from barnabas.client.cluster.kafka_client import NO_VERSION
 from barnabas.compat.confluent_kafka._model import ConsumerGroupState, ConsumerGroupType, Node
 from barnabas.compat.confluent_kafka.admin._group import (
     ConsumerGroupDescription,
@@ -24,28 +27,23 @@ from barnabas.compat.confluent_kafka.admin._options import CallOptions
 from barnabas.compat.confluent_kafka.admin._topic_calls import operations_in
 from barnabas.compat.librdkafka.ask.metadata import GroupMember, GroupMetadata, broker_metadata
 from barnabas.compat.librdkafka.ask.requests import (
-    NO_VERSION,
     TIMED_OUT,
     BrokerRequests,
     DeadlineError,
     broker_error,
     invalid_argument,
+    results,
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from barnabas.protocol.messages.describe_groups import DescribeGroupsResponse
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.types import Node as CoreNode
 from barnabas.types import TopicPartition as CorePartition
 
 CONSUMER_PROTOCOL_TYPES = ("", "consumer")
-NOT_OF_THE_CONSUMER_PROTOCOL = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
-LAST_VERSION_WITH_DEAD_GROUPS = 5
-"""Later versions of DescribeGroups answer with an error where there is no such group."""
 
 STATES = {
     "PreparingRebalance": ConsumerGroupState.PREPARING_REBALANCING,
@@ -66,9 +64,8 @@ async def list_consumer_groups(
     options: CallOptions,
 ) -> ListConsumerGroupsResult:
     """The groups that each broker coordinates, and the errors of those brokers that did not tell."""
-    request = ListGroupsRequest(
-        states_filter=[STATE_NAMES[state] for state in states],
-        types_filter=[TYPE_NAMES[kind] for kind in types],
+    request = group_requests.list_groups(
+        states=[STATE_NAMES[state] for state in states], types=[TYPE_NAMES[kind] for kind in types]
     )
     valid: list[ConsumerGroupListing] = []
     errors: list[KafkaError] = []
@@ -85,10 +82,10 @@ async def list_consumer_groups(
                 ConsumerGroupListing(
                     group.group_id,
                     group.protocol_type == "",
-                    STATES.get(group.group_state, ConsumerGroupState.UNKNOWN),
-                    TYPES.get(group.group_type.lower(), ConsumerGroupType.UNKNOWN),
+                    STATES.get(group.state, ConsumerGroupState.UNKNOWN),
+                    TYPES.get(group.type.lower(), ConsumerGroupType.UNKNOWN),
                 )
-                for group in answer.groups
+                for group in group_requests.listed_groups(answer)
                 if group.protocol_type in CONSUMER_PROTOCOL_TYPES
             )
     return ListConsumerGroupsResult(valid, errors)
@@ -119,12 +116,12 @@ async def delete_consumer_groups(
         try:
             _, response = await requests.ask_coordinator(
                 group_id,
-                DeleteGroupsRequest(groups_names=[group_id]),
-                lambda response: next((result.error_code for result in response.results), 0),
+                group_requests.delete_groups([group_id]),
+                lambda response: first_code(result.error_code for result in response.results),
             )
         except (KafkaException, BarnabasError) as error:
             return _plain(error)
-        return next((broker_error(result.error_code) for result in response.results), None)
+        return results(group_requests.deleted_groups(response)).get(group_id)
 
     return dict(zip(group_ids, await asyncio.gather(*map(delete, group_ids)), strict=True))
 
@@ -135,10 +132,10 @@ async def list_groups(requests: BrokerRequests, group_id: str | None) -> list[Gr
     Raises: KafkaException.
     """
     try:
-        await requests.ask_any(MetadataRequest(topics=[]))
+        await requests.ask_any(describe_brokers())
         found: list[GroupMetadata] = []
         for node in _brokers(requests):
-            listed = await requests.ask_broker(node.node_id, ListGroupsRequest())
+            listed = await requests.ask_broker(node.node_id, group_requests.list_groups())
             wanted = [g.group_id for g in listed.groups if group_id is None or g.group_id == group_id]
             if wanted:
                 found += await _old_descriptions(requests, node, wanted)
@@ -152,7 +149,7 @@ async def list_groups(requests: BrokerRequests, group_id: str | None) -> list[Gr
 async def _ask_all_brokers(
     requests: BrokerRequests, request: ListGroupsRequest
 ) -> list[ListGroupsResponse | KafkaError]:
-    await requests.ask_any(MetadataRequest(topics=[]))
+    await requests.ask_any(describe_brokers())
 
     async def ask(node: CoreNode) -> ListGroupsResponse | KafkaError:
         try:
@@ -174,33 +171,31 @@ async def _describe(
     if await requests.coordinator_version(group_id, ConsumerGroupDescribeRequest) != NO_VERSION:
         node, modern = await requests.ask_coordinator(
             group_id,
-            ConsumerGroupDescribeRequest(
-                group_ids=[group_id], include_authorized_operations=options.include_operations
+            group_requests.describe_consumer_groups(
+                [group_id], include_operations=options.include_operations
             ),
-            lambda response: next((group.error_code for group in response.groups), 0),
+            lambda response: first_code(group.error_code for group in response.groups),
         )
         group = modern.groups[0]
-        if group.error_code not in NOT_OF_THE_CONSUMER_PROTOCOL:
+        if group.error_code not in group_requests.NOT_OF_THE_CONSUMER_PROTOCOL:
             if group.error_code:
                 return KafkaError(group.error_code, f"ConsumerGroupDescribe: {group.error_message or ''}")
             described = descriptions.of_consumer_protocol(group, node)
-            return _description(described, ConsumerGroupType.CONSUMER, group.authorized_operations)
+            return _description(described, ConsumerGroupType.CONSUMER)
     node, classic = await requests.ask_coordinator(
         group_id,
-        DescribeGroupsRequest(groups=[group_id], include_authorized_operations=options.include_operations),
-        lambda response: next((group.error_code for group in response.groups), 0),
-        max_version=LAST_VERSION_WITH_DEAD_GROUPS,
+        group_requests.describe_classic_groups([group_id], include_operations=options.include_operations),
+        lambda response: first_code(group.error_code for group in response.groups),
+        max_version=group_requests.LAST_DESCRIBE_GROUPS_WITH_DEAD_GROUPS,
     )
     old = classic.groups[0]
     if old.error_code:
         return KafkaError(old.error_code)
     described = descriptions.of_classic_protocol(old, node)
-    return _description(described, ConsumerGroupType.CLASSIC, old.authorized_operations)
+    return _description(described, ConsumerGroupType.CLASSIC)
 
 
-def _description(
-    group: GroupDescription, kind: ConsumerGroupType, operations: int
-) -> ConsumerGroupDescription:
+def _description(group: GroupDescription, kind: ConsumerGroupType) -> ConsumerGroupDescription:
     node = group.coordinator
     return ConsumerGroupDescription(
         group.group_id,
@@ -209,7 +204,7 @@ def _description(
         group.assignor,
         STATES.get(group.state, ConsumerGroupState.UNKNOWN),
         Node(-1, "", -1) if node is None else Node(node.node_id, node.host, node.port),
-        operations_in(operations),
+        operations_in(group.authorized_operations),
         kind,
     )
 
@@ -233,9 +228,10 @@ def _partitions(partitions: Sequence[CorePartition]) -> list[TopicPartition]:
 async def _old_descriptions(
     requests: BrokerRequests, node: CoreNode, group_ids: list[str]
 ) -> list[GroupMetadata]:
-    request = DescribeGroupsRequest(groups=group_ids)
     _, response = await requests.ask(
-        lambda: _there(node.node_id), request, max_version=LAST_VERSION_WITH_DEAD_GROUPS
+        lambda: _there(node.node_id),
+        group_requests.describe_classic_groups(group_ids),
+        max_version=group_requests.LAST_DESCRIBE_GROUPS_WITH_DEAD_GROUPS,
     )
     return [_old_description(group, node) for group in response.groups]
 

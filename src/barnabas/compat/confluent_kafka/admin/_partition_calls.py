@@ -1,15 +1,20 @@
 """What AdminClient asks brokers about partitions: offsets, also of groups, records to delete, leaders.
 
-Owns the requests and what their answers are to programs. Knows nothing of futures and arguments.
+Owns what answers are to programs. Knows nothing of futures and arguments.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 from barnabas.broker_errors import ErrorCode
+from barnabas.client.admin.requests import group_offsets as offset_requests
+from barnabas.client.admin.requests import topics as topic_requests
+from barnabas.client.admin.requests.common import Answer
+from barnabas.client.admin.requests.replicas import elect_leaders as elect_leaders_request
+from barnabas.client.admin.requests.replicas import elected_leaders
 from barnabas.client.cluster.error_table import MOVED_LEADER
 from barnabas.compat.confluent_kafka._model import ConsumerGroupTopicPartitions
 from barnabas.compat.confluent_kafka.admin._listoffsets import ListOffsetsResultInfo
@@ -21,27 +26,24 @@ from barnabas.compat.librdkafka.ask.requests import (
     DeadlineError,
     broker_error,
     invalid_argument,
+    results,
 )
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BrokerError
 from barnabas.protocol.codec import Request, Response
-from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
-from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
+from barnabas.protocol.messages.delete_records import DeleteRecordsRequest
+from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.types import OffsetAndMetadata
+from barnabas.types import TopicPartition as CorePartition
 
 _Answer = TypeVar("_Answer", bound=Response)
 _Result = TypeVar("_Result")
 
 NO_ENTRY, UNKNOWN_PARTITION = -156, -190
-NO_REPLICA = -1
-NO_OFFSET = -1
-FIRST_OFFSET_FETCH_WITH_GROUPS = 8
-LAST_OFFSET_REQUESTS_WITH_NAMES = 9
+NO_EPOCH = -1
 DUPLICATES = "Duplicate partitions not allowed"
 
 
@@ -51,33 +53,21 @@ async def list_offsets(
     """The offset that each partition's `offset` stands for."""
 
     def request(wanted: list[TopicPartition]) -> ListOffsetsRequest:
-        return ListOffsetsRequest(
-            replica_id=NO_REPLICA,
+        return topic_requests.list_offsets(
+            {_core(partition): partition.offset for partition in wanted},
             isolation_level=isolation_level,
-            topics=[
-                ListOffsetsRequest.ListOffsetsTopic(
-                    name=topic,
-                    partitions=[
-                        ListOffsetsRequest.ListOffsetsPartition(
-                            partition_index=p.partition, timestamp=p.offset
-                        )
-                        for p in group
-                    ],
-                )
-                for topic, group in _by_topic(wanted).items()
-            ],
             timeout_ms=requests.operation_timeout_ms(None),
         )
 
-    def results(
-        response: ListOffsetsResponse,
-    ) -> Iterable[tuple[str, int, ListOffsetsResultInfo | KafkaError]]:
-        for topic in response.topics:
-            for found in topic.partitions:
-                info = ListOffsetsResultInfo(found.offset, found.timestamp, found.leader_epoch)
-                yield topic.name, found.partition_index, broker_error(found.error_code) or info
-
-    return await _ask_leaders(requests, partitions, request, results)
+    found = await _ask_leaders(requests, partitions, request, topic_requests.listed_offsets)
+    return {
+        partition: listed
+        if isinstance(listed, KafkaError)
+        else ListOffsetsResultInfo(
+            listed.offset, listed.timestamp, NO_EPOCH if listed.leader_epoch is None else listed.leader_epoch
+        )
+        for partition, listed in found.items()
+    }
 
 
 async def delete_records(
@@ -88,29 +78,16 @@ async def delete_records(
         raise invalid_argument(DUPLICATES)
 
     def request(wanted: list[TopicPartition]) -> DeleteRecordsRequest:
-        return DeleteRecordsRequest(
-            topics=[
-                DeleteRecordsRequest.DeleteRecordsTopic(
-                    name=topic,
-                    partitions=[
-                        DeleteRecordsRequest.DeleteRecordsPartition(
-                            partition_index=p.partition, offset=p.offset
-                        )
-                        for p in group
-                    ],
-                )
-                for topic, group in _by_topic(wanted).items()
-            ],
+        return topic_requests.delete_records(
+            {_core(partition): partition.offset for partition in wanted},
             timeout_ms=requests.operation_timeout_ms(options.operation_timeout_ms),
         )
 
-    def results(response: DeleteRecordsResponse) -> Iterable[tuple[str, int, DeletedRecords | KafkaError]]:
-        for topic in response.topics:
-            for found in topic.partitions:
-                deleted = DeletedRecords(found.low_watermark)
-                yield topic.name, found.partition_index, broker_error(found.error_code) or deleted
-
-    return await _ask_leaders(requests, partitions, request, results)
+    found = await _ask_leaders(requests, partitions, request, topic_requests.deleted_records)
+    return {
+        partition: low if isinstance(low, KafkaError) else DeletedRecords(low)
+        for partition, low in found.items()
+    }
 
 
 async def elect_leaders(
@@ -122,14 +99,9 @@ async def elect_leaders(
     """What became of each partition; None: of all where there was something to do. Raises: KafkaException."""
     if partitions is not None and len(set(partitions)) != len(partitions):
         raise invalid_argument("Duplicate partitions specified")
-    request = ElectLeadersRequest(
-        election_type=election_type,
-        topic_partitions=None
-        if partitions is None
-        else [
-            ElectLeadersRequest.TopicPartitions(topic=topic, partitions=[p.partition for p in group])
-            for topic, group in _by_topic(partitions).items()
-        ],
+    request = elect_leaders_request(
+        election_type,
+        None if partitions is None else map(_core, partitions),
         timeout_ms=requests.operation_timeout_ms(options.operation_timeout_ms),
     )
     response = await requests.ask_controller(request, code=lambda response: response.error_code)
@@ -137,11 +109,10 @@ async def elect_leaders(
     if error is not None:
         raise KafkaException(error)
     return {
-        topic_partition(
-            topic.topic, found.partition_id, 0, error=broker_error(found.error_code)
-        ): broker_error(found.error_code, found.error_message)
-        for topic in response.replica_election_results
-        for found in topic.partition_result
+        topic_partition(partition.topic, partition.partition, 0, error=broker_error(code)): broker_error(
+            code, message
+        )
+        for partition, _, code, message in elected_leaders(response)
     }
 
 
@@ -149,51 +120,24 @@ async def list_consumer_group_offsets(
     requests: BrokerRequests, wanted: ConsumerGroupTopicPartitions, options: CallOptions
 ) -> ConsumerGroupTopicPartitions:
     """The offsets that a group has committed. Raises: KafkaException."""
-    partitions = None if wanted.topic_partitions is None else _sorted(wanted.topic_partitions)
-    topics = None if partitions is None else _by_topic(partitions)
-    modern = OffsetFetchRequest(
-        groups=[
-            OffsetFetchRequest.OffsetFetchRequestGroup(
-                group_id=wanted.group_id,
-                topics=None
-                if topics is None
-                else [
-                    OffsetFetchRequest.OffsetFetchRequestTopics(
-                        name=topic, partition_indexes=[p.partition for p in group]
-                    )
-                    for topic, group in topics.items()
-                ],
-            )
-        ],
-        require_stable=options.require_stable,
-    )
-    old = OffsetFetchRequest(
-        group_id=wanted.group_id,
-        topics=None
-        if topics is None
-        else [
-            OffsetFetchRequest.OffsetFetchRequestTopic(
-                name=topic, partition_indexes=[p.partition for p in group]
-            )
-            for topic, group in topics.items()
-        ],
-        require_stable=options.require_stable,
-    )
+    topic_partitions = wanted.topic_partitions
+    partitions = None if topic_partitions is None else list(map(_core, _sorted(topic_partitions)))
+    is_stable = options.require_stable
     version = await _find_coordinator(requests, wanted.group_id, "LISTCONSUMERGROUPOFFSETS")
-    if version >= FIRST_OFFSET_FETCH_WITH_GROUPS:
+    if version >= offset_requests.FIRST_OFFSET_FETCH_WITH_GROUPS:
         _, response = await requests.ask_coordinator(
             wanted.group_id,
-            modern,
+            offset_requests.fetch_offsets({wanted.group_id: partitions}, require_stable=is_stable),
             lambda response: response.groups[0].error_code,
-            max_version=LAST_OFFSET_REQUESTS_WITH_NAMES,
+            max_version=offset_requests.HIGHEST_VERSION_WITH_NAMES,
         )
         found = response.groups[0]
     else:
         _, found = await requests.ask_coordinator(
             wanted.group_id,
-            old,
+            offset_requests.fetch_offsets_of_one_group(wanted.group_id, partitions, require_stable=is_stable),
             lambda response: response.error_code,
-            max_version=FIRST_OFFSET_FETCH_WITH_GROUPS - 1,
+            max_version=offset_requests.FIRST_OFFSET_FETCH_WITH_GROUPS - 1,
         )
     error = broker_error(found.error_code)
     if error is not None:
@@ -202,15 +146,14 @@ async def list_consumer_group_offsets(
         wanted.group_id,
         [
             topic_partition(
-                topic.name,
-                partition.partition_index,
-                OFFSET_INVALID if partition.committed_offset == NO_OFFSET else partition.committed_offset,
-                metadata=partition.metadata or None,
-                leader_epoch=partition.committed_leader_epoch,
-                error=broker_error(partition.error_code),
+                partition.topic,
+                partition.partition,
+                OFFSET_INVALID if position is None else position.offset,
+                metadata=None if position is None else position.metadata or None,
+                leader_epoch=None if position is None else position.leader_epoch,
+                error=broker_error(code),
             )
-            for topic in found.topics
-            for partition in topic.partitions
+            for partition, position, code, _ in offset_requests.fetched_offsets(found.topics)
         ],
     )
 
@@ -222,36 +165,18 @@ async def alter_consumer_group_offsets(
     partitions = _sorted(wanted.topic_partitions or [])
     if len(set(partitions)) != len(partitions):
         raise invalid_argument(DUPLICATES)
-    request = OffsetCommitRequest(
-        group_id=wanted.group_id,
-        topics=[
-            OffsetCommitRequest.OffsetCommitRequestTopic(
-                name=topic,
-                partitions=[
-                    OffsetCommitRequest.OffsetCommitRequestPartition(
-                        partition_index=p.partition,
-                        committed_offset=p.offset,
-                        committed_leader_epoch=-1 if p.leader_epoch is None else p.leader_epoch,
-                        committed_metadata=p.metadata or "",
-                    )
-                    for p in group
-                ],
-            )
-            for topic, group in _by_topic(partitions).items()
-        ],
+    request = offset_requests.commit_offsets(
+        wanted.group_id,
+        {_core(p): OffsetAndMetadata(p.offset, p.metadata or "", p.leader_epoch) for p in partitions},
     )
     await _find_coordinator(requests, wanted.group_id, "ALTERCONSUMERGROUPOFFSETS")
     _, response = await requests.ask_coordinator(
         wanted.group_id,
         request,
         lambda response: next((p.error_code for t in response.topics for p in t.partitions), 0),
-        max_version=LAST_OFFSET_REQUESTS_WITH_NAMES,
+        max_version=offset_requests.HIGHEST_VERSION_WITH_NAMES,
     )
-    errors = {
-        (topic.name, found.partition_index): broker_error(found.error_code)
-        for topic in response.topics
-        for found in topic.partitions
-    }
+    errors = results(offset_requests.committed_offsets(response))
     return ConsumerGroupTopicPartitions(
         wanted.group_id,
         [
@@ -261,7 +186,7 @@ async def alter_consumer_group_offsets(
                 p.offset,
                 metadata=p.metadata,
                 leader_epoch=p.leader_epoch,
-                error=errors.get((p.topic, p.partition)),
+                error=errors.get(_core(p)),
             )
             for p in partitions
         ],
@@ -284,28 +209,27 @@ async def _ask_leaders(
     requests: BrokerRequests,
     partitions: list[TopicPartition],
     request: Callable[[list[TopicPartition]], Request[_Answer]],
-    results: Callable[[_Answer], Iterable[tuple[str, int, _Result | KafkaError]]],
+    read: Callable[[_Answer], list[Answer[CorePartition, _Result]]],
 ) -> dict[TopicPartition, _Result | KafkaError]:
     """The results of all partitions, from the leader of each; from the next one where it has moved.
 
     Raises: KafkaException (no partition has a leader, or the deadline passed before they were found).
     """
-    waiting = {(p.topic, p.partition): p for p in partitions}
+    waiting = {_core(partition): partition for partition in partitions}
     answers: dict[TopicPartition, _Result | KafkaError] = {}
 
     async def ask(node_id: int, group: list[TopicPartition]) -> None:
         response = await requests.ask_broker(node_id, request(group))
-        for topic, partition, result in results(response):
-            key = (topic, partition)
-            if key in waiting and not _has_moved(result):
-                answers[waiting.pop(key)] = result
+        for key, result, code, _ in read(response):
+            if key in waiting and code not in MOVED_LEADER:
+                answers[waiting.pop(key)] = broker_error(code) or result
 
     while waiting:
         leaders, errors = await _leaders(requests, list(waiting.values()))
         if not leaders and not answers:
             raise KafkaException(KafkaError(NO_ENTRY, "Failed to query partition leaders: No leaders found"))
         for partition, error in errors.items():
-            answers[waiting.pop((partition.topic, partition.partition))] = error
+            answers[waiting.pop(_core(partition))] = error
         try:
             await asyncio.gather(*(ask(node_id, group) for node_id, group in leaders.items()))
         except DeadlineError as error:
@@ -316,18 +240,11 @@ async def _ask_leaders(
     return answers
 
 
-def _has_moved(result: object) -> bool:
-    return isinstance(result, KafkaError) and result.code() in MOVED_LEADER
-
-
 async def _leaders(
     requests: BrokerRequests, partitions: list[TopicPartition]
 ) -> tuple[dict[int, list[TopicPartition]], dict[TopicPartition, KafkaError]]:
     """Partitions by the broker that leads them, and why others have none."""
-    request = MetadataRequest(
-        topics=[MetadataRequest.MetadataRequestTopic(name=topic) for topic in _by_topic(partitions)],
-        allow_auto_topic_creation=False,
-    )
+    request = topic_requests.describe_topics(dict.fromkeys(partition.topic for partition in partitions))
     try:
         _, response = await requests.ask_any(request)
     except DeadlineError:
@@ -352,11 +269,8 @@ async def _leaders(
     return leaders, errors
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    topics: dict[str, list[TopicPartition]] = {}
-    for partition in partitions:
-        topics.setdefault(partition.topic, []).append(partition)
-    return topics
+def _core(partition: TopicPartition) -> CorePartition:
+    return CorePartition(partition.topic, partition.partition)
 
 
 def _sorted(partitions: list[TopicPartition]) -> list[TopicPartition]:

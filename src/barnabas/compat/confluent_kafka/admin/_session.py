@@ -18,7 +18,7 @@ from barnabas.compat.librdkafka.ask.requests import BrokerRequests
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import BarnabasError, MisuseError
-from barnabas.sync.loop import loop_thread
+from barnabas.loop_thread import loop_thread
 
 DESTROY = -197
 TERMINATING = "Handle is terminating: Local: Broker handle destroyed for termination"

@@ -6,6 +6,7 @@ of the client that they are given. Knows nothing of these clients.
 
 from __future__ import annotations
 
+from barnabas.client.admin.requests.topics import describe_brokers, describe_topics
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.compat.librdkafka.ask.requests import (
     TIMED_OUT,
@@ -16,7 +17,7 @@ from barnabas.compat.librdkafka.ask.requests import (
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.errors import BarnabasError
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from barnabas.protocol.messages.metadata import MetadataResponse
 
 TRANSPORT = -195
 NO_BROKER = -1
@@ -165,10 +166,8 @@ async def list_topics(
 
     Raises: KafkaException (_TRANSPORT while no broker can be reached, _TIMED_OUT).
     """
-    request = MetadataRequest(
-        topics=None if topic is None else [MetadataRequest.MetadataRequestTopic(name=topic)],
-        allow_auto_topic_creation=topic is not None and allow_auto_create,
-    )
+    request = describe_topics(None if topic is None else [topic])
+    request.allow_auto_topic_creation = topic is not None and allow_auto_create
     try:
         node_id, response = await BrokerRequests(client, timeout_seconds(timeout)).ask_any(request)
     except DeadlineError as error:
@@ -183,9 +182,7 @@ async def list_topics(
 async def cluster_id(client: KafkaClient, timeout: float) -> str:
     """The cluster's id. `timeout` in seconds, negative for none. Raises: KafkaException (_TIMED_OUT)."""
     try:
-        _, response = await BrokerRequests(client, timeout_seconds(timeout)).ask_any(
-            MetadataRequest(topics=[])
-        )
+        _, response = await BrokerRequests(client, timeout_seconds(timeout)).ask_any(describe_brokers())
     except BarnabasError as error:
         raise _no_cluster_id() from error
     except DeadlineError:

@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
+from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
-from barnabas.errors import AuthenticationError, BarnabasError, KafkaConnectionError, NoCommonVersionError
+from barnabas.errors import AuthenticationError, BarnabasError, NoCommonVersionError
 from barnabas.protocol.codec import Request, Response
 from barnabas.types import Node
 
 _Response = TypeVar("_Response", bound=Response)
 _Result = TypeVar("_Result")
+_Key = TypeVar("_Key")
 
 INITIALIZING = "initializing"
 WAITING_FOR_BROKER = "waiting for broker"
@@ -29,7 +31,6 @@ TIMED_OUT = -185
 INVALID_ARGUMENT = -186
 BAD_MESSAGE = -199
 UNSUPPORTED_FEATURE = -165
-NO_VERSION = -1
 
 UNSUPPORTED = {
     "CreateTopics": ("Topic Admin API (KIP-4)", "0.10.2.0"),
@@ -160,11 +161,7 @@ class BrokerRequests:
 
         async def attempt() -> int:
             node_id = await self.client.coordinator(GROUP_COORDINATOR, group_id)
-            connection = await self.client.connect(node_id)
-            try:
-                return connection.version_of(request_type)
-            except NoCommonVersionError:
-                return NO_VERSION
+            return await self.client.version_at(node_id, request_type)
 
         return await self._repeat(attempt, lambda: WAITING_FOR_RESPONSE)
 
@@ -174,15 +171,7 @@ class BrokerRequests:
 
     async def ask_broker(self, node_id: int, request: Request[_Response]) -> _Response:
         """`ask` of a broker by its number, which is waited for where there is none of it yet."""
-
-        async def known() -> int:
-            if node_id not in self.client.metadata.nodes:
-                await self.client.refresh_metadata()
-                if node_id not in self.client.metadata.nodes:
-                    raise KafkaConnectionError(f"there is no broker with node id {node_id}")
-            return node_id
-
-        _, response = await self.ask(known, request)
+        _, response = await self.ask(lambda: self.client.known_node(node_id), request)
         return response
 
     async def ask_coordinator(
@@ -230,6 +219,11 @@ def not_understood(request_name: str) -> KafkaException:
 def broker_error(code: int, text: str | None = None) -> KafkaError | None:
     """What a code in an answer is, with the broker's own text if it has one. None for success."""
     return KafkaError(code, text or None) if code else None
+
+
+def results(answers: Iterable[Answer[_Key, _Result]]) -> dict[_Key, _Result | KafkaError]:
+    """By item what it gave, or its error."""
+    return {answer.key: broker_error(answer.code, answer.message) or answer.result for answer in answers}
 
 
 def _unsupported(request_name: str) -> KafkaException:

@@ -23,6 +23,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from barnabas import background
 from barnabas._kernel import Message, MessagePoller, RecordReader
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.cluster.metadata import ClusterMetadata
@@ -39,7 +40,7 @@ from barnabas.compat.librdkafka.consume.consumer_events import (
     overdue_message,
     unavailable_message,
 )
-from barnabas.compat.librdkafka.consume.stored_offsets import StoredOffsets
+from barnabas.compat.librdkafka.consume.stored_offsets import HandedOut, StoredOffsets
 from barnabas.compat.librdkafka.values.constants import (
     OFFSET_BEGINNING,
     OFFSET_END,
@@ -47,9 +48,9 @@ from barnabas.compat.librdkafka.values.constants import (
     OFFSET_STORED,
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
-from barnabas.errors import BarnabasError, CorruptBatchError
+from barnabas.errors import BarnabasError, CorruptBatchError, ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
-from barnabas.sync.loop import loop_thread
+from barnabas.loop_thread import loop_thread
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen
@@ -99,7 +100,11 @@ class ConsumerSession(Observed):
         """`serve` runs the callbacks of the client that are due. Without `shown_names` the program hears
         Kafka's."""
         self.config = setup.config
-        self.offsets = StoredOffsets(stores_automatically=setup.stores_automatically)
+        self.offsets = StoredOffsets(
+            stores_automatically=setup.stores_automatically,
+            is_assigned=lambda partition: partition in self.assignment,
+            on_fault=self._tell_fault,
+        )
         self._commits_automatically = setup.commits_automatically
         self.assignment: dict[TopicPartition, int] = {}
         """The partitions read, each with the offset that it was assigned with."""
@@ -111,7 +116,8 @@ class ConsumerSession(Observed):
         self._loop = loop_thread()
         self._waiting = PollWaiting()
         self._taking = threading.RLock()
-        self._lent_state: PartitionState | None = None
+        self._lent: tuple[int, PartitionState, int] | None = None
+        """The number of the poller's loan, what it is of, and the buffer's epoch of that."""
         self._arrived: deque[Message] = deque()
         self._finished: deque[Callable[[], object]] = deque()
         self._known_topics: set[str] = set()
@@ -245,17 +251,18 @@ class ConsumerSession(Observed):
                         continue
                     return
                 state, reader = lent
+                epoch = state.epoch
                 try:
                     taken = reader.take_messages(missing)
                 except CorruptBatchError as error:
                     self._buffer.stop(state, reader, error)
                     continue
                 if taken:
-                    last_offset: int = taken[-1].offset() or 0
-                    self.offsets.was_read(state.partition, last_offset + 1, reader.last_leader_epoch)
+                    next_offset: int = (taken[-1].offset() or 0) + 1
+                    self._was_read(state, epoch, next_offset, reader.last_leader_epoch)
                     messages += taken
                 else:
-                    self._was_exhausted(state, reader)
+                    self._was_exhausted(state, epoch, reader)
                 self._buffer.settle(state, reader, len(taken), is_exhausted=not taken)
 
     def _next_reader(self) -> tuple[PartitionState, RecordReader] | None:
@@ -265,6 +272,9 @@ class ConsumerSession(Observed):
             self._note_failure(failure)
             return None
         lent = self._buffer.lend()
+        if lent is not None and lent[0].partition not in self.assignment:
+            # The group has given it; the program takes it over in a poll of another thread.
+            return None
         if lent is not None and self._shown_names is not None:
             lent[1].show_topic(self._shown_names.topic(lent[1].topic))
         if lent is None and self._buffer.has_ends:
@@ -281,8 +291,9 @@ class ConsumerSession(Observed):
         lent = self._next_reader()
         if lent is None:
             return bool(self._arrived)
-        self._lent_state, reader = lent
-        self._poller._lend(reader)
+        state, reader = lent
+        epoch = state.epoch
+        self._lent = self._poller._lend(reader), state, epoch
         return True
 
     def settle(self) -> None:
@@ -290,28 +301,45 @@ class ConsumerSession(Observed):
         with self._taking:
             self._take_back()
 
-    def _take_back(self, *, is_exhausted: bool = False) -> None:
-        lent, state = self._poller._take_back(), self._lent_state
-        self._lent_state = None
-        if lent is None or state is None:
-            return
-        reader, taken, last_offset = lent
+    def _take_back(self, *, is_exhausted: bool = False) -> RecordReader | None:
+        """The reader that was lent, if one was."""
+        loan, lent = self._poller._take_back(), self._lent
+        self._lent = None
+        if loan is None or lent is None:
+            return None
+        _, reader, taken, next_offset, leader_epoch = loan
+        _, state, epoch = lent
         if is_exhausted:
-            self._was_exhausted(state, reader)
+            self._was_exhausted(state, epoch, reader)
         elif taken:
-            self.offsets.was_read(state.partition, last_offset + 1, reader.last_leader_epoch)
+            self._was_read(state, epoch, next_offset, leader_epoch)
         self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
+        return reader
 
-    def _was_exhausted(self, state: PartitionState, reader: RecordReader) -> None:
+    def _was_read(self, state: PartitionState, epoch: int, next_offset: int, leader_epoch: int) -> None:
+        handed_out = HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_watermark)
+        self.offsets.was_read(handed_out)
+
+    def _was_exhausted(self, state: PartitionState, epoch: int, reader: RecordReader) -> None:
         """Behind the last message there may be markers of transactions, which count as read."""
         if reader.next_offset > state.position:
-            self.offsets.was_read(state.partition, reader.next_offset, reader.last_leader_epoch)
+            self._was_read(state, epoch, reader.next_offset, reader.last_leader_epoch)
 
     def _stop_lent(self, error: CorruptBatchError) -> None:
-        lent, state = self._poller._lent(), self._lent_state
-        self._take_back()
-        if lent is not None and state is not None:
-            self._buffer.stop(state, lent[0], error)
+        lent = self._lent
+        reader = self._take_back()
+        if lent is not None and reader is not None:
+            self._buffer.stop(lent[1], reader, error)
+
+    def _handed_out(self) -> HandedOut | None:
+        """How far single polls have come with what is lent, without waiting for the thread that polls."""
+        poller, lent = self._poller_of(), self._lent
+        progress = None if poller is None else poller._progress
+        if progress is None or lent is None or progress[0] != lent[0]:
+            return None
+        _, _, next_offset, leader_epoch = progress
+        _, state, epoch = lent
+        return HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_watermark)
 
     # Events
 
@@ -520,7 +548,7 @@ class ConsumerSession(Observed):
         self.run(add())
         for partition, offset in offsets.items():
             if offset not in (OFFSET_INVALID, OFFSET_STORED):
-                self._move(partition, offset)
+                self._move(partition, self._target(partition, offset))
 
     def _unassign(self, partitions: list[TopicPartition]) -> None:
         """Gives partitions up, after committing what is stored of them."""
@@ -530,25 +558,35 @@ class ConsumerSession(Observed):
         self._forget(partitions)
 
     def _forget(self, partitions: list[TopicPartition]) -> None:
-        self.settle()
-        self.offsets.forget(partitions)
-        for partition in partitions:
-            self.assignment.pop(partition, None)
-        self._buffer.remove(partitions)
+        # Nothing is lent of them between the two: it would be stored for whoever gets them next.
+        with self._taking:
+            self._take_back()
+            for partition in partitions:
+                self.assignment.pop(partition, None)
+            self.offsets.forget(partitions)
+            self._buffer.remove(partitions)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        self.settle()
-        self.offsets.was_sought(partition)
-        self._move(partition, offset)
+        target = self._target(partition, offset)
+        with self._taking:
+            self._take_back()
+            self.offsets.was_sought(partition)
+            self._move(partition, target)
 
-    def _move(self, partition: TopicPartition, offset: int) -> None:
+    def _target(self, partition: TopicPartition, offset: int) -> int | StartingPoint:
+        """Where an offset of librdkafka's, logical or not, leads."""
         if offset >= 0:
-            self._buffer.seek(partition, offset)
-        elif offset <= OFFSET_TAIL_BASE:
+            return offset
+        if offset <= OFFSET_TAIL_BASE:
             ends = self.run(self.core.watermarks(partition, self.config.default_api_timeout_ms))
-            self._buffer.seek(partition, max(ends.low, ends.high - (OFFSET_TAIL_BASE - offset)))
+            return max(ends.low, ends.high - (OFFSET_TAIL_BASE - offset))
+        return _STARTING_POINTS.get(offset, "reset")
+
+    def _move(self, partition: TopicPartition, target: int | StartingPoint) -> None:
+        if isinstance(target, int):
+            self._buffer.seek(partition, target)
         else:
-            self._buffer.seek_to(partition, _STARTING_POINTS.get(offset, "reset"))
+            self._buffer.seek_to(partition, target)
 
     def knows(self, topic: str) -> bool:
         """Whether this consumer has to do, or had, with the topic, or was asked what it keeps of it."""
@@ -651,11 +689,16 @@ class ConsumerSession(Observed):
             self._on_commit(None if error is None else kafka_error_of(error), told, offsets)
 
     def _start_tasks(self) -> None:
-        loop = self._loop.loop
-        self._tasks.append(loop.create_task(self._watch_progress()))
-        self._tasks.append(loop.create_task(reach_cluster(self._client)))
+        start = self._client.in_background
+        self._tasks.append(start(self._watch_progress(), "watching whether the program polls"))
+        self._tasks.append(start(reach_cluster(self._client), "reaching for the cluster"))
         if self._commits_automatically and self.config.auto_commit_interval_ms > 0:
-            self._tasks.append(loop.create_task(self._keep_committing()))
+            self._tasks.append(start(self._keep_committing(), "committing automatically"))
+
+    def _tell_fault(self, error: ImpossibleOffsetError) -> None:
+        """Any thread."""
+        what = f"client {self.config.client_id}: storing an offset"
+        self._loop.call(partial(background.tell, what, error, self._client.tell_fault))
 
     def _stop_tasks(self) -> None:
         while self._tasks:
@@ -675,20 +718,11 @@ class ConsumerSession(Observed):
     async def _keep_committing(self) -> None:
         while True:
             await asyncio.sleep(self.config.auto_commit_interval_ms / 1000)
-            self._note_lent()
+            self.offsets.note(self._handed_out)
             assigned = tuple(self.assignment)
             due = self.offsets.due(assigned)
             if due:
                 self._start_commit(due, assigned)
-
-    def _note_lent(self) -> None:
-        """Stores what single polls have given so far, without taking the reader from the thread that
-        polls."""
-        poller, state = self._poller_of(), self._lent_state
-        lent = None if poller is None else poller._lent()
-        if lent is not None and state is not None and lent[1]:
-            reader, _, last_offset = lent
-            self.offsets.was_read(state.partition, last_offset + 1, reader.last_leader_epoch)
 
     # The end
 
@@ -716,7 +750,7 @@ def abandon(session: ConsumerSession) -> None:
     def begin() -> None:
         session._stop_tasks()
         if not core.is_closed:
-            session._tasks.append(loop.loop.create_task(core.close()))
+            session._tasks.append(core.client.in_background(core.close(), "closing a forgotten consumer"))
 
     loop.call(begin)
 

@@ -1,45 +1,102 @@
 """The offsets of the assigned partitions as librdkafka keeps them: read, stored, and committed.
 
 Read is where the program is; stored is what a commit without arguments, or an automatic one, commits;
-committed is what was. All three begin unknown with each assignment. Thread safe. Knows nothing of groups or
-requests.
+committed is what was. All three begin unknown with each assignment. Thread safe: the lock is held for
+moments, and never while anything is decoded or sent. What cannot be is refused, and told as a fault. Knows
+nothing of groups or requests.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from barnabas.errors import ImpossibleOffsetError
 from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.values import frozen
+
+
+@frozen
+class HandedOut:
+    """What the program was given of a partition: everything before `next_offset`.
+
+    `leader_epoch` is the last message's, or -1. `epoch` is that of the fetch buffer: with another one the
+    partition may be read again from an earlier offset. `highest_watermark`: no fetch told of more, -1 if none
+    told of any.
+    """
+
+    partition: TopicPartition
+    next_offset: int
+    leader_epoch: int
+    epoch: int
+    highest_watermark: int
 
 
 class StoredOffsets:
-    """`stores_automatically`: what is read is stored (enable.auto.offset.store)."""
+    """`stores_automatically`: what is read is stored (enable.auto.offset.store). `is_assigned`: whether the
+    program has a partition at present. `on_fault` hears of what was refused, on any thread."""
 
-    def __init__(self, *, stores_automatically: bool) -> None:
+    def __init__(
+        self,
+        *,
+        stores_automatically: bool,
+        is_assigned: Callable[[TopicPartition], bool],
+        on_fault: Callable[[ImpossibleOffsetError], None],
+    ) -> None:
         self._stores_automatically = stores_automatically
+        self._is_assigned = is_assigned
+        self._on_fault = on_fault
         self._lock = threading.Lock()
-        self._read: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._read: dict[TopicPartition, tuple[OffsetAndMetadata, int]] = {}
+        """With the epoch of the fetch buffer."""
         self._stored: dict[TopicPartition, OffsetAndMetadata] = {}
         self._committed: dict[TopicPartition, OffsetAndMetadata] = {}
 
-    def was_read(self, partition: TopicPartition, next_offset: int, leader_epoch: int) -> None:
-        """The program was given everything before `next_offset`; `leader_epoch` is the last message's, or
-        -1."""
-        offset = OffsetAndMetadata(next_offset, "", None if leader_epoch < 0 else leader_epoch)
+    def was_read(self, handed_out: HandedOut) -> None:
+        """For the thread that has taken the loan back."""
+        self.note(lambda: handed_out)
+
+    def note(self, progress: Callable[[], HandedOut | None]) -> None:
+        """Reads how far a loan has come, and stores that. For any thread: between the two no seek and no new
+        assignment can happen, as their holders take the loan back first, and then come here."""
         with self._lock:
-            self._read[partition] = offset
-            if self._stores_automatically:
-                self._stored[partition] = offset
+            handed_out = progress()
+            error = None if handed_out is None else self._complaint(handed_out)
+            if handed_out is not None and error is None:
+                epoch = handed_out.leader_epoch
+                offset = OffsetAndMetadata(handed_out.next_offset, "", None if epoch < 0 else epoch)
+                self._read[handed_out.partition] = offset, handed_out.epoch
+                if self._stores_automatically:
+                    self._stored[handed_out.partition] = offset
+        if error is not None:
+            self._on_fault(error)
+
+    def _complaint(self, handed_out: HandedOut) -> ImpossibleOffsetError | None:
+        partition, offset = handed_out.partition, handed_out.next_offset
+        read = self._read.get(partition)
+        if not self._is_assigned(partition):
+            reason = "the partition is not assigned to this consumer"
+        elif read is not None and read[1] == handed_out.epoch and offset < read[0].offset:
+            reason = f"it was read up to {read[0].offset} before, and nothing was sought since"
+        elif 0 <= handed_out.highest_watermark < offset:
+            reason = f"no fetch told of more than {handed_out.highest_watermark}"
+        else:
+            return None
+        return ImpossibleOffsetError(
+            f"{partition}: offset {offset} was to be stored as read, but {reason}; it is not stored, and not "
+            "committed. This is a fault of Barnabas: please report it"
+        )
 
     def store(self, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
+        """What the program says."""
         with self._lock:
             self._stored[partition] = offset
 
     def read(self, partition: TopicPartition) -> OffsetAndMetadata | None:
         """The next offset to read, None before anything was read since the assignment or the last seek."""
         with self._lock:
-            return self._read.get(partition)
+            read = self._read.get(partition)
+            return None if read is None else read[0]
 
     def due(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         """What is stored and goes beyond what was committed."""

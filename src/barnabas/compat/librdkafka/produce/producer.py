@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar, cast
 
-from barnabas import fork
+from barnabas import background, fork
 from barnabas._kernel import Message, MessageSender
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import State, Transactions
@@ -44,7 +44,7 @@ from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_from_bytes
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.errors import BarnabasError, KafkaTimeoutError, MisuseError, PurgedError
-from barnabas.sync.loop import LoopThread, loop_thread
+from barnabas.loop_thread import LoopThread, loop_thread
 from barnabas.types import GroupIdentity, OffsetAndMetadata
 from barnabas.types import TopicPartition as OwnTopicPartition
 from barnabas.values import frozen
@@ -586,6 +586,6 @@ def _abandon(
 
     def close() -> None:
         topics.close()
-        thread.loop.create_task(core.close(0))
+        background.start(core.close(0), what="closing a forgotten producer")
 
     thread.call(close)

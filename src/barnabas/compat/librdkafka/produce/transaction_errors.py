@@ -3,7 +3,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from barnabas.broker_errors import InvalidProducerEpochError, ProducerFencedError
+from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.produce.transactions import FailedBatch, RefusedOffsets, State, Transactions
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import (
@@ -33,7 +33,7 @@ _CALLS_UNDER_WAY = {
     State.COMMITTING: "commit_transaction",
     State.ABORTING: "abort_transaction",
 }
-_FENCING_ERRORS = (ProducerFencedError, InvalidProducerEpochError)
+_FENCING_ERRORS = errors_with(Consequence.FENCED)
 _ADDING_PARTITIONS = "add partitions to"
 _STEPS = {
     "send_offsets_to_transaction": "add offsets to",
@@ -78,7 +78,7 @@ def fatal_error(
     transactions: Transactions, error: BarnabasError, call: str, coordinator: Node | None
 ) -> KafkaError:
     """What ended the producer. `call`: that which was waiting for the coordinator, if any."""
-    if not isinstance(error, _FENCING_ERRORS):
+    if not isinstance(error, BrokerError) or error.code not in _FENCING_ERRORS:
         known = kafka_error_of(error)
         text = known.str()
         if call == "init_transactions" and coordinator is not None and isinstance(error, BrokerError):

@@ -10,10 +10,11 @@ import asyncio
 import logging
 import time
 
+from barnabas import background
 from barnabas._kernel import ParkedMessages
 from barnabas.client.produce.producer import Producer
 from barnabas.errors import BarnabasError, BrokerError, KafkaTimeoutError
-from barnabas.sync.loop import LoopThread
+from barnabas.loop_thread import LoopThread
 
 logger = logging.getLogger("barnabas.compat")
 
@@ -68,7 +69,7 @@ class WantedTopics:
             task.cancel()
 
     def _look(self, topic: str) -> None:
-        self._tasks[topic] = asyncio.get_running_loop().create_task(self._find(topic))
+        self._tasks[topic] = background.start(self._find(topic), what=f"looking for topic {topic}")
 
     async def _find(self, topic: str) -> None:
         unknown_since: float | None = None

@@ -38,9 +38,10 @@ from barnabas.events import (
     BrokerDisconnected,
     ConnectFailed,
     Event,
+    Fault,
     Throttled,
 )
-from barnabas.sync.loop import loop_thread
+from barnabas.loop_thread import loop_thread
 
 logger = logging.getLogger("barnabas.compat")
 
@@ -169,6 +170,9 @@ class ClientEvents:
                     name, seconds = f"{event.host}:{event.port}", event.throttle_time_ms / 1000
                     throttled = ThrottleEvent(name, event.node_id, seconds)
                     self.put(partial(self._callbacks.throttle_cb, throttled))
+            case Fault():
+                text = f"{event.what}: {event.error}"
+                self._tell(KafkaError(KafkaError._STATE, text), "FAULT", "main")
             case _:
                 pass
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from barnabas.errors import ClosedError, MisuseError
-from barnabas.sync.loop import LoopThread, loop_thread
+from barnabas.loop_thread import LoopThread, loop_thread
 
 
 async def echo(value: Any) -> Any:

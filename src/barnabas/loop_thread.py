@@ -1,24 +1,29 @@
 """One event loop, on a daemon thread of its own, for all sync clients of the process.
 
-Owns that thread, its first start, and the orderly end of clients when the process ends. Knows nothing of
-Kafka.
+Owns that thread and its first start. Knows nothing of Kafka.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import concurrent.futures
+import math
 import os
 import threading
-import weakref
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 from barnabas.errors import ClosedError, MisuseError
 from barnabas.fork import forked_error, generation
 
 T = TypeVar("T")
+
+INTERRUPT_SECONDS = 10.0
+
+Steps = Generator[Coroutine[Any, Any, Any], Any, None]
+"""Work that goes back and forth: each coroutine is run on the loop and its result, or error, sent back in;
+what lies between is done in the caller's thread."""
 
 
 class LoopThread:
@@ -27,6 +32,8 @@ class LoopThread:
     def __init__(self) -> None:
         self.generation = generation()
         self.loop = asyncio.new_event_loop()
+        self.interrupted_at = -math.inf
+        """When Ctrl-C ended a wait last, on the clock of `time.monotonic()`."""
         self._thread = threading.Thread(target=self._run, name="barnabas", daemon=True)
         self._thread.start()
 
@@ -54,14 +61,32 @@ class LoopThread:
                 f"a blocking call on a {what} from a callback would wait for itself: callbacks run on the "
                 "thread that does the work; hand it over to a thread of your own"
             )
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        future: concurrent.futures.Future[T] | None = None
         try:
+            future = asyncio.run_coroutine_threadsafe(work, self.loop)
             return future.result()
         except concurrent.futures.CancelledError:
             raise ClosedError(f"the {what} was closed during the call") from None
-        except BaseException:
-            future.cancel()
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                self.interrupted_at = time.monotonic()
+            if future is not None:
+                future.cancel()
             raise
+
+    def run_steps(self, steps: Steps, *, what: str) -> None:
+        """`run` of each of the steps, one after the other."""
+        try:
+            work = next(steps)
+            while True:
+                try:
+                    result = self.run(work, what=what)
+                except BaseException as error:
+                    work = steps.throw(error)
+                else:
+                    work = steps.send(result)
+        except StopIteration:
+            return
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Begins `work` on the loop, and does not wait. Cancelling the future cancels it."""
@@ -72,9 +97,9 @@ class LoopThread:
         self.loop.call_soon_threadsafe(work)
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
+"""A client that is collected meanwhile may ask for the thread as well."""
 _current: LoopThread | None = None
-_open_clients: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def loop_thread() -> LoopThread:
@@ -86,22 +111,20 @@ def loop_thread() -> LoopThread:
         return _current
 
 
-def close_at_exit(client: Any) -> None:
-    """`client.close()` is called when the interpreter ends, unless the client is gone by then."""
-    _open_clients.add(client)
+def was_just_interrupted() -> bool:
+    """Whether Ctrl-C ended a wait moments ago: whoever pressed it wants no other wait of the same kind."""
+    return _current is not None and time.monotonic() - _current.interrupted_at < INTERRUPT_SECONDS
 
 
-def _close_clients() -> None:
-    for client in list(_open_clients):
-        client.close()
+def is_on_loop_thread() -> bool:
+    """Whether the caller is on the process's thread."""
+    return _current is not None and _current.is_current
 
 
 def _forget_parent() -> None:
-    global _current, _lock, _open_clients
-    _lock = threading.Lock()
+    global _current, _lock
+    _lock = threading.RLock()
     _current = None
-    _open_clients = weakref.WeakSet()
 
 
-atexit.register(_close_clients)
 os.register_at_fork(after_in_child=_forget_parent)

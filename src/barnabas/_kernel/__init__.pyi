@@ -1,0 +1,110 @@
+"""The Rust kernel: everything that costs per record or per byte.
+
+All functions take any object with the buffer protocol for bytes. `bytes` and contiguous memoryviews of
+`bytes` or of a frozen ReceiveBuffer are read where they are; any other buffer is copied first, since someone
+might change it meanwhile.
+The interpreter lock is released wherever no Python object is touched. Malformed bytes raise
+`barnabas.errors.CorruptBatchError`, never a panic, and never allocate more than a small multiple of the
+input plus `max_decompressed_bytes`.
+
+The stubs beside this one are parts of the one module that there is.
+"""
+
+from barnabas._kernel.consume import (
+    ArrowRecords,
+    BatchInfo,
+    BatchOpeners,
+    DirectFetches,
+    FetchCredit,
+    FrameReceiver,
+    KeyOffsets,
+    Record,
+    RecordReader,
+    TakenBack,
+    compact_batches,
+    find_batch_offset_for_timestamp,
+    find_max_timestamp,
+    scan_batches,
+    stamp_batches,
+    take_arrow,
+)
+from barnabas._kernel.librdkafka import EventQueue, MessagePoller, MessageSender, ParkedMessages
+from barnabas._kernel.message import Message
+from barnabas._kernel.objects import (
+    ArrowColumn,
+    Buffer,
+    Format,
+    FrameRoom,
+    HeadersIn,
+    ReceiveBuffer,
+    Waker,
+    compress,
+    crc32,
+    crc32c,
+    decompress,
+    fnv1a,
+    murmur2,
+)
+from barnabas._kernel.produce import (
+    Accumulator,
+    BatchBuilder,
+    BatchBytes,
+    Delivery,
+    DirectReturn,
+    DirectTarget,
+    Exchanges,
+    ProducerBatch,
+    RecordMetadata,
+    RecordSender,
+)
+
+__all__ = [
+    "VERSION",
+    "Accumulator",
+    "ArrowColumn",
+    "ArrowRecords",
+    "BatchBuilder",
+    "BatchBytes",
+    "BatchInfo",
+    "BatchOpeners",
+    "Buffer",
+    "Delivery",
+    "DirectFetches",
+    "DirectReturn",
+    "DirectTarget",
+    "EventQueue",
+    "Exchanges",
+    "FetchCredit",
+    "Format",
+    "FrameReceiver",
+    "FrameRoom",
+    "HeadersIn",
+    "KeyOffsets",
+    "Message",
+    "MessagePoller",
+    "MessageSender",
+    "ParkedMessages",
+    "ProducerBatch",
+    "ReceiveBuffer",
+    "Record",
+    "RecordMetadata",
+    "RecordReader",
+    "RecordSender",
+    "TakenBack",
+    "Waker",
+    "compact_batches",
+    "compress",
+    "crc32",
+    "crc32c",
+    "decompress",
+    "find_batch_offset_for_timestamp",
+    "find_max_timestamp",
+    "fnv1a",
+    "murmur2",
+    "scan_batches",
+    "stamp_batches",
+    "take_arrow",
+]
+
+VERSION: str
+"""Of the package, as kernel/Cargo.toml has it."""

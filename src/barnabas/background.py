@@ -1,0 +1,53 @@
+"""Work in the background, which never ends in silence.
+
+Owns what becomes of an exception that nobody waits for: it is logged as an error of `barnabas.faults`, with
+what has ended by it, and told to whoever started the work. Knows nothing of what the work is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+logger = logging.getLogger("barnabas.faults")
+
+_running: set[asyncio.Task[Any]] = set()
+
+OnFault = Callable[[str, BaseException], object]
+"""Called with what has failed, and the error."""
+
+
+def start(
+    work: Coroutine[Any, Any, T],
+    *,
+    what: str,
+    on_fault: OnFault | None = None,
+    loop: asyncio.AbstractEventLoop | None = None,
+) -> asyncio.Task[T]:
+    """A task of its own for `work`, on `loop` or the running one, that is kept until it ends: an event loop
+    would not. `what` names it and its owner in the log."""
+    task = (loop or asyncio.get_running_loop()).create_task(work, name=what)
+    _running.add(task)
+    task.add_done_callback(partial(_ended, what, on_fault))
+    return task
+
+
+def tell(what: str, error: BaseException, on_fault: OnFault | None = None) -> None:
+    """Logs a fault of Barnabas itself, and tells of it."""
+    logger.error("%s failed, which is a fault of Barnabas: %s", what, error, exc_info=error)
+    if on_fault is not None:
+        on_fault(what, error)
+
+
+def _ended(what: str, on_fault: OnFault | None, task: asyncio.Task[Any]) -> None:
+    _running.discard(task)
+    if task.cancelled():
+        return
+    error = task.exception()
+    if error is not None:
+        tell(what, error, on_fault)

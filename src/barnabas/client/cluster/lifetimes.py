@@ -1,0 +1,274 @@
+"""What becomes of clients that nobody closes: of those that are collected, and of those that are still open
+when the interpreter ends.
+
+Owns which clients are open, the closing of those that were dropped, and how long the end of the process
+waits. Knows nothing of what closing takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import math
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from barnabas.fork import generation
+from barnabas.loop_thread import LoopThread, Steps, was_just_interrupted
+
+logger = logging.getLogger("barnabas.client")
+
+# The end of the process is silent for so long.
+SILENT_SECONDS = 1.0
+# After Ctrl-C a client is given up that has come no further for so long.
+STALL_SECONDS = 1.0
+# All of them are given up after so long.
+MOMENTS_SECONDS = 5.0
+# Those that were given up let go of what they have within this.
+GIVE_UP_SECONDS = 2.0
+LOOK_SECONDS = 0.05
+
+
+class Remains(Protocol):
+    """What a client leaves behind that is dropped: all but what the user holds, to which it must not refer.
+    Belongs to the event loop, but for `unfinished`."""
+
+    async def close_unattended(self) -> None:
+        """Finishes what was begun, within a time of its own, closes, and logs what was not finished."""
+        ...
+
+    def unfinished(self) -> int:
+        """Gets smaller while the closing comes further. Any thread."""
+        ...
+
+    def waits_for(self) -> str:
+        """What, from whom, and until when, for whoever waits for the closing."""
+        ...
+
+
+class Owned:
+    """Base of the clients for plain calls. A client sets `_life` when it is made."""
+
+    _life: Lifetime
+
+    def __del__(self) -> None:
+        life = getattr(self, "_life", None)
+        if life is not None:
+            life.dropped(self)
+
+
+class Lifetime:
+    """Of one client for plain calls, from its making until it is closed. `what`: such as "producer 'name'".
+    The client calls `end` when it was closed, and `dropped` when it is collected."""
+
+    def __init__(
+        self, steps_at_exit: Callable[[], Steps], what: str, thread: LoopThread, remains: Remains
+    ) -> None:
+        """`steps_at_exit`: a method of what the user holds, that closes and runs the callbacks due then."""
+        self.what = what
+        self._remains = remains
+        self._steps_at_exit = weakref.WeakMethod(steps_at_exit)
+        self._thread = thread
+        self._generation = generation()
+        self._closing: _Closing | None = None
+        _open.add(self)
+
+    def end(self) -> None:
+        _open.discard(self)
+
+    def dropped(self, front: Owned) -> None:
+        """`front` is about to be collected. Any thread, at any moment."""
+        if self not in _open or self._closing is not None or self._generation != generation():
+            return
+        self._closing = self._unattended()
+        self._closing.go_on()
+        warnings.warn(f"unclosed {self.what}: use `with`, or close()", ResourceWarning, 3, source=front)
+
+    def close_at_exit(self) -> _Closing:
+        if self._closing is None:
+            steps = self._steps_at_exit()
+            if steps is None:
+                self._closing = self._unattended()
+            else:
+                self._closing = _Closing(self, self._thread, steps())
+        return self._closing
+
+    def close_in_moments(self, steps: Steps) -> None:
+        """Runs `steps`, which close the client, for only as long as that comes further: for Ctrl-C."""
+        _finish([_Closing(self, self._thread, steps)])
+        self.end()
+
+    def unfinished(self) -> int:
+        """Gets smaller while the closing comes further. Any thread."""
+        return self._remains.unfinished()
+
+    def say_what_is_waited_for(self) -> None:
+        """Belongs to the event loop."""
+        logger.warning(
+            "the process ends when %s is closed, which waits for %s; Ctrl-C gives it up",
+            self.what,
+            self._remains.waits_for(),
+        )
+
+    def _unattended(self) -> _Closing:
+        def steps() -> Steps:
+            yield self._close_unattended()
+
+        return _Closing(self, self._thread, steps())
+
+    async def _close_unattended(self) -> None:
+        try:
+            await self._remains.close_unattended()
+        except Exception:
+            logger.exception("closing %s failed", self.what)
+        finally:
+            self.end()
+
+
+class _Closing:
+    """The way out of one client, taken by whoever calls `go_on`."""
+
+    def __init__(self, life: Lifetime, thread: LoopThread, steps: Steps) -> None:
+        self.life = life
+        self.is_over = False
+        self._thread = thread
+        self._steps = steps
+        self._step: _Step | None = None
+
+    def go_on(self) -> None:
+        """Comes as far as is possible without waiting."""
+        while not self.is_over and (self._step is None or self._step.is_done.is_set()):
+            try:
+                work = next(self._steps) if self._step is None else self._step.sent_into(self._steps)
+                self._step = _Step(self._thread, work)
+            except StopIteration:
+                self._end()
+            except (Exception, asyncio.CancelledError) as error:
+                self._end()
+                if isinstance(error, Exception):
+                    logger.error("closing %s failed: %s", self.life.what, error, exc_info=error)
+
+    def give_up(self) -> None:
+        if self._step is not None:
+            self._thread.call(self._step.cancel)
+
+    def say_what_is_waited_for(self) -> None:
+        self._thread.call(self.life.say_what_is_waited_for)
+
+    def wait(self, seconds: float) -> None:
+        if self._step is not None:
+            self._step.is_done.wait(seconds)
+
+    def _end(self) -> None:
+        self.is_over = True
+        self.life.end()
+
+
+class _Step:
+    """Work on the loop. Over when it has ended, even if it was cancelled before."""
+
+    def __init__(self, thread: LoopThread, work: Coroutine[Any, Any, Any]) -> None:
+        self.is_done = threading.Event()
+        self._work = work
+        self._task: asyncio.Task[Any] | None = None
+        thread.call(self._begin)
+
+    def sent_into(self, steps: Steps) -> Coroutine[Any, Any, Any]:
+        """Tells of the outcome; gives the next work."""
+        assert self._task is not None
+        if self._task.cancelled():
+            return steps.throw(asyncio.CancelledError())
+        error = self._task.exception()
+        return steps.send(self._task.result()) if error is None else steps.throw(error)
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._work)
+        self._task.add_done_callback(lambda _: self.is_done.set())
+
+
+_open: set[Lifetime] = set()
+
+
+def is_handling_ctrl_c() -> bool:
+    """Whether the caller is in a `finally`, an `except` or the end of a `with` that Ctrl-C led to."""
+    return isinstance(sys.exception(), KeyboardInterrupt)
+
+
+def _close_all() -> None:
+    is_interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
+    closings: list[_Closing] = []
+    try:
+        closings = _closings()
+        if not is_interrupted and not was_just_interrupted():
+            _wait_for(closings)
+    except KeyboardInterrupt:
+        logger.warning("Ctrl-C: what cannot be done within moments is given up")
+    try:
+        closings = _closings()
+        _finish(closings)
+    except KeyboardInterrupt:
+        for closing in closings:
+            if not closing.is_over:
+                logger.error(
+                    "%s was not closed: %d records left", closing.life.what, closing.life.unfinished()
+                )
+
+
+def _closings() -> list[_Closing]:
+    """Of all that are open. Called again it gives those that are under way."""
+    return [life.close_at_exit() for life in list(_open)]
+
+
+def _wait_for(closings: list[_Closing]) -> None:
+    is_said_at = time.monotonic() + SILENT_SECONDS
+    while waiting := _go_on(closings):
+        waiting[0].wait(LOOK_SECONDS)
+        if is_said_at <= time.monotonic():
+            is_said_at = math.inf
+            for closing in _go_on(closings):
+                closing.say_what_is_waited_for()
+
+
+def _finish(closings: list[_Closing]) -> None:
+    """Waits for as long as the closings come further, for moments at most, and gives up the others."""
+    began_at = time.monotonic()
+    came_further = {closing: (began_at, closing.life.unfinished()) for closing in closings}
+    given_up_at: dict[_Closing, float] = {}
+    while waiting := _go_on(closings):
+        waiting[0].wait(LOOK_SECONDS)
+        now = time.monotonic()
+        if all(now > given_up_at.get(closing, math.inf) + GIVE_UP_SECONDS for closing in waiting):
+            return
+        for closing in waiting:
+            at, unfinished_then = came_further[closing]
+            if (unfinished := closing.life.unfinished()) < unfinished_then:
+                came_further[closing] = at, _ = now, unfinished
+            if closing not in given_up_at and (now > at + STALL_SECONDS or now > began_at + MOMENTS_SECONDS):
+                given_up_at[closing] = now
+                closing.give_up()
+
+
+def _go_on(closings: list[_Closing]) -> list[_Closing]:
+    """Those that are not over."""
+    for closing in closings:
+        closing.go_on()
+    return [closing for closing in closings if not closing.is_over]
+
+
+def _forget_parents() -> None:
+    _open.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_parents)

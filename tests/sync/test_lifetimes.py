@@ -1,0 +1,268 @@
+"""Clients that nobody closes: dropped ones, those of a process that ends, and Ctrl-C meanwhile. Most programs
+are a process of their own, since its end is what matters."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+
+AWAY = "127.0.0.1:9"
+STUCK = (
+    "def stuck(**settings):\n"
+    f"    producer = Producer({AWAY!r}, **settings)\n"
+    "    producer._core.accumulator.set_partition_count('topic', 1)\n"
+    "    for n in range(7): producer.send('topic', b'v')\n"
+    "    return producer\n"
+    "def flush(producer):\n"
+    "    flush = producer._core.flush\n"
+    "    async def flush_and_say(timeout):\n"
+    "        print('ready', flush=True)\n"
+    "        await flush(timeout)\n"
+    "    producer._core.flush = flush_and_say\n"
+    "    producer.flush()\n"
+)
+HEAD = "import sys\nfrom barnabas import Admin, Consumer, Producer, ShareConsumer\n" + STUCK
+
+
+@pytest.fixture
+def topic(broker: Any, eventually: Any) -> str:
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    with Admin(broker.bootstrap) as admin:
+        admin.create_topics([NewTopic(name, 1, 1)])
+        eventually(lambda: name in admin.list_topics())
+    return name
+
+
+def collected(work: Callable[[], object]) -> None:
+    """Does the work, and collects what it has dropped."""
+    work()
+    gc.collect()
+
+
+def record_count(broker: Any, topic: str) -> int:
+    partition = TopicPartition(topic, 0)
+    with Admin(broker.bootstrap) as admin:
+        return admin.list_offsets({partition: "latest"})[partition].offset
+
+
+def started(code: str, *arguments: str, warn: str = "always") -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", warn, "-c", HEAD + code, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, float]:
+    """Exit status, what it said, and how long it took from now."""
+    began_at = time.monotonic()
+    _, said = process.communicate(timeout=100)
+    return process.returncode, said, time.monotonic() - began_at
+
+
+@pytest.mark.parametrize("count", [1, 1_000, 200_000])
+def test_what_a_dropped_producer_took_is_delivered(broker: Any, topic: str, count: int) -> None:
+    code = (
+        "def work():\n"
+        "    producer = Producer(sys.argv[1])\n"
+        f"    for n in range({count}): producer.send(sys.argv[2], b'v')\n"
+        "work()\n"
+    )
+    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    assert status == 0
+    assert "ResourceWarning: unclosed producer 'barnabas'" in said
+    assert record_count(broker, topic) == count
+
+
+def test_a_dropped_producer_delivers_while_the_process_goes_on(
+    broker: Any, topic: str, eventually: Any
+) -> None:
+    def work() -> None:
+        producer = Producer(broker.bootstrap, linger_ms=60_000)
+        for _ in range(10):
+            producer.send(topic, b"v")
+
+    with pytest.warns(ResourceWarning, match="unclosed producer"):
+        collected(work)
+    eventually(lambda: record_count(broker, topic) == 10)
+
+
+def test_what_a_dropped_producer_cannot_deliver_is_an_error_with_its_count() -> None:
+    code = "stuck(delivery_timeout_ms=1_500, request_timeout_ms=1_000, linger_ms=0)\n"
+    status, said, _ = ended(started(code))
+    assert status == 0
+    assert "the producer was not closed, and 7 records were not delivered" in said
+
+
+def test_the_end_of_a_process_says_what_it_waits_for_and_ctrl_c_gives_up_only_that(
+    broker: Any, topic: str
+) -> None:
+    code = (
+        "import logging; logging.basicConfig(level='WARNING', format='%(message)s')\n"
+        "away = stuck(client_id='away')\n"
+        "there = Producer(sys.argv[1], linger_ms=60_000)\n"
+        "for n in range(100): there.send(sys.argv[2], b'v')\n"
+    )
+    process = started(code, broker.bootstrap, topic)
+    assert process.stderr is not None
+    lines = iter(process.stderr.readline, "")
+    line = next(line for line in lines if "which waits for" in line)
+    assert "producer 'away'" in line
+    assert f"7 records to be delivered to {AWAY}, for at most 1" in line
+    assert record_count(broker, topic) == 100
+    process.send_signal(signal.SIGINT)
+    status, said, seconds = ended(process)
+    assert status == 0
+    assert "7 records were not delivered" in said
+    assert seconds < 20
+
+
+def test_ctrl_c_while_the_first_second_runs_loses_nothing_that_can_be_delivered(
+    broker: Any, topic: str
+) -> None:
+    code = (
+        "away = stuck(client_id='away')\n"
+        "there = Producer(sys.argv[1], linger_ms=60_000)\n"
+        "for n in range(1000): there.send(sys.argv[2], b'v')\n"
+        "import atexit; atexit.register(print, 'ending', flush=True)\n"
+    )
+    process = started(code, broker.bootstrap, topic)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ending\n"
+    process.send_signal(signal.SIGINT)
+    ended(process)
+    assert record_count(broker, topic) == 1_000
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "producer = stuck()\nflush(producer)\n",
+        "with stuck() as producer:\n    flush(producer)\n",
+        "producer = stuck()\ntry:\n    flush(producer)\nfinally:\n    producer.close()\n",
+        "producer = stuck()\ntry:\n    flush(producer)\nexcept KeyboardInterrupt:\n    pass\n",
+        "producer = stuck()\nprint('ready', flush=True)\nimport time\ntime.sleep(100)\n",
+    ],
+    ids=["plain", "with", "finally", "caught", "elsewhere"],
+)
+def test_one_ctrl_c_ends_a_program_whose_broker_is_away(code: str) -> None:
+    process = started(code)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, said, seconds = ended(process)
+    assert "7 records were not delivered" in said
+    assert seconds < 20
+
+
+def test_a_dropped_consumer_leaves_its_group(broker: Any, topic: str) -> None:
+    with Producer(broker.bootstrap) as producer:
+        producer.send(topic, b"v").result(30)
+    settings: dict[str, Any] = {"group_id": f"g-{topic}", "topics": [topic], "auto_offset_reset": "earliest"}
+
+    def work() -> None:
+        consumer = Consumer(broker.bootstrap, **settings)
+        while not consumer.poll(1):
+            pass
+
+    def work_with_callbacks() -> None:
+        consumer = Consumer(broker.bootstrap, group_id=f"g-{topic}", auto_offset_reset="earliest")
+        consumer.subscribe([topic], on_revoked=lambda partitions: consumer.commit())
+        while not consumer.poll(1):
+            pass
+
+    for each in (work, work_with_callbacks):
+        with pytest.warns(ResourceWarning, match="unclosed consumer"):
+            collected(each)
+    with Consumer(broker.bootstrap, **settings) as following:
+        began_at = time.monotonic()
+        while not following.poll(1):
+            assert time.monotonic() - began_at < 20
+
+
+MADE = {
+    "Producer": "Producer(servers).send(topic, b'v').result(30)",
+    "Consumer": "Consumer(servers, topics=[topic], group_id='g').poll(0.2)",
+    "ShareConsumer": "ShareConsumer(servers, topics=[topic], group_id='s').poll(0.2)",
+    "ParallelConsumer": "ParallelConsumer(servers, print, topics=[topic], group_id='p')._consumer.poll(0.2)",
+    "Admin": "Admin(servers).list_topics()",
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_dropped_clients_leave_no_descriptors(broker: Any, topic: str, kind: str) -> None:
+    code = (
+        "import contextlib, gc, os, time\n"
+        "from barnabas import ParallelConsumer\n"
+        "from barnabas.errors import NoCommonVersionError\n"
+        "servers, topic = sys.argv[1:]\n"
+        "def count(): return gc.collect() * 0 + len(os.listdir('/proc/self/fd'))\n"
+        "Admin(servers).close()\n"
+        "before = count()\n"
+        "for _ in range(12):\n"
+        "    with contextlib.suppress(NoCommonVersionError):\n"
+        f"        {MADE[kind]}\n"
+        "until = time.monotonic() + 20\n"
+        "while count() > before and time.monotonic() < until: time.sleep(0.05)\n"
+        "print(count() - before)\n"
+    )
+    process = started(code, broker.bootstrap, topic)
+    left, said = process.communicate(timeout=100)
+    assert left == "0\n"
+    assert said.count("ResourceWarning: unclosed") == 12
+
+
+def test_a_client_that_was_not_made_is_not_missed() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for make in (Producer, Consumer, Admin):
+            with pytest.raises(Exception, match="no_such_setting"):
+                make(AWAY, no_such_setting=1)  # type: ignore[call-arg]
+        gc.collect()
+    assert not [each for each in caught if "use `with`" in str(each.message)]
+
+
+def test_the_child_of_a_fork_drops_its_parents_clients_without_a_word(broker: Any, topic: str) -> None:
+    code = (
+        "import gc, os\n"
+        "producer = Producer(sys.argv[1])\n"
+        "producer.send(sys.argv[2], b'v').result(30)\n"
+        "if os.fork() == 0:\n"
+        "    del producer\n"
+        "    gc.collect()\n"
+        "    sys.exit(0)\n"
+        "assert os.wait()[1] == 0\n"
+        "producer.close()\n"
+    )
+    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    assert (status, said.replace("DeprecationWarning", "")) == (0, said)
+
+
+def test_a_delivery_is_not_waited_for_in_a_callback(broker: Any, topic: str) -> None:
+    code = (
+        "import threading\n"
+        "from barnabas.errors import MisuseError\n"
+        "producer = Producer(sys.argv[1], linger_ms=0)\n"
+        "told = threading.Event()\n"
+        "def on_delivery(error, metadata):\n"
+        "    try:\n"
+        "        producer.send(sys.argv[2], b'again').result()\n"
+        "    except MisuseError as misuse:\n"
+        "        print(misuse, flush=True)\n"
+        "    told.set()\n"
+        "producer.send(sys.argv[2], b'v', on_delivery=on_delivery)\n"
+        "told.wait(20) or __import__('os')._exit(5)\n"
+        "producer.close()\n"
+    )
+    process = started(code, broker.bootstrap, topic)
+    said, _ = process.communicate(timeout=100)
+    assert process.returncode == 0
+    assert "would be waited for on the thread that delivers it" in said
