@@ -11,6 +11,7 @@ the core's, on the event loop's thread.
 from __future__ import annotations
 
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
 )
-from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
+from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ConsumerFront
@@ -79,6 +80,8 @@ class Consumer(ConsumerFront, Owned):
         self._waiting = PollWaiting()
         self._taken = TakenRecords()
         self._is_woken = False
+        self._polls = threading.RLock()
+        """Held while a thread polls."""
 
         async def make_core() -> ConsumerCore:
             return ConsumerCore(
@@ -95,7 +98,8 @@ class Consumer(ConsumerFront, Owned):
         )
         self._listener = RebalanceListener()
         if topics is not None or pattern is not None:
-            self.subscribe(topics, pattern=pattern)
+            with closed_on_error(self):
+                self.subscribe(topics, pattern=pattern)
 
     # What is read
 
@@ -231,6 +235,19 @@ class Consumer(ConsumerFront, Owned):
         """What `take` gives, as soon as that is something; None after `timeout` seconds, or when woken."""
         if self._generation != generation():
             raise forked_error("consumer")
+        if not self._polls.acquire(blocking=False):
+            raise _used_by_two()
+        try:
+            return self._next_alone(take, timeout, end_offsets)
+        finally:
+            self._polls.release()
+
+    def _next_alone(
+        self,
+        take: Callable[[], T | None],
+        timeout: float,
+        end_offsets: Mapping[TopicPartition, int] | None,
+    ) -> T | None:
         core = self._core
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
@@ -260,6 +277,22 @@ class Consumer(ConsumerFront, Owned):
                 core.take_in()
         finally:
             core.poll_ended()
+
+    def _give_back(self) -> None:
+        """Raises: MisuseError while another thread polls."""
+        if not self._polls.acquire(blocking=False):
+            raise _used_by_two()
+        try:
+            super()._give_back()
+        finally:
+            self._polls.release()
+
+    def _end_poll(self, timeout_ms: float) -> None:
+        """Has a poll in another thread return, and waits until it has."""
+        self.wakeup()
+        if self._polls.acquire(timeout=timeout_ms / 1000):
+            self._is_woken = False
+            self._polls.release()
 
     def _run_callbacks(self) -> None:
         """Lets the core go on as far as it can at present."""
@@ -405,6 +438,7 @@ class Consumer(ConsumerFront, Owned):
     ) -> Steps:
         if self._core.is_closed or self._generation != generation():
             return
+        self._end_poll(timeout_ms)
         self._give_back()
         try:
             yield from self._giving_up("the consumer was closed", commit, timeout_ms, operation)
@@ -457,6 +491,13 @@ class Consumer(ConsumerFront, Owned):
             return work()
 
         return self._run(run())
+
+
+def _used_by_two() -> MisuseError:
+    return MisuseError(
+        "the consumer is polled by another thread at this moment: it is for one thread at a time, but for "
+        "wakeup(), close() and stats(); give each thread a Consumer of its own, or use a ParallelConsumer"
+    )
 
 
 def _run_callback(call: ListenerCall) -> None:

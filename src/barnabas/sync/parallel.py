@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from barnabas._kernel import Record
+from barnabas.client.cluster.lifetimes import closed_on_error
 from barnabas.client.consume.parallel_front import (
     POLL_SECONDS,
     NotTriedAgainError,
@@ -67,27 +68,28 @@ class ParallelConsumer(ParallelFront):
         refuse_automatic_commits(settings)
         settings["enable_auto_commit"] = False
         self._consumer = Consumer(bootstrap_servers, group_id=group_id, **settings)
-        super().__init__(
-            self._consumer,
-            max_concurrency=max_concurrency,
-            ordering=ordering,
-            max_backlog=max_backlog,
-            retries=retries,
-            drain_timeout_ms=drain_timeout_ms,
-        )
-        self._handler = handler
-        self._on_failure = on_failure
-        self._lock = threading.Lock()
-        """Of the work queue."""
-        self._has_work = threading.Condition(self._lock)
-        self._has_finished = threading.Condition(self._lock)
-        self._ends = threading.Event()
-        """No handler is to begin, or to be tried again, any more."""
-        self._has_ended = threading.Event()
-        self._has_ended.set()
-        self._consumer.subscribe(
-            topics, pattern=pattern, on_revoked=self._give_up_partitions, on_lost=self._lose_partitions
-        )
+        with closed_on_error(self._consumer):
+            super().__init__(
+                self._consumer,
+                max_concurrency=max_concurrency,
+                ordering=ordering,
+                max_backlog=max_backlog,
+                retries=retries,
+                drain_timeout_ms=drain_timeout_ms,
+            )
+            self._handler = handler
+            self._on_failure = on_failure
+            self._lock = threading.Lock()
+            """Of the work queue."""
+            self._has_work = threading.Condition(self._lock)
+            self._has_finished = threading.Condition(self._lock)
+            self._ends = threading.Event()
+            """No handler is to begin, or to be tried again, any more."""
+            self._has_ended = threading.Event()
+            self._has_ended.set()
+            self._consumer.subscribe(
+                topics, pattern=pattern, on_revoked=self._give_up_partitions, on_lost=self._lose_partitions
+            )
 
     def run(self) -> None:
         """Reads and handles until `stop`. Raises: what a handler raised (see the class), and what

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from barnabas.client.arguments import as_timeout_ms
-from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
+from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.share.consumer import ITERATION_POLL_SECONDS, ShareConsumerFront
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, ShareCore
 from barnabas.client.share.records import ShareRecord
@@ -63,7 +63,8 @@ class ShareConsumer(ShareConsumerFront, Owned):
             self._steps_at_exit, f"share consumer {self.config.client_id!r}", self._loop, self._core
         )
         if topics is not None:
-            self.subscribe(topics)
+            with closed_on_error(self):
+                self.subscribe(topics)
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Reads these topics in place of those before. Raises: MisuseError, ClosedError."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import logging
 import math
 import os
@@ -17,7 +18,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Protocol
 
 from barnabas.fork import generation
@@ -51,6 +52,20 @@ class Remains(Protocol):
     def waits_for(self) -> str:
         """What, from whom, and until when, for whoever waits for the closing."""
         ...
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+@contextlib.contextmanager
+def closed_on_error(client: Closable) -> Generator[None]:
+    """For the rest of a client's making: nobody gets one whose making fails, and could close it."""
+    try:
+        yield
+    except BaseException:
+        client.close()
+        raise
 
 
 class Owned:
