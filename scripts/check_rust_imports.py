@@ -19,6 +19,7 @@ from pathlib import Path
 
 # From the lowest to the highest: layers, each of groups of modules.
 LAYERS: list[list[list[str]]] = [
+    [["sync"]],
     [
         ["checksums"],
         ["clock"],
@@ -26,15 +27,17 @@ LAYERS: list[list[list[str]]] = [
         ["fetch_room"],
         ["frame_bytes"],
         ["handed_out"],
+        ["loan"],
         ["locks"],
         ["memory"],
         ["shared_bytes"],
+        ["signal"],
     ],
     [["frame_memory"], ["partitioner"], ["spare_memory"]],
     [["compression"]],
     [["records"]],
     [["arrow"], ["compaction"], ["fetching"], ["producing"]],
-    [["formats"]],
+    [["formats"], ["models"]],
     [["python::objects"], ["python::os"]],
     [["python::consume"], ["python::produce"]],
     [["python::librdkafka"]],

@@ -12,6 +12,8 @@ if [ $# -eq 0 ]; then
     echo "test: cargo test"
     # Rust's tests call Python, so they load the same libpython as .venv.
     PYO3_PYTHON=$PWD/.venv/bin/python cargo test --quiet --manifest-path kernel/Cargo.toml
+    echo "test: models of what threads share"
+    cargo test --quiet --release --manifest-path kernel/Cargo.toml --features models --lib models::
 fi
 echo "test: pytest $*"
 # SIGINT, so that pytest says what failed until then.

@@ -15,13 +15,18 @@ pub mod formats;
 pub mod frame_bytes;
 pub mod frame_memory;
 pub mod handed_out;
+pub mod loan;
 pub mod locks;
 pub mod memory;
 pub mod partitioner;
 pub mod producing;
 pub mod records;
 pub mod shared_bytes;
+pub mod signal;
 pub mod spare_memory;
+pub mod sync;
 
+#[cfg(all(test, feature = "models"))]
+mod models;
 #[cfg(feature = "python")]
 mod python;

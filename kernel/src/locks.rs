@@ -1,7 +1,8 @@
 //! Locks that a panic elsewhere does not spoil, and that need not be free after a fork.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread;
+use std::sync::{PoisonError, TryLockError};
+
+use crate::sync::{Mutex, MutexGuard, thread};
 
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

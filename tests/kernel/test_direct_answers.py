@@ -124,8 +124,8 @@ def record_count(request: ProduceRequest) -> int:
     return int.from_bytes(records[57:61])
 
 
-def permit(accumulator: Accumulator, broker: Broker, *, sequence: int = 0, max_in_flight: int = 5) -> None:
-    accumulator.permit(broker.target, (7, 1, sequence), 10, max_in_flight=max_in_flight, reads_answers=True)
+def lend(accumulator: Accumulator, broker: Broker, *, sequence: int = 0, max_in_flight: int = 5) -> None:
+    accumulator.lend(broker.target, (7, 1, sequence), 10, max_in_flight=max_in_flight, reads_answers=True)
 
 
 def wait_until_woken(waker: Waker) -> None:
@@ -135,7 +135,7 @@ def wait_until_woken(waker: Waker) -> None:
 def test_batches_are_delivered_one_after_the_other_without_a_loop(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     for number in range(5):
         delivery = append(accumulator, b"%d" % number)
         correlation_id, request = broker.receive()
@@ -149,7 +149,7 @@ def test_batches_are_delivered_one_after_the_other_without_a_loop(
     assert accumulator.buffered_bytes == 0
     assert not waker.is_due
     assert (seconds, exchanges.count, exchanges.records) == (0, 5, 5)
-    back = accumulator.forbid()
+    back = accumulator.take_back()
     assert back is not None
     assert (back.correlation_id, back.sent, back.unsent, back.received) == (14, [], b"", b"")
     # Those that were told of before are not told of again.
@@ -157,7 +157,7 @@ def test_batches_are_delivered_one_after_the_other_without_a_loop(
 
 
 def test_sequences_go_on_and_begin_again_at_their_end(accumulator: Accumulator, broker: Broker) -> None:
-    permit(accumulator, broker, sequence=LAST_SEQUENCE - 1)
+    lend(accumulator, broker, sequence=LAST_SEQUENCE - 1)
     sequences: list[int] = []
     for number in range(4):
         delivery = append(accumulator, b"v")
@@ -174,7 +174,7 @@ def test_sequences_go_on_and_begin_again_at_their_end(accumulator: Accumulator, 
 def test_as_many_are_under_way_as_may_be_and_come_back_in_their_order(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker, max_in_flight=3)
+    lend(accumulator, broker, max_in_flight=3)
     left = [leave(accumulator, broker, b"%d" % number) for number in range(3)]
     assert [correlation_id for _, correlation_id in left] == [10, 11, 12]
     append(accumulator, b"one too many")
@@ -183,19 +183,19 @@ def test_as_many_are_under_way_as_may_be_and_come_back_in_their_order(
     assert broker.receive()[0] == 13
     assert left[0][0].result(SECONDS).offset == 50
     assert not waker.is_due
-    back = accumulator.forbid()
+    back = accumulator.take_back()
     assert back is not None
     assert back.correlation_id == 13
     assert [correlation_id for _, correlation_id, *_ in back.sent] == [11, 12, 13]
     assert [batch.record_count for batch, *_ in back.sent] == [1, 1, 1]
     assert (back.exchanges.count, back.exchanges.records) == (1, 1)
-    assert accumulator.forbid() is None
+    assert accumulator.take_back() is None
 
 
 def test_what_comes_while_no_more_may_be_under_way_gathers_into_one_batch(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker, max_in_flight=1)
+    lend(accumulator, broker, max_in_flight=1)
     first, correlation_id = leave(accumulator, broker, b"first")
     deliveries = [append(accumulator, b"%d" % number) for number in range(20)]
     broker.answer(correlation_id, 7)
@@ -210,7 +210,7 @@ def test_what_comes_while_no_more_may_be_under_way_gathers_into_one_batch(
 def test_what_has_gathered_to_more_than_a_small_batch_is_left_to_the_loop(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker, max_in_flight=1)
+    lend(accumulator, broker, max_in_flight=1)
     first, correlation_id = leave(accumulator, broker, b"first")
     # Two batches, and part of a third.
     deliveries = [append(accumulator, b"." * 100) for _ in range(20)]
@@ -219,7 +219,7 @@ def test_what_has_gathered_to_more_than_a_small_batch_is_left_to_the_loop(
     wait_until_woken(waker)
     assert first.result(SECONDS).offset == 7
     assert not any(delivery.done() for delivery in deliveries)
-    back = accumulator.forbid()
+    back = accumulator.take_back()
     assert back is not None
     assert (back.correlation_id, back.sent) == (10, [])
     batches = iter(lambda: accumulator.drain(TOPIC, 0), None)
@@ -229,11 +229,11 @@ def test_what_has_gathered_to_more_than_a_small_batch_is_left_to_the_loop(
 def test_the_loop_hears_of_what_has_gathered_when_it_takes_the_connection_back(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker, max_in_flight=1)
+    lend(accumulator, broker, max_in_flight=1)
     leave(accumulator, broker, b"first")
     append(accumulator, b"second")
     assert not waker.is_due
-    assert accumulator.forbid() is not None
+    assert accumulator.take_back() is not None
     assert waker.is_due
     batch = accumulator.drain(TOPIC, 0)
     assert batch is not None
@@ -241,7 +241,7 @@ def test_the_loop_hears_of_what_has_gathered_when_it_takes_the_connection_back(
 
 
 def test_answers_that_come_at_once_and_in_pieces_are_read(accumulator: Accumulator, broker: Broker) -> None:
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     left = [leave(accumulator, broker, b"v") for _ in range(3)]
     frames = b"".join(
         broker.answer_frame(correlation_id, number) for number, (_, correlation_id) in enumerate(left)
@@ -269,14 +269,14 @@ def test_answers_that_come_at_once_and_in_pieces_are_read(accumulator: Accumulat
 def test_an_answer_out_of_the_ordinary_is_left_to_the_loop(
     accumulator: Accumulator, broker: Broker, waker: Waker, fields: dict[str, Any]
 ) -> None:
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     delivery = append(accumulator, b"v")
     broker.receive()
     frame = broker.answer_frame(10, **{"base_offset": 5} | fields)
     broker.socket.sendall(frame)
     wait_until_woken(waker)
     assert not delivery.done()
-    back = accumulator.forbid()
+    back = accumulator.take_back()
     assert back is not None
     assert back.received == frame
     [(batch, correlation_id, *_)] = back.sent
@@ -287,7 +287,7 @@ def test_what_somebody_has_to_be_told_of_in_python_is_left_to_the_loop(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
     reports: list[Any] = []
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     first, first_id = leave(accumulator, broker, b"1")
     second, second_id = leave(accumulator, broker, b"2", on_delivery=reports.append)
     frames = [broker.answer_frame(first_id, 0), broker.answer_frame(second_id, 1)]
@@ -296,7 +296,7 @@ def test_what_somebody_has_to_be_told_of_in_python_is_left_to_the_loop(
     assert first.result(SECONDS).offset == 0
     assert not second.done()
     assert not reports
-    back = accumulator.forbid()
+    back = accumulator.take_back()
     assert back is not None
     assert back.received == frames[1]
     [(batch, *_)] = back.sent
@@ -306,10 +306,10 @@ def test_what_somebody_has_to_be_told_of_in_python_is_left_to_the_loop(
 def test_the_end_of_the_connection_is_told_also_while_nothing_is_under_way(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     broker.socket.close()
     wait_until_woken(waker)
-    back = accumulator.forbid()
+    back = accumulator.take_back()
     assert back is not None
     assert (back.correlation_id, back.sent) == (9, [])
 
@@ -317,9 +317,9 @@ def test_the_end_of_the_connection_is_told_also_while_nothing_is_under_way(
 def test_the_loop_has_the_connection_as_soon_as_it_takes_it_back(
     accumulator: Accumulator, broker: Broker, waker: Waker
 ) -> None:
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     delivery = append(accumulator, b"v")
-    accumulator.forbid()
+    accumulator.take_back()
     broker.answer(broker.receive()[0], 0)
     append(accumulator, b"next")
     wait_until_woken(waker)
@@ -339,7 +339,7 @@ def test_the_thread_ends_with_its_accumulator(broker: Broker, waker: Waker, even
         return {task.name for task in Path("/proc/self/task").iterdir() if is_answer_thread(task)}
 
     made, before = accumulator_with(waker), threads()
-    permit(made, broker)
+    lend(made, broker)
     own = eventually(lambda: threads() - before)
     del made
     eventually(lambda: not own & threads())
@@ -349,7 +349,7 @@ def test_the_thread_ends_with_its_accumulator(broker: Broker, waker: Waker, even
 def test_noise_decides_nothing(noise: bytes) -> None:
     broker, waker = Broker(12), Waker()
     accumulator = accumulator_with(waker)
-    permit(accumulator, broker)
+    lend(accumulator, broker)
     delivery = append(accumulator, b"v")
     broker.socket.sendall(noise)
     broker.socket.close()

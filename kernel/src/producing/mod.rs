@@ -3,6 +3,7 @@
 
 mod answer;
 mod batches;
+pub mod lent;
 mod queues;
 
 pub use answer::{Taken, TopicKey, taken};

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::thread;
 
 use super::batch::open_payload;
@@ -19,6 +19,7 @@ use crate::error::CorruptBatch;
 use crate::locks::{lock, lock_unless_forked};
 use crate::shared_bytes::SharedBytes;
 use crate::spare_memory::SpareBytes;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// A smaller batch is opened in less time than it takes to hand it over.
 const LEAST_BATCH_BYTES: usize = 4096;

@@ -160,7 +160,7 @@ class BatchBytes:
 
 @final
 class DirectTarget:
-    """A partition that records can be sent to directly, see `Accumulator.permit`, and how. `socket` is
+    """A partition that records can be sent to directly, see `Accumulator.lend`, and how. `socket` is
     duplicated; `request` is the frame of a Produce request, of version 9 or later, for this partition alone
     and with empty records. `topic_id` where that is what answers name the topic by. Not there on Windows."""
 
@@ -188,14 +188,15 @@ class Exchanges:
 
 @final
 class DirectReturn:
-    """What was done with a permit, see `Accumulator.forbid`. Not there on Windows."""
+    """What was done on a connection that was lent, see
+    `Accumulator.take_back`. Not there on Windows."""
 
     @property
     def correlation_id(self) -> int:
         """Of the last request, or the one before the first if there was none."""
     @property
     def records_delivered(self) -> int:
-        """With this permit, without the loop."""
+        """In this loan, without the loop."""
     @property
     def exchanges(self) -> Exchanges:
         """As `Accumulator.direct_figures` gives them."""
@@ -290,7 +291,7 @@ class Accumulator:
         wait; infinity if there is none. `now_ms` is Python's time.monotonic() * 1000."""
     def drain(self, topic: str, partition: int) -> ProducerBatch | None:
         """Closes and takes the oldest batch. One that was put back comes out as the same object."""
-    def permit(
+    def lend(
         self,
         target: DirectTarget,
         place: tuple[int, int, int],
@@ -299,23 +300,23 @@ class Accumulator:
         max_in_flight: int = 1,
         reads_answers: bool = False,
     ) -> None:
-        """Has `append` send the next batches itself in place of waking anyone: those of this partition that
-        are its only one, and small, while fewer than `max_in_flight` are not answered. `place`: producer id,
-        epoch and base sequence of the first, which has this correlation id.
+        """Lends a connection: `append` sends the next batches itself in place of waking anyone. They are
+        those of this partition that are its only one, and small, while fewer than `max_in_flight` are not
+        answered. `place`: producer id, epoch and base sequence of the first, which has this correlation id.
 
         With `reads_answers` a thread of the accumulator's reads the answers, decides the batches and
         releases them. It wakes with the Waker when there is anything else on the socket, or somebody has to
         be told of a batch in Python.
 
         Raises: OSError where the system has no more threads or descriptors. Not there on Windows."""
-    def forbid(self) -> DirectReturn | None:
-        """Ends what `permit` began; None where nothing is permitted. Not there on Windows."""
+    def take_back(self) -> DirectReturn | None:
+        """Ends what `lend` began; None where nothing is lent. Not there on Windows."""
     def end_direct(self) -> None:
-        """Ends the thread that reads answers, if there is one. Nothing is permitted afterwards. Not there on
+        """Ends the thread that reads answers, if there is one. Nothing is lent afterwards. Not there on
         Windows."""
     def direct_figures(self) -> tuple[float, Exchanges]:
         """The seconds that a batch has been under way without an answer, 0 if none is; and what was delivered
-        since this or `forbid` was called last. Not there on Windows."""
+        since this or `take_back` was called last. Not there on Windows."""
     @property
     def has_sent_directly(self) -> bool:
         """Whether a batch was sent and not answered. Not there on Windows."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from barnabas import Admin, Consumer, Producer, Record, TopicPartition, Watermarks, aio
+from barnabas import Admin, Consumer, Producer, Record, TopicPartition, Watermarks
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.errors import MisuseError
 from barnabas.net.connection import Connection
@@ -46,23 +45,6 @@ def requests_sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     monkeypatch.setattr(Connection, "submit", noting_submit)
     return sent
-
-
-@pytest.fixture
-def fetches_under_way(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many Fetch requests wait for their answer, after each one that leaves or is answered."""
-    counts = [0]
-    submit = Connection.submit
-
-    def counting_submit(connection: Connection, request: Any, **options: Any) -> Any:
-        answer = submit(connection, request, **options)
-        if request.NAME == "Fetch":
-            counts.append(counts[-1] + 1)
-            answer.add_done_callback(lambda _: counts.append(counts[-1] - 1))
-        return answer
-
-    monkeypatch.setattr(Connection, "submit", counting_submit)
-    return counts
 
 
 def fetch_sizes(requests_sent: list[tuple[str, int]]) -> list[int]:
@@ -235,37 +217,6 @@ def test_a_slow_reader_holds_no_more_than_the_queue_may_and_still_gets_everythin
             most = max(most, sum(state.queued_bytes for state in states))
             count += len(consumer.poll(1, 20))
         assert (3 << 20) < most < (5 << 20)
-
-
-def test_a_backlog_of_two_partitions_is_fetched_by_two_requests_at_a_time_for_asyncio(
-    apache_kafka: Any,
-    make_topic: MakeTopic,
-    fill_topic: FillTopic,
-    fetches_under_way: list[int],
-    eventually_async: Any,
-) -> None:
-    topic = make_topic(apache_kafka, 2)
-    for number in range(2):
-        fill_topic(apache_kafka, topic, [b"%03d" % place + b"x" * 100_000 for place in range(60)], number)
-
-    async def read_twice() -> None:
-        async with aio.Consumer(
-            apache_kafka.bootstrap, auto_offset_reset="earliest", max_partition_fetch_bytes=500_000
-        ) as consumer:
-            consumer.assign([(topic, 0), (topic, 1)])
-            for _ in range(2):
-                records: list[Record] = []
-                while len(records) < 120:
-                    records += await consumer.poll(1, 120 - len(records))
-                for number in range(2):
-                    places = [int(record.value[:3]) for record in records if record.partition == number]
-                    assert places == list(range(60))
-                assert max(fetches_under_way) == 2
-                # At the end there is nothing to help with.
-                await eventually_async(lambda: fetches_under_way[-1] == 1)
-                consumer.seek_to_beginning((topic, 0), (topic, 1))
-
-    asyncio.run(asyncio.wait_for(read_twice(), 60))
 
 
 def test_a_paused_partition_that_holds_the_whole_queue_does_not_keep_the_others_from_being_read(

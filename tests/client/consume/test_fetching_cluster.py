@@ -182,6 +182,36 @@ def test_a_leader_that_moves_is_followed_where_a_backlog_is_fetched_in_bulk(
         assert numbers == list(range(count))
 
 
+def test_what_one_broker_has_for_us_is_not_forgotten_for_the_failure_of_another(
+    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition], eventually: Any
+) -> None:
+    partition, dry = make_topic(1), make_topic(2)
+    with Producer(cluster.bootstrap, batch_size=20_000) as producer:
+        for number in range(20_000):
+            producer.send(partition.topic, b"%06d" % number + b"x" * 200)
+    with Consumer(
+        cluster.bootstrap,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=200_000,
+        queued_max_bytes=1_000_000,
+    ) as consumer:
+        consumer.assign([partition, dry])
+        fetcher = consumer._core._fetcher
+        assert fetcher._direct is not None
+        while not any(lent.is_in_bulk for lent in fetcher._direct.lent):
+            read(consumer, 500)
+        state = next(state for state in fetcher._buffer.states() if state.partition == partition)
+        # All that is queued waits for the caller, so nothing tells anew that there is more.
+        eventually(lambda: [seconds for _, seconds, _ in consumer._waiting.figures()] == [0.0])
+        assert state.has_backlog
+        cluster.node(2).kill()
+        try:
+            eventually(lambda: fetcher._failures[2])
+            assert state.has_backlog
+        finally:
+            cluster.node(2).start()
+
+
 def test_an_unclean_election_that_lost_records_is_noticed(
     cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition]
 ) -> None:

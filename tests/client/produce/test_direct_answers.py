@@ -29,8 +29,8 @@ TIMEOUT = 60.0
 
 def reads_answers(producer: Producer) -> bool:
     direct = producer._core._sender._direct
-    permit = None if direct is None else direct._permit
-    return permit is not None and permit.connection._lends_reading
+    lent = None if direct is None else direct._lent
+    return lent is not None and lent.connection._lends_reading
 
 
 def warm_up(producer: Producer, topic: str, eventually: Eventually) -> int:

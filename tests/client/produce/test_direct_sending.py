@@ -20,7 +20,7 @@ TIMEOUT = 60.0
 
 def may_send_directly(producer: Producer) -> bool:
     direct = producer._core._sender._direct
-    return direct is not None and direct._permit is not None
+    return direct is not None and direct._lent is not None
 
 
 def has_sent_directly(producer: Producer) -> bool:

@@ -4,15 +4,29 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 
-/// What the threads that wake the loop share.
-pub struct Signal {
+use crate::signal::{self, Flag};
+
+pub type Signal = signal::Signal<Descriptor>;
+
+/// Readable while it is raised.
+pub struct Descriptor {
     readable: OwnedFd,
     writable: OwnedFd,
-    is_due: AtomicBool,
+}
+
+impl Flag for Descriptor {
+    fn raise(&self) {
+        // What is full is readable.
+        let _ = rustix::io::write(&self.writable, &1_u64.to_ne_bytes());
+    }
+
+    fn reset(&self) {
+        let mut counter = [0; 8];
+        let _ = rustix::io::read(&self.readable, &mut counter);
+    }
 }
 
 impl Signal {
@@ -20,7 +34,7 @@ impl Signal {
     pub fn new() -> io::Result<Self> {
         use rustix::event::{EventfdFlags, eventfd};
         let readable = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { writable: readable.try_clone()?, readable, is_due: AtomicBool::new(false) })
+        Ok(Self::of(Descriptor { writable: readable.try_clone()?, readable }))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -29,32 +43,12 @@ impl Signal {
         let (readable, writable) = rustix::pipe::pipe()?;
         ioctl_fionbio(&readable, true)?;
         ioctl_fionbio(&writable, true)?;
-        Ok(Self { readable, writable, is_due: AtomicBool::new(false) })
-    }
-
-    pub fn wake(&self) {
-        // One signal is enough, however many follow before it is seen.
-        if !self.is_due.swap(true, Ordering::AcqRel) {
-            // What is full is readable.
-            let _ = rustix::io::write(&self.writable, &1_u64.to_ne_bytes());
-        }
+        Ok(Self::of(Descriptor { readable, writable }))
     }
 
     /// Readable when `wake` was called and `clear` was not.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.readable.as_fd()
-    }
-
-    pub fn is_due(&self) -> bool {
-        self.is_due.load(Ordering::Acquire)
-    }
-
-    pub fn clear(&self) {
-        let mut counter = [0; 8];
-        let _ = rustix::io::read(&self.readable, &mut counter);
-        // Not before: a signal that came in between would be read, and none would ever follow it. What it was for
-        // is seen after this.
-        self.is_due.swap(false, Ordering::AcqRel);
+        self.flag().readable.as_fd()
     }
 }
 
@@ -69,7 +63,7 @@ impl Waker {
     }
 
     fn fileno(&self) -> i32 {
-        self.0.readable.as_raw_fd()
+        self.0.descriptor().as_raw_fd()
     }
 
     fn wake(&self) {

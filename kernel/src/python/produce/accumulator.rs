@@ -24,7 +24,7 @@ use crate::python::produce::delivery::{Delivery, TopicName};
 #[cfg(unix)]
 use crate::python::produce::direct_answers::{DirectReturn, DirectSend, Exchanges};
 #[cfg(unix)]
-use crate::python::produce::direct_send::{DirectTarget, Permit};
+use crate::python::produce::direct_send::{DirectTarget, Terms};
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
 use crate::python::produce::shared_queues::SharedQueues;
 #[cfg(unix)]
@@ -139,7 +139,7 @@ impl Accumulator {
         Py::new(py, delivery).map(Some)
     }
 
-    /// Sees to it that what was just appended to an idle partition is sent, where that is permitted; whether it was.
+    /// Sees to it that what was just appended to an idle partition is sent, where its connection is lent; whether it was.
     #[cfg(unix)]
     fn send_directly(&self, topic: &str, partition: u32) -> bool {
         self.direct.send(topic, partition)
@@ -377,7 +377,7 @@ impl Accumulator {
 
     #[cfg(unix)]
     #[pyo3(signature = (target, place, correlation_id, *, max_in_flight=1, reads_answers=false))]
-    fn permit(
+    fn lend(
         &self,
         target: &Bound<'_, DirectTarget>,
         place: (i64, i16, i32),
@@ -388,12 +388,12 @@ impl Accumulator {
         let (producer_id, producer_epoch, base_sequence) = place;
         let producer = ProducerState { producer_id, producer_epoch, base_sequence, is_transactional: false };
         let target = Arc::clone(&target.get().0);
-        Ok(self.direct.permit(Permit { target, producer, correlation_id, max_in_flight, reads_answers })?)
+        Ok(self.direct.lend(Terms { target, producer, correlation_id, max_in_flight, reads_answers })?)
     }
 
     #[cfg(unix)]
-    fn forbid(&self, py: Python<'_>) -> PyResult<Option<DirectReturn>> {
-        self.direct.forbid().map(|forbidden| forbidden.into_return(py)).transpose()
+    fn take_back(&self, py: Python<'_>) -> PyResult<Option<DirectReturn>> {
+        self.direct.take_back(py)
     }
 
     #[cfg(unix)]

@@ -1,5 +1,5 @@
 //! Sending a batch in the thread that hands a record over, without the event loop: on a connection that has nothing
-//! else to do, when the loop has permitted it.
+//! else to do, when the loop has lent it.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ impl Target {
     }
 }
 
-/// For the next batch of the target's partition.
-pub struct Permit {
+/// What a connection is lent for: the next batches of the target's partition.
+pub struct Terms {
     pub target: Arc<Target>,
     pub producer: ProducerState,
     pub correlation_id: i32,
@@ -97,8 +97,8 @@ pub struct DirectlySent {
     pub unsent: Vec<u8>,
 }
 
-impl Permit {
-    /// After this the permit is for the batch that follows. Gives the batch back where it cannot be sent as it is.
+impl Terms {
+    /// After this they are for the batch that follows. Gives the batch back where it cannot be sent as it is.
     pub fn send(
         &mut self,
         batch: ClosedBatch,

@@ -1,5 +1,4 @@
-"""Fetching ahead of the caller: one request under way to each broker that leads a partition we read; two, of
-different partitions, while it has much for us: then it sends the one answer while we take in the other.
+"""Fetching ahead of the caller: one request under way to each broker that leads a partition we read.
 
 Owns the Fetch requests, their errors, and the connections for them, which are apart from the others since a
 broker answers nothing else on a connection while a fetch waits for data. Puts what comes into the fetch
@@ -90,11 +89,7 @@ class _SentFetch:
 
 
 class Fetcher:
-    """Keeps the buffer full. `wake` has it look for what to fetch; it looks by itself after each answer.
-
-    While a broker has a backlog of several partitions, a helper fetches half of them, over connections and in
-    sessions of its own. One of the two fetches a partition at a time, the helper only what has a backlog.
-    """
+    """Keeps the buffer full. `wake` has it look for what to fetch; it looks by itself after each answer."""
 
     def __init__(
         self,
@@ -102,8 +97,6 @@ class Fetcher:
         buffer: FetchBuffer,
         config: ConsumerConfig,
         direct_fetches: DirectFetches | None = None,
-        *,
-        helps: Fetcher | None = None,
     ) -> None:
         """`direct_fetches`: what the caller's thread waits with, if that can fetch by itself."""
         self._client = client
@@ -131,16 +124,7 @@ class Fetcher:
             self._direct = DirectFetching(
                 direct_fetches, buffer, config, self.latency_ms, on_change=self.wake
             )
-        self._fetching: set[PartitionState] = set()
-        self._helps = helps
-        self._helper: Fetcher | None = None
-        if helps is None:
-            client.add_metadata_listener(self._on_metadata)
-        else:
-            self._partition_failures = helps._partition_failures
-            self._not_before = helps._not_before
-            self._read_replicas = helps._read_replicas
-            self.latency_ms = helps.latency_ms
+        client.add_metadata_listener(self._on_metadata)
 
     def wake(self) -> None:
         """Looks soon for partitions to fetch. To be called on the event loop."""
@@ -153,8 +137,6 @@ class Fetcher:
         self._is_closed = True
         if self._direct is not None:
             self._direct.close()
-        if self._helper is not None:
-            await self._helper.close()
         tasks = list(self._under_way.values())
         busy = {node_id: sent.connection for node_id, sent in self._sent.items()}
         for task in tasks:
@@ -200,14 +182,10 @@ class Fetcher:
         self._abandon_stale_fetches()
         due = self._by_node()
         states = [] if continuing is None else due.pop(continuing, [])
-        self._fetching.update(states)
         for node, others in due.items():
-            self._fetching.update(others)
             self._under_way[node.node_id] = self._client.in_background(
                 self._keep_fetching(node, others), f"fetching from broker {node.node_id}"
             )
-        if self._helper is not None:
-            self._helper._start_fetches()
         return states
 
     def _goes_on_in_bulk(self, lent: LentFetch) -> bool:
@@ -229,8 +207,6 @@ class Fetcher:
             if not (self._buffer.is_read(state) if lent.is_in_bulk else self._buffer.wants_more(state)):
                 if is_known:
                     return False
-                continue
-            if not is_known and self._is_for_other(state):
                 continue
             source = -1 if info is None else self._source(metadata, info, state, now)
             if is_known != (source == lent.node_id):
@@ -275,8 +251,6 @@ class Fetcher:
                     self._holds_back = True
                     full.add(metadata.leader(state.partition))
                 continue
-            if self._is_for_other(state):
-                continue
             not_before = self._not_before.get(state.partition, 0)
             if not_before > now:
                 earliest_retry = min(earliest_retry, not_before)
@@ -297,34 +271,11 @@ class Fetcher:
         for node in [node for node in by_node if node.node_id in full and self._goes_in_bulk(node)]:
             # Soon all of its partitions can be fetched together.
             del by_node[node]
-        return by_node if self._helps is not None else self._share(by_node)
-
-    @property
-    def _other(self) -> Fetcher | None:
-        return self._helps or self._helper
-
-    def _is_for_other(self, state: PartitionState) -> bool:
-        if self._helps is not None and not state.has_backlog:
-            return True
-        return self._other is not None and state in self._other._fetching
+        return by_node
 
     def _goes_in_bulk(self, node: Node) -> bool:
         direct = None if self._read_replicas else self._direct
         return direct is not None and direct.goes_in_bulk(node.node_id)
-
-    def _share(self, by_node: dict[Node, list[PartitionState]]) -> dict[Node, list[PartitionState]]:
-        """Leaves half of each broker's backlog to the helper, if that has nothing to do there."""
-        for node, states in by_node.items():
-            if self._goes_in_bulk(node):
-                continue
-            backlog = [state for state in states if state.has_backlog]
-            if len(backlog) < 2 or (self._helper is not None and node.node_id in self._helper._under_way):
-                continue
-            if self._helper is None:
-                self._helper = Fetcher(self._client, self._buffer, self._config, helps=self)
-            left = set(backlog[1::2])
-            by_node[node] = [state for state in states if state not in left]
-        return by_node
 
     def _on_old_leader(self, state: PartitionState) -> None:
         """We have read from a later leader than the one that is known. A broker that does not know of its
@@ -364,9 +315,6 @@ class Fetcher:
             finally:
                 del self._under_way[node.node_id]
                 self._sent.pop(node.node_id, None)
-                self._fetching.difference_update(states)
-                if self._helps is not None and not all(state.has_backlog for state in states):
-                    self._helps.wake()
             states = self._start_fetches(node)
 
     async def _fetch(self, node: Node, states: list[PartitionState]) -> None:
@@ -406,12 +354,12 @@ class Fetcher:
         except BarnabasError as error:
             sent = self._sent.get(node.node_id)
             if sent is None or not sent.is_stale:
-                await self._after_failure(node, error)
+                await self._after_failure(node, states, error)
         except Exception as error:
             session.start_over()
             logger.exception("fetching from %s failed", node)
             self._buffer.raise_later(UnknownServerError(f"fetching from {node} failed: {error!r}"))
-            await self._after_failure(node, error)
+            await self._after_failure(node, states, error)
 
     def _lend(
         self, node: Node, connection: Connection, session: FetchSession, request: FetchUnderWay
@@ -430,10 +378,11 @@ class Fetcher:
         lent.take_back()
         self._sent[lent.node_id] = _SentFetch(lent.connection, lent.request, lent.sent_at)
 
-    async def _after_failure(self, node: Node, error: Exception) -> None:
+    async def _after_failure(self, node: Node, states: list[PartitionState], error: Exception) -> None:
         logger.debug("fetching from %s failed, will try again: %s", node, error)
         self._failures[node.node_id] += 1
-        for state in self._fetching:
+        # Nothing of what the others have for us has changed.
+        for state in states:
             state.has_backlog = False
         self._client.request_metadata_update()
         for partition in [p for p, r in self._read_replicas.items() if r.node_id == node.node_id]:
@@ -519,8 +468,7 @@ class Fetcher:
 
     def _max_bytes(self) -> int:
         """Answers of all brokers together shall fit into the queue, but for a batch each."""
-        sessions = len(self._sessions) + (0 if self._other is None else len(self._other._sessions))
-        share = self._buffer.room() // max(1, sessions)
+        share = self._buffer.room() // max(1, len(self._sessions))
         return min(self._config.fetch_max_bytes, max(share, self._config.max_partition_fetch_bytes))
 
     def _take_in(

@@ -2,15 +2,15 @@
 
 With linger 0 and nothing on its way to a partition, all that the loop would do for a record is to write it.
 That the loop has to be woken for it, and to get the interpreter lock, takes many times longer. So when all
-that was sent is answered, the kernel is permitted to send the next batch by itself: to the partition that was
-sent to last, if it is small. The loop hears of it when the answer comes, or when it needs the connection, and
-then goes on as if it had sent the batch.
+that was sent is answered, the connection is lent to the kernel, which sends the next batch by itself: to the
+partition that was sent to last, if it is small. The loop hears of it when the answer comes, or when it needs
+the connection, and then goes on as if it had sent the batch.
 
 Once a batch has left so, and nobody had to be told in Python of what became of it, the kernel reads the
 answers as well, and goes on with the next batches: what is handed over while others are under way gathers
 for a moment, and leaves as one. Then the loop only counts, now and then.
 
-Owns the permit. Knows nothing of what an answer means.
+Owns what is lent. Knows nothing of what an answer means.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ logger = logging.getLogger("barnabas.producer")
 VERSIONS = range(9, 14)
 # Within two of these the loop hears of a batch that is not answered, whose time-outs it then watches.
 WATCH_SECONDS = 0.25
-# A permit that nobody uses for so long is taken back, and nothing wakes the loop any more.
+# What nobody uses for so long is taken back, and nothing wakes the loop any more.
 UNUSED_SECONDS = 10.0
 
 
 @frozen
-class _Permit:
+class _Lent:
     leader_id: int
     queue: PartitionQueue
     connection: Connection
@@ -59,7 +59,7 @@ class _Permit:
 
 
 _Way = tuple[Connection, TopicPartition, int, UUID]
-"""What a request depends on, but for what the permit says."""
+"""What a request depends on, but for what the loan says."""
 
 OnSent = Callable[[int, PartitionQueue, ProducerBatch, int], AnswerTo[ProduceResponse]]
 
@@ -88,7 +88,7 @@ class DirectSending:
         self._on_sent = on_sent
         self._wake = wake
         self._loop = asyncio.get_running_loop()
-        self._permit: _Permit | None = None
+        self._lent: _Lent | None = None
         self._way: _Way | None = None
         self._target: DirectTarget | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -110,7 +110,7 @@ class DirectSending:
             and not config.partitioner_availability_timeout_ms
         )
 
-    def permit(self, leader_id: int, queue: PartitionQueue) -> None:
+    def lend(self, leader_id: int, queue: PartitionQueue) -> None:
         """All that was sent to this leader, the queue's last, is answered."""
         place, connection = queue.next_place(), self._client.ready_connection(leader_id)
         metadata = self._client.metadata
@@ -131,10 +131,10 @@ class DirectSending:
         way = (connection, queue.partition, version, topic_id)
         if way != self._way or self._target is None:
             self._way, self._target = way, self._make_target(loan.descriptor, *way)
-        self._permit = _Permit(leader_id, queue, connection, version)
+        self._lent = _Lent(leader_id, queue, connection, version)
         self._used_at = time.monotonic()
         try:
-            self._accumulator.permit(
+            self._accumulator.lend(
                 self._target,
                 place,
                 loan.correlation_id,
@@ -144,7 +144,7 @@ class DirectSending:
         except OSError as error:
             logger.warning("answers are read in the event loop: %s", error)
             self._may_read_answers = False
-            self._permit = None
+            self._lent = None
             connection.take_back_writing(loan.correlation_id - 1)
             return
         if self._timer is None:
@@ -152,21 +152,21 @@ class DirectSending:
 
     def take_back(self) -> None:
         """The loop is about to send something itself, or to look at what is under way."""
-        permit = self._permit
-        if permit is None:
+        lent = self._lent
+        if lent is None:
             return
         with self._counting:
-            self._permit = None
-            back = self._accumulator.forbid()
+            self._lent = None
+            back = self._accumulator.take_back()
             assert back is not None
-            self._count(permit, back.exchanges)
-        permit.queue.delivered_directly(back.records_delivered)
+            self._count(lent, back.exchanges)
+        lent.queue.delivered_directly(back.records_delivered)
         self._reads_answers_next = bool(back.sent) and not any(batch.is_awaited for batch, *_ in back.sent)
         sent = [
             SentElsewhere(
-                self._on_sent(permit.leader_id, permit.queue, batch, batch_bytes),
+                self._on_sent(lent.leader_id, lent.queue, batch, batch_bytes),
                 ProduceRequest,
-                permit.version,
+                lent.version,
                 correlation_id,
                 self._config.request_timeout_ms,
                 seconds_under_way,
@@ -176,7 +176,7 @@ class DirectSending:
         ]
         self._is_taking_back = True
         try:
-            permit.connection.take_back_writing(
+            lent.connection.take_back_writing(
                 back.correlation_id,
                 sent,
                 unsent=back.unsent,
@@ -188,17 +188,17 @@ class DirectSending:
     def count(self) -> None:
         """Counts what was delivered without the loop. Any thread."""
         with self._counting:
-            permit = self._permit
-            if permit is not None:
-                self._count(permit, self._accumulator.direct_figures()[1])
+            lent = self._lent
+            if lent is not None:
+                self._count(lent, self._accumulator.direct_figures()[1])
 
-    def _count(self, permit: _Permit, exchanges: Exchanges) -> None:
+    def _count(self, lent: _Lent, exchanges: Exchanges) -> None:
         count, records, batch_bytes = exchanges.count, exchanges.records, exchanges.batch_bytes
         if not count:
             return
-        now, topic = time.monotonic(), permit.queue.partition.topic
+        now, topic = time.monotonic(), lent.queue.partition.topic
         self._used_at = now
-        permit.connection.exchanged(
+        lent.connection.exchanged(
             ProduceRequest,
             count,
             bytes_sent=exchanges.bytes_sent,
@@ -208,7 +208,7 @@ class DirectSending:
         self._stats.batch_sent_at_once(now, count)
         self._stats.batch_delivered(topic, records, batch_bytes, now, count)
         latency_ms = exchanges.milliseconds / count
-        permit.queue.counters.batch_delivered(records, batch_bytes, now, latency_ms, count)
+        lent.queue.counters.batch_delivered(records, batch_bytes, now, latency_ms, count)
         self._topics_in_use.use(topic, now)
 
     def close(self) -> None:
@@ -233,12 +233,12 @@ class DirectSending:
 
     def _watch(self) -> None:
         self._timer = None
-        permit = self._permit
-        if permit is None:
+        lent = self._lent
+        if lent is None:
             return
         with self._counting:
             seconds_under_way, exchanges = self._accumulator.direct_figures()
-            self._count(permit, exchanges)
+            self._count(lent, exchanges)
         if seconds_under_way > WATCH_SECONDS:
             self.take_back()
             self._wake()

@@ -234,13 +234,13 @@ class Sender:
 
     def _close_batches(self) -> None:
         """Takes all records out of the accumulator, however few there are."""
-        self._forbid_direct()
+        self._take_back()
         for topic, number in self.accumulator.partitions():
             queue = self._queue(TopicPartition(topic, number))
             while (batch := self.accumulator.drain(topic, number)) is not None:
                 self._add(queue, batch)
 
-    def _forbid_direct(self) -> None:
+    def _take_back(self) -> None:
         if self._direct is not None:
             self._direct.take_back()
 
@@ -250,7 +250,7 @@ class Sender:
         self._wake_is_due = False
         if self._is_closed:
             return
-        self._forbid_direct()
+        self._take_back()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -536,7 +536,7 @@ class Sender:
         else:
             self._rest()
             if self._direct is not None and not self.wake_is_due and not leader.in_flight:
-                self._direct.permit(leader_id, last)
+                self._direct.lend(leader_id, last)
 
     def _rest(self) -> None:
         """Nothing is left to do, and no time-out to be watched."""

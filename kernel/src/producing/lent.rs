@@ -1,0 +1,302 @@
+//! A connection that is lent for writing, or for writing and reading: who hands a record over has it sent, and a thread
+//! of its own reads the answers, settles what was sent, and sends what has gathered meanwhile. Knows neither sockets
+//! nor bytes: a `Courier` does.
+//!
+//! All use of the connection is under one lock, which is held for moments: the owner has the connection back as soon as
+//! it has taken the loan. What the courier does not understand, or a panic, leaves the loan to its owner, who is woken.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::{io, mem};
+
+use crate::loan::{Back, Loan};
+use crate::locks::{lock, lock_unless_forked};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Fault, Mutex, MutexGuard, caught, has, thread};
+
+/// What came of sending what waits.
+pub enum Departure<R> {
+    Sent(R),
+    /// Of the last a part only, or it was not understood: nothing can follow it.
+    SentInPart(R),
+    NothingWaits,
+    /// What waits is for the owner.
+    Refused,
+}
+
+/// What the beginning of the bytes that were received means to the oldest request.
+pub enum Answer {
+    /// Settled, by so many bytes.
+    Settled(usize),
+    /// More is to come.
+    Partial,
+    /// It is for the owner.
+    Foreign,
+}
+
+/// Who writes and reads on a connection, only while it is lent.
+pub trait Courier: Send + 'static {
+    type Request: Send;
+    /// What is waited for, without the lock.
+    type Line: Clone;
+
+    /// None where answers are the owner's to read.
+    fn line(&self) -> Option<Self::Line>;
+    fn max_in_flight(&self) -> usize;
+    fn send(&mut self) -> Departure<Self::Request>;
+    /// Puts what has come behind `received`; whether the connection goes on.
+    fn receive(&mut self, received: &mut Vec<u8>) -> bool;
+    fn settle(&mut self, request: &Self::Request, received: &[u8]) -> Answer;
+}
+
+/// Wakes somebody.
+pub trait Wake: Send + Sync + 'static {
+    fn wake(&self);
+}
+
+/// Has the thread wait for its orders, and for a line.
+pub trait Wait<L>: Wake {
+    /// Until the line has something to read, or `wake` was called, which is then seen. Whether the line has.
+    fn wait(&self, line: Option<&L>) -> io::Result<bool>;
+}
+
+struct Orders<W> {
+    signal: W,
+    shall_end: AtomicBool,
+}
+
+struct State<C: Courier, W> {
+    loan: Loan<C::Request>,
+    /// Present while there is a loan.
+    courier: Option<C>,
+    /// The thread is to send what waits.
+    is_due: bool,
+    /// Of the thread, while one runs.
+    orders: Option<Arc<Orders<W>>>,
+}
+
+impl<C: Courier, W> State<C, W> {
+    fn reading_line(&self) -> Option<C::Line> {
+        let is_ours = self.loan.is_lent() || has(Fault::UsesWhatItLeft);
+        if is_ours { self.courier.as_ref()?.line() } else { None }
+    }
+
+    /// Whether what waits has left, or nothing waits.
+    fn send(&mut self) -> bool {
+        let Some(courier) = self.courier.as_mut().filter(|_| self.loan.is_lent()) else { return false };
+        match courier.send() {
+            Departure::Sent(request) => {
+                self.loan.send(request);
+                true
+            }
+            Departure::SentInPart(request) => {
+                self.loan.send(request);
+                self.loan.leave();
+                false
+            }
+            Departure::NothingWaits => true,
+            Departure::Refused => false,
+        }
+    }
+
+    fn take_in(&mut self) {
+        let Self { loan, courier: Some(courier), .. } = self else { return };
+        let mut goes_on = courier.receive(loan.receive());
+        while goes_on {
+            let Some(request) = loan.under_way().front() else {
+                goes_on = loan.received().is_empty();
+                break;
+            };
+            match courier.settle(request, loan.received()) {
+                Answer::Settled(bytes) => drop(loan.settle(bytes)),
+                Answer::Partial => break,
+                Answer::Foreign => goes_on = false,
+            }
+        }
+        if !goes_on {
+            loan.leave();
+        }
+    }
+}
+
+/// `O`: wakes the owner, to take the loan back, or to send what waits itself.
+pub struct Lent<C: Courier, W, O> {
+    shared: Arc<Shared<C, W, O>>,
+}
+
+struct Shared<C: Courier, W, O> {
+    state: Mutex<State<C, W>>,
+    owner: O,
+}
+
+impl<C: Courier, W, O: Wake> Shared<C, W, O> {
+    /// With the loan left to its owner where `work` panics.
+    fn with<T>(&self, mut state: MutexGuard<'_, State<C, W>>, work: impl FnOnce(&mut State<C, W>) -> T) -> T {
+        match catch_unwind(AssertUnwindSafe(|| work(&mut state))) {
+            Ok(outcome) => outcome,
+            Err(panic) => {
+                if !has(Fault::PanicIsSilent) {
+                    if state.loan.is_lent() {
+                        state.loan.leave();
+                    }
+                    self.owner.wake();
+                }
+                drop(state);
+                resume_unwind(panic)
+            }
+        }
+    }
+}
+
+impl<C: Courier, W: Wait<C::Line>, O: Wake> Lent<C, W, O> {
+    pub fn new(owner: O) -> Self {
+        let state = State { loan: Loan::default(), courier: None, is_due: false, orders: None };
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), owner }) }
+    }
+
+    /// `signal` makes what a thread is woken by, if one has to be started. Raises: as that, or if the system has no more
+    /// threads; then nothing is lent.
+    pub fn lend(&self, courier: C, signal: impl FnOnce() -> io::Result<W>) -> io::Result<()> {
+        let orders = {
+            let mut state = lock(&self.shared.state);
+            if courier.line().is_some() && state.orders.is_none() {
+                state.orders = Some(self.start(signal()?)?);
+            }
+            state.loan.lend([]);
+            let orders = courier.line().and(state.orders.clone());
+            state.courier = Some(courier);
+            orders
+        };
+        if let Some(orders) = orders {
+            orders.signal.wake();
+        }
+        Ok(())
+    }
+
+    /// Has what waits sent, now or by the thread; whether the owner need not. `is_for`: whether this courier is who can.
+    pub fn send(&self, is_for: impl FnOnce(&C) -> bool) -> bool {
+        let mut state = lock(&self.shared.state);
+        if !(state.loan.is_lent() && state.courier.as_ref().is_some_and(is_for)) {
+            return false;
+        }
+        if state.loan.under_way().is_empty() {
+            return self.shared.with(state, State::send);
+        }
+        let Some(orders) = state.reading_line().and(state.orders.clone()) else { return false };
+        state.is_due = true;
+        drop(state);
+        orders.signal.wake();
+        true
+    }
+
+    /// Ends a loan; None where there is none.
+    pub fn take_back(&self) -> Option<(C, Back<C::Request>)> {
+        let (courier, mut back, orders) = {
+            let mut state = lock(&self.shared.state);
+            let orders = state.reading_line().and(state.orders.clone());
+            let is_due = mem::take(&mut state.is_due);
+            let back = state.loan.take_back()?;
+            if is_due && !has(Fault::OrderIsForgotten) {
+                self.shared.owner.wake();
+            }
+            (state.courier.take()?, back, orders)
+        };
+        if let Some(orders) = orders {
+            // The thread is to let go of the line.
+            orders.signal.wake();
+        }
+        if has(Fault::BytesAreDropped) {
+            back.received.clear();
+        }
+        Some((courier, back))
+    }
+
+    /// What is lent, where anything is.
+    pub fn look<T>(&self, at: impl FnOnce(&mut C, &Loan<C::Request>) -> T) -> Option<T> {
+        let mut state = lock(&self.shared.state);
+        let State { loan, courier, .. } = &mut *state;
+        courier.as_mut().map(|courier| at(courier, loan))
+    }
+
+    /// Ends the thread, and gives up what is lent: it is dropped by the caller. Also in the child of a fork, where
+    /// there is no thread.
+    pub fn end(&self) -> Option<(C, Back<C::Request>)> {
+        let mut state = lock_unless_forked(&self.shared.state)?;
+        let back = state.loan.take_back();
+        let given_up = state.courier.take().zip(back);
+        let orders = state.orders.clone();
+        drop(state);
+        if let Some(orders) = orders {
+            orders.shall_end.store(true, Ordering::Release);
+            orders.signal.wake();
+        }
+        given_up
+    }
+
+    fn start(&self, signal: W) -> io::Result<Arc<Orders<W>>> {
+        let orders = Arc::new(Orders { signal, shall_end: AtomicBool::new(false) });
+        let thread = AnswerThread { shared: Arc::clone(&self.shared), orders: Arc::clone(&orders) };
+        thread::Builder::new().name("barnabas-answer".to_owned()).spawn(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| thread.run()));
+            thread.has_ended();
+            if let Err(panic) = outcome {
+                caught(panic);
+            }
+        })?;
+        Ok(orders)
+    }
+}
+
+struct AnswerThread<C: Courier, W, O> {
+    shared: Arc<Shared<C, W, O>>,
+    orders: Arc<Orders<W>>,
+}
+
+impl<C: Courier, W: Wait<C::Line>, O: Wake> AnswerThread<C, W, O> {
+    fn run(&self) {
+        while !self.orders.shall_end.load(Ordering::Acquire) {
+            let line = self.shared.with(lock(&self.shared.state), |state| {
+                self.send_what_is_due(state);
+                state.reading_line()
+            });
+            match self.orders.signal.wait(line.as_ref()) {
+                Ok(true) => self.read(),
+                Ok(false) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn send_what_is_due(&self, state: &mut State<C, W>) {
+        let Some(courier) = &state.courier else { return };
+        let may_send = state.loan.is_lent() && state.loan.under_way().len() < courier.max_in_flight();
+        if may_send && mem::take(&mut state.is_due) && !state.send() {
+            self.shared.owner.wake();
+        }
+    }
+
+    /// Takes in what is on the line, unless it has been taken back since it was waited for.
+    fn read(&self) {
+        self.shared.with(lock(&self.shared.state), |state| {
+            if state.reading_line().is_some() {
+                state.take_in();
+                if state.loan.is_left() {
+                    self.shared.owner.wake();
+                }
+            }
+        });
+    }
+
+    /// The next loan has a thread of its own.
+    fn has_ended(&self) {
+        let mut state = lock(&self.shared.state);
+        if !has(Fault::ThreadIsForgotten)
+            && state.orders.as_ref().is_some_and(|present| Arc::ptr_eq(present, &self.orders))
+        {
+            state.orders = None;
+        }
+        if state.reading_line().is_some() && !has(Fault::PanicIsSilent) {
+            state.loan.leave();
+            self.shared.owner.wake();
+        }
+    }
+}
