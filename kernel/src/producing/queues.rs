@@ -121,7 +121,8 @@ impl Settings {
         if self.ignore_keys { None } else { self.partitioner.partition(key, partition_count) }
     }
 
-    fn monotonic_ms(&self) -> f64 {
+    /// Now, by Python's `time.monotonic()`.
+    pub fn monotonic_ms(&self) -> f64 {
         self.clock.1 + self.clock.0.elapsed().as_secs_f64() * 1000.0
     }
 }
@@ -345,6 +346,13 @@ impl<O: Owner> PartitionQueue<O> {
         };
         let index = batch.builder.record_count() as u32 - 1;
         (Place { outcome: &batch.outcome, index, partition, wake: wake || batch.is_full }, bytes)
+    }
+
+    /// The newest batch has a record that is as old as this.
+    pub fn backdate(&mut self, created_ms: f64) {
+        if let Some(Waiting::Open(batch)) = self.batches.back_mut() {
+            batch.created_ms = batch.created_ms.min(created_ms);
+        }
     }
 
     /// Ends the newest batch if it has no room for this record, and says whether that is news to the sender. None if

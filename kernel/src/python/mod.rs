@@ -8,7 +8,9 @@ mod produce;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+/// Built for the interpreter lock (`LockedRc` counts under it): a free-threaded Python takes the lock up again when it
+/// loads this, and says so.
+#[pymodule(gil_used = true)]
 mod _kernel {
     /// Of the crate and of the Python package alike.
     #[pymodule_export]

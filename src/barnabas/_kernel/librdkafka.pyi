@@ -1,5 +1,6 @@
 """What programs for librdkafka stand on."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Self, final
 
@@ -71,7 +72,7 @@ class ParkedMessages:
         """Topics that messages wait for."""
     def unpark(self, topic: str) -> None:
         """Appends what waits for a topic, if the accumulator knows its partitions by now."""
-    def fail(self, topic: str | None, error: BaseException, *, until_ms: int = 9223372036854775807) -> int:
+    def fail(self, topic: str | None, error: BaseException, *, until_ms: float = math.inf) -> int:
         """Fails what waits for a topic, or for any, and was produced until then, in milliseconds since 1970.
         Gives the number of messages."""
 

@@ -213,7 +213,8 @@ fn enqueue(
             refused = append(&mut accumulator.queues.lock());
         }
         if matches!(refused, Err(Refused::NotNow)) {
-            let copy = ParkedMessage::new(partition, &record, report.flatten(), now_ms());
+            let copy =
+                ParkedMessage::new(partition, &record, report.flatten(), accumulator.settings.monotonic_ms());
             parked.park(&mut by_topic, message.topic_name, copy);
             outlet.events.produced(1, size);
             drop(by_topic);

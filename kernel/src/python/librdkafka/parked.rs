@@ -32,7 +32,8 @@ pub struct ParkedMessage {
     headers: Vec<u8>,
     /// None for a message without a callback.
     report: Option<MessageReport>,
-    produced_at_ms: i64,
+    /// By the monotonic clock: its time-out began then.
+    produced_at_ms: f64,
 }
 
 impl ParkedMessage {
@@ -40,7 +41,7 @@ impl ParkedMessage {
         partition: Option<i32>,
         record: &NewRecord<'_>,
         report: Option<MessageReport>,
-        produced_at_ms: i64,
+        produced_at_ms: f64,
     ) -> Self {
         Self {
             partition,
@@ -159,6 +160,7 @@ impl ParkedMessages {
                 match queues.append_at(&accumulator.settings, topic, index, message.partition, &record) {
                     Ok(place) => {
                         wake |= place.wake;
+                        let partition = place.partition as usize;
                         let bytes = message.value_bytes();
                         // While the queues are locked the batch cannot be decided.
                         match message.report {
@@ -167,6 +169,9 @@ impl ParkedMessages {
                                 self.reporter.keep(py, place.outcome, report);
                             }
                             None => self.reporter.keep_silent(py, place.outcome, 1, bytes),
+                        }
+                        if let Some(queue) = queues.partition(topic, partition) {
+                            queue.backdate(message.produced_at_ms);
                         }
                     }
                     // Its size was checked when it was produced, so that only the partition may be wrong.
@@ -185,9 +190,10 @@ impl ParkedMessages {
         }
     }
 
-    /// Fails what waits for a topic, or for any, and was produced at `until_ms` or before; and says how much that was.
-    #[pyo3(signature = (topic, error, *, until_ms=i64::MAX))]
-    fn fail(&self, py: Python<'_>, topic: Option<&str>, error: Py<PyAny>, until_ms: i64) -> usize {
+    /// Fails what waits for a topic, or for any, and was produced at `until_ms` of the monotonic clock
+    /// or before; and says how much that was.
+    #[pyo3(signature = (topic, error, *, until_ms=f64::INFINITY))]
+    fn fail(&self, py: Python<'_>, topic: Option<&str>, error: Py<PyAny>, until_ms: f64) -> usize {
         let mut failed: Vec<(String, Vec<ParkedMessage>)> = Vec::new();
         {
             let mut by_topic = self.lock();

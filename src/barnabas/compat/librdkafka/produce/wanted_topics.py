@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 
 from barnabas import background
@@ -56,7 +57,7 @@ class WantedTopics:
             self._thread.call(lambda: self._look(topic))
         return may_wait
 
-    def fail(self, topic: str | None, error: BarnabasError, *, until_ms: int = 2**63 - 1) -> None:
+    def fail(self, topic: str | None, error: BarnabasError, *, until_ms: float = math.inf) -> None:
         """Fails what waits for a topic, or for any, and was produced until then; and their transaction."""
         failures = self._parked.fail(topic, error, until_ms=until_ms)
         self.failures += failures
@@ -113,4 +114,4 @@ class WantedTopics:
             f"messages for topic {topic!r} waited for its partitions for message.timeout.ms="
             f"{self._message_timeout_ms}"
         )
-        self.fail(topic, error, until_ms=int(time.time() * 1000) - self._message_timeout_ms)
+        self.fail(topic, error, until_ms=time.monotonic() * 1000 - self._message_timeout_ms)
