@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from barnabas import _kernel
+from barnabas.broker.log.damage import DamagedLogError
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker_errors import (
+    CorruptMessageError,
     InvalidProducerEpochError,
     OffsetOutOfRangeError,
     OutOfOrderSequenceNumberError,
 )
+from barnabas.errors import CorruptBatchError
 
-from .conftest import NOW_MS, append, batch_of, records_of, values, values_of
+from .conftest import NOW_MS, append, batch_of, open_log, records_of, values, values_of
 
 Open = Callable[..., PartitionLog]
 
@@ -146,30 +153,160 @@ def test_a_torn_tail_is_cut_off_and_what_lies_before_it_stays(
     assert values_of(again)[-1] == "d"
 
 
-def test_everything_from_a_batch_with_a_wrong_checksum_on_is_cut_off(opened: Open) -> None:
+def damage(path: Path, position: int, value: bytes = b"!") -> None:
+    with path.open("r+b") as file:
+        file.seek(position)
+        file.write(value)
+
+
+def test_a_whole_batch_with_a_wrong_checksum_is_an_error_and_those_around_it_are_served(
+    opened: Open,
+) -> None:
     log = opened()
     size = len(batch_of(values("a")))
     for text in ("a", "b", "c"):
         append(log, batch_of(values(text)))
-    with log.active.path.open("r+b") as file:
-        file.seek(2 * size - 1)
-        file.write(b"!")
+    damage(log.active.path, 2 * size - 1)
     again = opened()
-    assert values_of(again) == ["a"]
-    assert again.active.path.stat().st_size == size
+    assert again.log_end_offset == 3
+    assert _kernel.scan_batches(again.read(0, 1000, at_least_one=True))[-1].last_offset == 0
+    wanted = (
+        rf"{again.active.path.name} is damaged from byte {size} to {2 * size}: offsets 1 to 2 cannot be read"
+    )
+    with pytest.raises(CorruptMessageError, match=wanted):
+        again.read(1, 1000, at_least_one=True)
+    assert values_of(again, 2) == ["c"]
+    assert append(again, batch_of(values("d"))).base_offset == 3
+    assert values_of(again, 2) == ["c", "d"]
 
 
-def test_segments_behind_a_bad_one_are_set_aside(opened: Open, log_directory: Path) -> None:
+def test_a_last_batch_that_was_written_whole_is_not_cut_off_for_a_wrong_byte(opened: Open) -> None:
+    log = opened()
+    size = len(batch_of(values("a")))
+    for text in ("a", "b"):
+        append(log, batch_of(values(text)))
+    damage(log.active.path, size + 3)
+    again = opened()
+    assert (again.log_end_offset, again.active.size) == (2, 2 * size)
+    with pytest.raises(CorruptMessageError, match="offsets 1 to 2 cannot be read"):
+        again.read(1, 1000, at_least_one=True)
+    assert append(again, batch_of(values("c"))).base_offset == 2
+    assert values_of(again, 2) == ["c"]
+
+
+def test_what_is_cut_off_is_kept_beside(opened: Open, log_directory: Path) -> None:
+    log = opened()
+    append(log, batch_of(values("a")))
+    size = log.active.size
+    damage(log.active.path, size, b"half a batch")
+    again = opened()
+    assert (again.log_end_offset, again.active.size) == (1, size)
+    [kept] = log_directory.glob("*.cut-at-*")
+    assert kept.read_bytes() == b"half a batch"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_segments_behind_a_bad_one_are_served(opened: Open, clean: bool) -> None:
+    log = filled_log(opened)
+    bad, following = log.segments[1], log.segments[2].base_offset
+    os.truncate(bad.path, 20)
+    if clean:
+        log.close(NOW_MS)
+        log.segments.clear()
+    again = opened(segment_bytes=300, clean=clean, recovery_point=20 if clean else 0)
+    assert again.log_end_offset == 20
+    with pytest.raises(
+        CorruptMessageError, match=rf"offsets {bad.base_offset} to {following} cannot be read"
+    ):
+        again.read(bad.base_offset, 1000, at_least_one=True)
+    assert values_of(again, following) == [str(index) for index in range(following, 20)]
+
+
+def filled_log(opened: Open) -> PartitionLog:
+    """20 records in segments of a few."""
     log = opened(segment_bytes=300)
     for index in range(20):
         append(log, batch_of(values(f"{index}")))
-    behind = [segment.path.name for segment in log.segments[2:]]
-    os.truncate(log.segments[1].path, 20)
-    again = opened(segment_bytes=300)
-    assert again.log_end_offset == log.segments[1].base_offset
-    assert sorted(path.stem for path in log_directory.glob("*.unreachable")) == [
-        name.removesuffix(".log") for name in behind
-    ]
+    assert len(log.segments) > 4
+    return log
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_missing_segment_is_an_error_that_says_what_to_do(opened: Open, clean: bool) -> None:
+    log = filled_log(opened)
+    log.close(NOW_MS)
+    missing, following = log.segments[2], log.segments[3].base_offset
+    missing.path.unlink()
+    log.segments.clear()
+    with pytest.raises(DamagedLogError) as raised:
+        opened(segment_bytes=300, clean=clean, recovery_point=20)
+    text = str(raised.value)
+    assert f"flights-0: offsets {missing.base_offset} to {following} are missing" in text
+    assert "restore the file from a copy, or, to do without these records" in text
+
+
+def test_a_missing_last_segment_is_an_error(opened: Open) -> None:
+    log = filled_log(opened)
+    log.close(NOW_MS)
+    log.active.path.unlink()
+    end = log.active.base_offset
+    log.segments.clear()
+    with pytest.raises(DamagedLogError, match=rf"offsets {end} to 20, which were on the disk, are missing"):
+        opened(segment_bytes=300, clean=True, recovery_point=20)
+
+
+def read_everything(log: PartitionLog) -> tuple[dict[int, str], set[int]]:
+    """What can be read, and the offsets that an error tells of, by a reader that goes on behind those."""
+    found: dict[int, str] = {}
+    told: set[int] = set()
+    position = log.log_start_offset
+    while position < log.log_end_offset:
+        try:
+            data = log.read(position, 1 << 16, at_least_one=True)
+        except CorruptMessageError as error:
+            matched = re.search(r"offsets (\d+) to (\d+) cannot be read", str(error))
+            assert matched
+            told.update(range(position, int(matched[2])))
+            position = int(matched[2])
+            continue
+        reader = _kernel.RecordReader("flights", 0, data, fetch_offset=position)
+        begin = position
+        try:
+            for record in reader:
+                found[record.offset] = (record.value or b"").decode()
+                position = record.offset + 1
+        except CorruptBatchError as error:
+            # Its checksum tells the reader, which goes on behind.
+            told.add(max(position, error.offset))
+            position += 1
+        assert position > begin
+    return found, told
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@given(choice=st.data())
+@settings(max_examples=150)
+def test_no_single_wrong_byte_gives_a_wrong_record_or_loses_one_in_silence(
+    tmp_path_factory: pytest.TempPathFactory, clean: bool, choice: st.DataObject
+) -> None:
+    directory = tmp_path_factory.mktemp("log")
+    log = open_log(directory, segment_bytes=300)
+    for index in range(0, 20, 2):
+        append(log, batch_of(values(f"{index}", f"{index + 1}")))
+    log.close(NOW_MS)
+    segment = choice.draw(st.sampled_from(sorted(directory.glob("*.log"))))
+    content = segment.read_bytes()
+    if not content:
+        return
+    position = choice.draw(st.integers(0, len(content) - 1))
+    bit = choice.draw(st.integers(0, 7))
+    damage(segment, position, bytes([content[position] ^ 1 << bit]))
+    again = open_log(directory, clean=clean, segment_bytes=300, recovery_point=20 if clean else 0)
+    found, told = read_everything(again)
+    again.abandon()
+    assert all(value == str(offset) for offset, value in found.items())
+    assert sorted({*found, *told}) == list(range(20))
+    assert len(told) <= 2
 
 
 def test_a_repeated_batch_is_answered_with_the_first_offset(opened: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 import subprocess
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.data_directory import DataDirectoryError
+from barnabas.broker.log.files import described
 from barnabas.broker.server import Broker
 from barnabas.broker_errors import InvalidConfigError
-from barnabas.errors import ClosedError
+from barnabas.errors import ClosedError, MisuseError
 from barnabas.net.server import ListenError
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.testing import EmbeddedBroker
@@ -137,3 +139,35 @@ def test_a_restart_in_good_order_keeps_everything(tmp_path: Path) -> None:
         broker.restart()
         assert broker.bootstrap == address
         assert "cut off" not in broker.log
+
+
+def test_a_data_directory_without_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataDirectoryError, match="the data directory has no name"):
+        Broker("")
+    with pytest.raises(MisuseError, match="data_dir has no name"):
+        EmbeddedBroker("")
+    command = [sys.executable, "-m", "barnabas.broker", "--data-dir", "", "--port", "0"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        "barnabas: the data directory has no name: choose a folder for the broker alone\n",
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    wanted = f"{file}/data cannot be the data directory: Not a directory; choose a folder that this user"
+    with pytest.raises(DataDirectoryError, match=wanted):
+        asyncio.run(Broker(file / "data").start())
+
+
+def test_an_error_of_the_disk_says_which_file_and_what_to_do() -> None:
+    gone = FileNotFoundError(errno.ENOENT, "No such file or directory", "/data/t-0/x.log")
+    assert described(gone) == (
+        "No such file or directory (/data/t-0/x.log); the data directory was moved or removed: put it back, "
+        "or stop the broker"
+    )
+    assert described(OSError(errno.ENOSPC, "")).endswith("free space there, reads go on")
+    assert described(OSError("odd")) == "odd; check the disk"

@@ -142,6 +142,23 @@ def test_ctrl_c_while_the_first_second_runs_loses_nothing_that_can_be_delivered(
     assert record_count(broker, topic) == 1_000
 
 
+def test_ctrl_c_between_two_of_atexits_calls_loses_nothing_that_can_be_delivered(
+    broker: Any, topic: str
+) -> None:
+    """It ends the call that closes the clients before that has begun."""
+    code = (
+        "import atexit\n"
+        "from barnabas.client.cluster import lifetimes\n"
+        "there = Producer(sys.argv[1], linger_ms=60_000)\n"
+        "for n in range(1000): there.send(sys.argv[2], b'v')\n"
+        "atexit.unregister(lifetimes._close_all)\n"
+        "def interrupted(): raise KeyboardInterrupt\n"
+        "atexit.register(interrupted)\n"
+    )
+    ended(started(code, broker.bootstrap, topic))
+    assert record_count(broker, topic) == 1_000
+
+
 @pytest.mark.parametrize(
     "code",
     [

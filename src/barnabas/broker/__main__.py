@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.broker.data_directory import data_directory
 from barnabas.broker.server import Broker
 from barnabas.broker.settings import parse_assignment
 from barnabas.errors import BarnabasError
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m barnabas.broker", description="An embedded Kafka broker."
     )
-    parser.add_argument("--data-dir", type=Path, required=True, help="where the log is kept")
+    parser.add_argument("--data-dir", required=True, help="where the log is kept")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=9092, help="0 takes a free one")
     parser.add_argument(
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         config = dict(parse_assignment(text) for text in options.config)
-        asyncio.run(serve(options.data_dir, options.host, options.port, config))
+        asyncio.run(serve(data_directory(options.data_dir), options.host, options.port, config))
     except (BarnabasError, OSError) as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1

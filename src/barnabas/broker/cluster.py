@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
 from barnabas.broker.data_directory import DataDirectory, StoredTopic
+from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.partition_log import Appended, PartitionLog
 from barnabas.broker.settings import (
@@ -216,7 +217,7 @@ class Cluster:
         except OSError as error:
             self._unregister(topic)
             self._remove_partitions(topic, 0)
-            raise KafkaStorageError(f"cannot create topic {name}: {error}") from error
+            raise KafkaStorageError(f"cannot create topic {name}: {described(error)}") from error
         return topic
 
     def create_partitions(self, topic: Topic, total: int) -> None:
@@ -227,7 +228,9 @@ class Cluster:
             self._save()
         except OSError as error:
             self._remove_partitions(topic, before)
-            raise KafkaStorageError(f"cannot add partitions to topic {topic.name}: {error}") from error
+            raise KafkaStorageError(
+                f"cannot add partitions to topic {topic.name}: {described(error)}"
+            ) from error
 
     def delete_topic(self, topic: Topic) -> None:
         """Raises: KafkaStorageError, and then the topic stays."""
@@ -236,7 +239,7 @@ class Cluster:
             self._save()
         except OSError as error:
             self._register(topic)
-            raise KafkaStorageError(f"cannot delete topic {topic.name}: {error}") from error
+            raise KafkaStorageError(f"cannot delete topic {topic.name}: {described(error)}") from error
         self._remove_partitions(topic, 0)
         for notify in self.on_deleted:
             notify(topic.name)
@@ -262,7 +265,7 @@ class Cluster:
         except OSError as error:
             kept.clear()
             kept.update(before)
-            raise KafkaStorageError(f"cannot keep the settings of {whose}: {error}") from error
+            raise KafkaStorageError(f"cannot keep the settings of {whose}: {described(error)}") from error
 
     def next_producer_id(self) -> int:
         """An id that no producer ever had; reserved on disk in blocks. Raises: KafkaStorageError."""
@@ -275,7 +278,7 @@ class Cluster:
             self._save()
         except OSError as error:
             self._metadata.next_producer_id = first
-            raise KafkaStorageError(f"cannot reserve producer ids: {error}") from error
+            raise KafkaStorageError(f"cannot reserve producer ids: {described(error)}") from error
         self._producer_ids = iter(range(first, first + PRODUCER_ID_BLOCK))
         return next(self._producer_ids)
 

@@ -47,13 +47,26 @@ class BrokerMetadata:
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
 
+def data_directory(name: str) -> Path:
+    """The folder of this name. Raises: DataDirectoryError for the empty one, which is the current one."""
+    if not name:
+        raise DataDirectoryError("the data directory has no name: choose a folder for the broker alone")
+    return Path(name)
+
+
 class DataDirectory:
-    """A locked data directory, made if it does not exist. Raises: DataDirectoryError, OSError."""
+    """A locked data directory, made if it does not exist. Raises: DataDirectoryError."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise DataDirectoryError(
+                f"{path} cannot be the data directory: {error.strerror}; choose a folder that this user may "
+                "write to"
+            ) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

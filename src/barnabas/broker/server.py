@@ -15,7 +15,7 @@ from typing import Any
 from barnabas import background
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.data_directory import DataDirectory
+from barnabas.broker.data_directory import DataDirectory, data_directory
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import BrokerParts, Call
@@ -49,7 +49,7 @@ class Broker:
         *,
         config: Mapping[str, str] | None = None,
     ) -> None:
-        self._data_dir = Path(data_dir)
+        self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
         self._host = host
         self._port = port
         self._config = dict(config or {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from barnabas.cli.options import pairs
 
 DEFAULT_PORT = 9092
-DEFAULT_DATA_DIR = Path("barnabas-data")
+DEFAULT_DATA_DIR = "barnabas-data"
 
 
 def up(
@@ -20,7 +19,7 @@ def up(
     ] = DEFAULT_PORT,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     data_dir: Annotated[
-        Path, typer.Option("--data-dir", "-d", file_okay=False, help="Where topics and offsets are kept.")
+        str, typer.Option("--data-dir", "-d", help="Where topics and offsets are kept.")
     ] = DEFAULT_DATA_DIR,
     config: Annotated[
         list[str] | None,
@@ -32,5 +31,6 @@ def up(
     """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready."""
     # Here and not above, since no other command should wait for the broker's import.
     from barnabas.broker.__main__ import serve
+    from barnabas.broker.data_directory import data_directory
 
-    asyncio.run(serve(data_dir, host, port, pairs(config, "--config")))
+    asyncio.run(serve(data_directory(data_dir), host, port, pairs(config, "--config")))

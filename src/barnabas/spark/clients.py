@@ -26,11 +26,11 @@ CLOSE_TIMEOUT_SECONDS = 5.0
 MOST_IDLE_CLIENTS = 16
 
 
-class Closable(Protocol):
+class PooledClient(Protocol):
     def close(self, timeout: float | None = None) -> None: ...
 
 
-ClientT = TypeVar("ClientT", bound=Closable)
+ClientT = TypeVar("ClientT", bound=PooledClient)
 
 
 class ClientPool(Generic[ClientT]):

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from barnabas.errors import MisuseError
 from barnabas.testing.metadata_probe import is_broker_ready
 from barnabas.testing.process import (
     KeptPorts,
@@ -35,6 +36,8 @@ class BrokerProcess(ABC):
 
     def __init__(self, *, port: int | None, data_dir: Path | str | None) -> None:
         self._chosen_port = port
+        if data_dir == "":
+            raise MisuseError("the broker's data_dir has no name: None is a temporary folder")
         self._data_dir = None if data_dir is None else Path(data_dir).absolute()
         self._port: int | None = None
         self._kept_ports = KeptPorts()

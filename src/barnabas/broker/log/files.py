@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 CHECKPOINT_VERSION = 0
+
+_ADVICE = {
+    errno.ENOSPC: "free space there, reads go on",
+    errno.EDQUOT: "free space there, reads go on",
+    errno.EFBIG: "free space there, reads go on",
+    errno.ENOENT: "the data directory was moved or removed: put it back, or stop the broker",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+    errno.EROFS: "let this user write there",
+    errno.EMFILE: "allow the process more open files (ulimit -n)",
+}
+
+
+def described(error: OSError) -> str:
+    """What is wrong, with which file, and what to do."""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    where = f" ({error.filename})" if error.filename else ""
+    return f"{reason}{where}; {_ADVICE.get(error.errno or 0, 'check the disk')}"
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:

@@ -39,8 +39,14 @@ class OffsetIndex:
 
     def position_at_or_before(self, offset: int) -> int:
         """The highest known position from which a walk meets the batch that contains `offset`."""
+        return self.entry_at_or_before(offset)[1]
+
+    def entry_at_or_before(self, offset: int) -> tuple[int | None, int]:
+        """The same with the last offset of the batch there; None at the segment's begin."""
         found = bisect_right(self._offsets, max(0, offset - self._base_offset))
-        return self._positions[found - 1] if found else 0
+        if not found:
+            return None, 0
+        return self._base_offset + self._offsets[found - 1], self._positions[found - 1]
 
     def to_bytes(self) -> bytes:
         entries = array("I", bytes(OFFSET_ENTRY_BYTES * len(self._offsets)))

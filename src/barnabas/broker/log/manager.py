@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from barnabas.broker.log.compaction import CompactionPlan, collect_keys, plan_compaction, write_survivors
-from barnabas.broker.log.files import read_checkpoint, sync_directory, write_checkpoint
+from barnabas.broker.log.files import described, read_checkpoint, sync_directory, write_checkpoint
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.settings import LogSettings
 from barnabas.errors import CorruptBatchError
@@ -79,6 +79,7 @@ class LogManager:
             recovery_point=self._recovery_points.get(partition, 0),
             log_start_offset=self._start_offsets.get(partition, 0),
             clean=clean,
+            was_compacted=self._cleaner_offsets.get(partition, 0) > 0,
         )
         log.first_dirty_offset = self._cleaner_offsets.get(partition, 0)
         self._logs[partition] = log
@@ -115,7 +116,7 @@ class LogManager:
                 log.close(now_ms())
             except OSError as error:
                 good = False
-                logger.error("%s: cannot close in good order: %s", log.partition, error)
+                logger.error("%s: cannot close in good order: %s", log.partition, described(error))
         try:
             self.write_checkpoints()
             if good:
@@ -123,7 +124,9 @@ class LogManager:
                 sync_directory(self._directory)
         except OSError as error:
             logger.error(
-                "%s: cannot write checkpoints, the next start will check all logs: %s", self._directory, error
+                "%s: cannot write checkpoints, the next start will check all logs: %s",
+                self._directory,
+                described(error),
             )
         self._logs.clear()
 
@@ -136,7 +139,7 @@ class LogManager:
             try:
                 log.enforce_retention(now_ms())
             except OSError as error:
-                logger.error("%s: cannot remove old segments: %s", log.partition, error)
+                logger.error("%s: cannot remove old segments: %s", log.partition, described(error))
 
     async def flush_due(self) -> None:
         """Forces to the disk, on another thread, segments that have ended and logs whose flush.ms is over."""
@@ -151,7 +154,7 @@ class LogManager:
                 await asyncio.to_thread(_sync_and_close, descriptors)
                 log.flushed(offset)
             except OSError as error:
-                logger.error("%s: cannot flush: %s", log.partition, error)
+                logger.error("%s: cannot flush: %s", log.partition, described(error))
 
     async def compact_all(self) -> None:
         """Compacts every log that is due, the slow part on another thread."""

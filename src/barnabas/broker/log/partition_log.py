@@ -6,9 +6,7 @@ metadata or time as anything but an argument. All methods belong to one thread.
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,12 +16,13 @@ from typing import TYPE_CHECKING
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
-from barnabas.broker.log.files import read_checkpoint, replace_file, write_checkpoint
+from barnabas.broker.log.damage import Damage, DamagedLogError, Rules
+from barnabas.broker.log.files import described, read_checkpoint, replace_file, write_checkpoint
 from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.producers import ProducerStates
-from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment, UnreadableError
 from barnabas.broker.log.settings import LogSettings
-from barnabas.broker_errors import KafkaStorageError, OffsetOutOfRangeError
+from barnabas.broker_errors import CorruptMessageError, KafkaStorageError, OffsetOutOfRangeError
 from barnabas.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -34,7 +33,8 @@ logger = logging.getLogger(__name__)
 LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
 # What a crash may leave behind and nothing refers to.
 UNFINISHED_SUFFIXES = (".cleaned", ".tmp")
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Of the last segment after a crash nobody knows where it ends.
+NO_END = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PartitionLog:
     """A log in `directory`, opened and, after a crash, repaired.
 
     `recovery_point`: all data below this offset is known to be on disk and good. `clean`: the last process
-    that had the log closed it in good order.
+    that had the log closed it in good order. Raises: DamagedLogError where acknowledged records are gone.
     """
 
     def __init__(
@@ -64,11 +64,14 @@ class PartitionLog:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         clean: bool = False,
+        was_compacted: bool = False,
     ) -> None:
         self.directory = directory
         self.partition = partition
         self.settings = settings
         self.leader_epoch = leader_epoch
+        self.was_compacted = was_compacted
+        """Whether offsets may be missing between batches, though the topic is not compacted any more."""
         self.recovery_point = recovery_point
         self.first_dirty_offset = 0
         """Compaction has seen everything below this offset."""
@@ -101,58 +104,95 @@ class PartitionLog:
                 self._remove_files(segment)
                 continue
             self.segments.append(segment)
-            trusted = clean or (next_base is not None and next_base <= self.recovery_point)
-            if not self._open_segment(segment, trusted, replay_from, now_ms):
-                self._set_aside([other for other in bases if other > base])
-                break
+            self._open_segment(segment, next_base, clean, replay_from, now_ms)
         if not self.segments:
             self.segments.append(self._new_segment(self.log_start_offset))
             self.log_end_offset = self.log_start_offset
+        self._check_end()
         self.active.remove_index_files()
         self.log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
         self.log_end_offset = max(self.log_end_offset, self.log_start_offset)
-        self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.leader_epochs.truncate_from_end(self.log_end_offset)
 
-    def _open_segment(self, segment: Segment, trusted: bool, replay_from: int, now_ms: int) -> bool:
-        """Indexes a segment and learns from it; False if its end had to be cut off."""
-        self.log_end_offset = max(self.log_end_offset, segment.base_offset)
-        rebuild = not (trusted and segment.load_indexes())
-        if rebuild:
-            segment.forget_indexes()
-        else:
-            end_offset = segment.find_end_offset()
-            if end_offset <= replay_from:
-                self.log_end_offset = max(self.log_end_offset, end_offset)
-                return True
-        good_bytes = 0
-        for position, batches in segment.scan(0, check_crcs=not trusted):
-            in_order = _in_order(batches, self.log_end_offset if rebuild else -1)
-            if rebuild:
-                segment.note(in_order, position)
-            self.producers.update((batch for batch in in_order if batch.base_offset >= replay_from), now_ms)
-            for batch in in_order:
-                self.leader_epochs.assign(batch.leader_epoch, batch.base_offset)
-                good_bytes = position + batch.position + batch.size
-                self.log_end_offset = max(self.log_end_offset, batch.last_offset + 1)
-            if len(in_order) < len(batches):
-                break
-        if good_bytes == segment.size:
-            return True
-        text = f"{self.partition}: {segment.path.name} is bad from byte {good_bytes} of {segment.size} on"
-        if trusted:
-            logger.error("%s, though it was closed in good order; readers will meet it there", text)
-            return True
-        logger.warning("%s, cut off there at offset %d", text, self.log_end_offset)
-        segment.truncate(good_bytes)
-        return False
+    def _open_segment(
+        self, segment: Segment, next_base: int | None, clean: bool, replay_from: int, now_ms: int
+    ) -> None:
+        """Indexes a segment and learns from it. Only what a write that was cut short has left at the log's
+        end is cut off: all else was acknowledged, and is told of when it is read.
 
-    def _set_aside(self, bases: Sequence[int]) -> None:
-        """Segments behind a bad one cannot be served, as the log has a hole before them; they are kept."""
-        for base in bases:
-            path = self.directory / f"{base:020d}.log"
-            logger.error("%s: %s lies behind a bad segment, set aside", self.partition, path.name)
-            path.rename(path.with_suffix(".unreachable"))
+        Raises: DamagedLogError where records are missing before the next segment.
+        """
+        self.log_end_offset = max(self.log_end_offset, segment.base_offset)
+        is_trusted = clean or (next_base is not None and next_base <= self.recovery_point)
+        known_end = next_base if next_base is not None else (self.recovery_point or None) if clean else None
+        # A compaction that was cut short has left what lies behind in this one, too.
+        end_offset = NO_END if known_end is None or not self._is_contiguous else known_end
+        rules = Rules(end_offset, self._is_contiguous)
+        if is_trusted and segment.load_indexes():
+            end_offset = segment.find_end_offset()
+            if self._ends_right(end_offset, known_end) and end_offset <= replay_from:
+                self.log_end_offset = max(self.log_end_offset, end_offset)
+                return
+        segment.forget_indexes()
+        for position, batches in segment.scan_good(rules):
+            segment.note(batches, position)
+            self.producers.update((batch for batch in batches if batch.base_offset >= replay_from), now_ms)
+            for batch in batches:
+                self.leader_epochs.assign(batch.leader_epoch, batch.base_offset)
+            self.log_end_offset = max(self.log_end_offset, batches[-1].last_offset + 1)
+        good_bytes, end_offset = segment.end_of_scan
+        if good_bytes < segment.size:
+            self._keep_or_cut(segment, known_end, end_offset)
+        elif next_base is not None and end_offset < next_base and not self._ends_right(end_offset, next_base):
+            raise DamagedLogError(
+                f"{self.partition}: offsets {end_offset} to {next_base} are missing in {self.directory}, "
+                f"between {segment.path.name} and {next_base:020d}.log: restore the file from a copy, or, to "
+                f"do without these records, move the files of all offsets below {next_base} away"
+            )
+        for damage in segment.damages:
+            logger.error("%s: %s; what lies around is served", self.partition, _described(segment, damage))
+
+    def _keep_or_cut(self, segment: Segment, known_end: int | None, end_offset: int) -> None:
+        """Of a bad end: cuts off the part of a batch, and keeps a whole one, which was acknowledged."""
+        count = segment.offsets_of_bad_end() if known_end is None else None
+        if known_end is None and count is None:
+            aside = segment.path.with_suffix(f".cut-at-{segment.end_of_scan[0]}")
+            aside.write_bytes(segment.bad_end())
+            logger.warning(
+                "%s: %s ends with a part of a batch, as a write that was cut short leaves it: cut off at "
+                "byte %d, offset %d, and kept as %s",
+                self.partition,
+                segment.path.name,
+                segment.end_of_scan[0],
+                end_offset,
+                aside.name,
+            )
+            segment.truncate(segment.end_of_scan[0])
+            return
+        segment.note_bad_end(end_offset + count if count is not None else known_end or end_offset)
+        self.log_end_offset = max(self.log_end_offset, segment.damages[-1].next_offset)
+
+    def _ends_right(self, end_offset: int, known_end: int | None) -> bool:
+        """Whether a segment that ends so misses nothing, and has nothing that is the next one's."""
+        if known_end is None or end_offset == known_end:
+            return True
+        return end_offset < known_end and (not self._is_contiguous or known_end <= self.log_start_offset)
+
+    @property
+    def _is_contiguous(self) -> bool:
+        """Whether each offset is there: nothing is missing but what compaction took."""
+        return not self.settings.compacts and not self.was_compacted
+
+    def _check_end(self) -> None:
+        """Raises: DamagedLogError."""
+        end = max(self.log_end_offset, self.log_start_offset)
+        if end < self.recovery_point and self._is_contiguous:
+            raise DamagedLogError(
+                f"{self.partition}: offsets {end} to {self.recovery_point}, which were on the disk, are "
+                f"missing at the end of {self.directory}: restore its files from a copy, or, to do without "
+                "these records, delete recovery-point-offset-checkpoint beside that folder"
+            )
+        self.recovery_point = min(self.recovery_point, end)
 
     def _load_producers(self, lowest: int) -> int:
         """Takes the last good snapshot; the offset from which the log has to be read for what came after."""
@@ -248,11 +288,9 @@ class PartitionLog:
         write_checkpoint(self.directory / LEADER_EPOCHS_FILE, self.leader_epochs, sync=False)
 
     def _storage_error(self, error: OSError) -> KafkaStorageError:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        advice = "free space there, reads go on" if error.errno in _NO_SPACE else "check the disk"
         text = (
             f"{self.partition}: cannot append at offset {self.log_end_offset} in {self.directory}: "
-            f"{reason}; {advice}"
+            f"{described(error)}"
         )
         if not self._storage_failed:
             self._storage_failed = True
@@ -308,17 +346,26 @@ class PartitionLog:
         """Batches from the one that holds `offset` on; empty at the end of the log.
 
         Stays within `max_bytes`, but for a first batch that is larger and wanted with `at_least_one`.
-        Raises: OffsetOutOfRangeError, KafkaStorageError.
+        Raises: OffsetOutOfRangeError, KafkaStorageError, CorruptMessageError.
         """
         self.check_offset(offset)
+        segment = self.active
         try:
-            for segment in self.segments[self._segment_index(offset) :]:
-                data = segment.read(offset, max_bytes, at_least_one=at_least_one)
+            for segment, following in self._segments_from(offset):
+                end_offset = self.log_end_offset if following is None else following.base_offset
+                rules = Rules(end_offset, self._is_contiguous)
+                data = segment.read(offset, max_bytes, rules, at_least_one=at_least_one)
                 # Compaction may have removed a segment's end; what follows the offset is in the next one.
                 if data is not None:
                     return data
+        except UnreadableError as error:
+            text = f"{self.partition}: {_described(segment, error.damage)}"
+            logger.error("%s; offset %d was asked for", text, offset)
+            raise CorruptMessageError(text) from None
         except OSError as error:
-            raise KafkaStorageError(f"{self.partition}: cannot read offset {offset}: {error}") from error
+            raise KafkaStorageError(
+                f"{self.partition}: cannot read offset {offset}: {described(error)}"
+            ) from error
         return b""
 
     def check_offset(self, offset: int) -> None:
@@ -436,14 +483,18 @@ class PartitionLog:
     def _new_segment(self, base_offset: int) -> Segment:
         return Segment(self.directory, base_offset, self.settings.index_interval_bytes)
 
+    def _segments_from(self, offset: int) -> Iterator[tuple[Segment, Segment | None]]:
+        """Those that may hold `offset` and what comes behind, each with the one after it."""
+        segments = self.segments[self._segment_index(offset) :]
+        return zip_longest(segments, segments[1:])
+
     def _segment_index(self, offset: int) -> int:
         return max(0, bisect_right(self.segments, offset, key=lambda segment: segment.base_offset) - 1)
 
 
-def _in_order(batches: Sequence[BatchInfo], lowest: int) -> Sequence[BatchInfo]:
-    """The batches up to the first whose offset goes back; that one cannot have been written by this log."""
-    for count, batch in enumerate(batches):
-        if batch.base_offset < lowest or batch.last_offset < batch.base_offset:
-            return batches[:count]
-        lowest = batch.last_offset + 1
-    return batches
+def _described(segment: Segment, damage: Damage) -> str:
+    return (
+        f"{segment.path} is damaged from byte {damage.position} to {damage.end_position}: offsets "
+        f"{damage.first_offset} to {damage.next_offset} cannot be read; restore the file from a copy, or "
+        f"read on from {damage.next_offset}"
+    )

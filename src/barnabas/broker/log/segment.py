@@ -1,32 +1,55 @@
 """One segment file of a log: appending, reading by offset and by time, scanning after a crash.
 
-Owns the file and its indexes. Must not know retention, producers or how segments follow each other.
+Owns the file, its indexes, and what is known to be damaged in it. What was there when the segment was opened,
+and not scanned then, is checked when it is read. Must not know retention, producers or how segments follow
+each other.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
-import struct
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
+from barnabas.broker.log.damage import (
+    BATCH_HEADER_BYTES,
+    BATCH_PREFIX,
+    LAST_OFFSET_DELTA,
+    LAST_OFFSET_DELTA_POSITION,
+    MAGIC,
+    MAGIC_POSITION,
+    Damage,
+    Rules,
+    find_good_batch,
+    offsets_of_last,
+)
 from barnabas.broker.log.index import OffsetIndex, TimeIndex
 from barnabas.errors import CorruptBatchError
 
 if TYPE_CHECKING:
     from barnabas._kernel import Buffer
 
-BATCH_PREFIX = struct.Struct(">qi")  # base offset, bytes after this prefix
-BATCH_HEADER_BYTES = 61
-LAST_OFFSET_DELTA = struct.Struct(">i")
-LAST_OFFSET_DELTA_POSITION = 23
 SCAN_CHUNK_BYTES = 8 << 20
 # Kafka's indexes hold positions and relative offsets as int32.
 MAX_SEGMENT_BYTES = (1 << 31) - 1
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
+
+
+class UnreadableError(Exception):
+    """What is at an offset cannot be read. `damage` says which bytes, and how far."""
+
+    def __init__(self, damage: Damage) -> None:
+        super().__init__(f"bytes {damage.position} to {damage.end_position}")
+        self.damage = damage
+
+
+class _BadBatchError(Exception):
+    """A batch does not stand where it should; a scan tells more."""
 
 
 class Segment:
@@ -48,6 +71,12 @@ class Segment:
         self.offset_of_max_timestamp = base_offset
         self.first_timestamp: int | None = None
         self._bytes_since_index_entry = 0
+        self.damages: list[Damage] = []
+        """Those that a scan has found, in their order."""
+        self.end_of_scan = 0, base_offset
+        """Where good batches ended, and the offset that comes next."""
+        self._unscanned_bytes = self.size
+        """So many, from the beginning on, were there before this process wrote or scanned any."""
 
     @property
     def index_path(self) -> Path:
@@ -144,35 +173,81 @@ class Segment:
 
     # Reading
 
-    def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes | None:
-        """Batches from the one that contains `offset` (or the next one) on, up to `max_bytes`.
+    def read(self, offset: int, max_bytes: int, rules: Rules, *, at_least_one: bool) -> bytes | None:
+        """Batches from the one that contains `offset` (or the next one) on, up to `max_bytes`, and up to what
+        is damaged. The last may be cut. With `at_least_one` the first comes whole, however large. None at the
+        end.
 
-        The last may be cut. With `at_least_one` the first comes whole, however large. None at the end.
+        Raises: UnreadableError where `offset` itself is damaged.
         """
-        found = self._find(offset)
+        try:
+            return self._read(offset, max_bytes, rules, at_least_one=at_least_one)
+        except _BadBatchError:
+            self.scan_all(rules)
+            return self._read(offset, max_bytes, rules, at_least_one=at_least_one)
+
+    def _read(self, offset: int, max_bytes: int, rules: Rules, *, at_least_one: bool) -> bytes | None:
+        found = self._find(offset, rules)
         if found is None:
             return None
-        position, size = found
+        position, size, base_offset = found
+        count = max_bytes
         if size > max_bytes:
-            return self._read_at(position, size) if at_least_one else b""
-        return self._read_at(position, max_bytes)
+            if not at_least_one:
+                return b""
+            count = size
+        for damage in self.damages:
+            if damage.position >= position:
+                count = min(count, damage.position - position)
+                break
+        data = self._read_at(position, count)
+        if position < self._unscanned_bytes:
+            self._check(data, base_offset, rules)
+        return data
 
-    def _find(self, offset: int) -> tuple[int, int] | None:
-        """Position and size of the first batch that ends at or after `offset`."""
-        position = self.index.position_at_or_before(offset)
+    def _check(self, data: bytes, lowest: int, rules: Rules) -> None:
+        """Of batches that an earlier process wrote. What their checksums cover is the reader's to check."""
+        try:
+            batches = _kernel.scan_batches(data, check_crcs=False)
+        except CorruptBatchError:
+            raise _BadBatchError from None
+        if len(rules.good_part(batches, lowest)) < len(batches):
+            raise _BadBatchError
+
+    def _find(self, offset: int, rules: Rules) -> tuple[int, int, int] | None:
+        """Position, size and base offset of the first batch that ends at or after `offset`."""
+        last_there, position = self.index.entry_at_or_before(offset)
+        lowest = self.base_offset if last_there is None else None
         headers = self._read_at(position, self._index_interval_bytes)
         skipped = 0
+        damages = {damage.position: damage for damage in self.damages}
         while position + skipped + BATCH_HEADER_BYTES <= self.size:
+            damage = damages.get(position + skipped)
+            if damage is not None:
+                if damage.next_offset > offset:
+                    raise UnreadableError(damage)
+                position, skipped, headers, lowest = damage.end_position, 0, b"", damage.next_offset
+                continue
             if skipped + BATCH_HEADER_BYTES > len(headers):
                 position, skipped = position + skipped, 0
                 headers = self._read_at(position, max(BATCH_HEADER_BYTES, self._index_interval_bytes))
             base_offset, length = BATCH_PREFIX.unpack_from(headers, skipped)
-            (last_offset_delta,) = LAST_OFFSET_DELTA.unpack_from(
-                headers, skipped + LAST_OFFSET_DELTA_POSITION
-            )
-            if base_offset + last_offset_delta >= offset:
-                return position + skipped, BATCH_PREFIX.size + length
-            skipped += BATCH_PREFIX.size + max(0, length)
+            (delta,) = LAST_OFFSET_DELTA.unpack_from(headers, skipped + LAST_OFFSET_DELTA_POSITION)
+            last_offset, size = base_offset + delta, BATCH_PREFIX.size + length
+            if (
+                headers[skipped + MAGIC_POSITION] != MAGIC
+                or not BATCH_HEADER_BYTES <= size <= self.size - position - skipped
+                or not rules.allows(base_offset, last_offset, base_offset if lowest is None else lowest)
+                or (lowest is None and last_offset != last_there)
+            ):
+                raise _BadBatchError
+            if last_offset >= offset:
+                return position + skipped, size, base_offset
+            lowest = last_offset + 1
+            skipped += size
+        left = damages.get(position + skipped)
+        if left is not None and left.next_offset > offset:
+            raise UnreadableError(left)
         return None
 
     def first_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
@@ -205,6 +280,57 @@ class Segment:
             yield position, batches
             position += batches[-1].position + batches[-1].size
 
+    def scan_good(self, rules: Rules) -> Iterator[tuple[int, Sequence[BatchInfo]]]:
+        """All good batches, with the position that theirs are relative to. Notes what is damaged between
+        them; `end_of_scan` is then where the last one ends."""
+        self.damages = []
+        position, lowest = 0, self.base_offset
+        while position < self.size:
+            for start, batches in self.scan(position, check_crcs=True):
+                good = rules.good_part(batches, lowest)
+                if good:
+                    yield start, good
+                    position = start + good[-1].position + good[-1].size
+                    lowest = good[-1].last_offset + 1
+                if len(good) < len(batches):
+                    break
+            self.end_of_scan = position, lowest
+            if position >= self.size:
+                break
+            with self._content() as content:
+                found = find_good_batch(content, position, lowest, rules)
+            if found is None:
+                break
+            self.damages.append(Damage(position, found[0], lowest, found[1]))
+            position, lowest = found
+        self.end_of_scan = position, lowest
+        self._unscanned_bytes = 0
+
+    def scan_all(self, rules: Rules) -> None:
+        """Indexes the segment anew, and notes all that is damaged in it."""
+        self.forget_indexes()
+        for position, batches in self.scan_good(rules):
+            self.note(batches, position)
+        if self.end_of_scan[0] < self.size:
+            self.note_bad_end(rules.end_offset)
+
+    def note_bad_end(self, next_offset: int) -> None:
+        """What a scan has found behind the last good batch hides the offsets up to `next_offset`."""
+        position, lowest = self.end_of_scan
+        self.damages.append(Damage(position, self.size, lowest, max(lowest, next_offset)))
+
+    def offsets_of_bad_end(self) -> int | None:
+        """How many offsets the bad batch has that ends the file; None where it is cut."""
+        with self._content() as content:
+            return offsets_of_last(content, self.end_of_scan[0])
+
+    def bad_end(self) -> bytes:
+        """What lies behind the last good batch."""
+        return self._read_at(self.end_of_scan[0], self.size)
+
+    def _content(self) -> mmap.mmap:
+        return mmap.mmap(self._descriptor, self.size, prot=mmap.PROT_READ)
+
     def find_end_offset(self) -> int:
         """The offset after the last record, by a walk from the last index entry."""
         end = self.base_offset
@@ -213,9 +339,15 @@ class Segment:
         return end
 
     def chunks(self, position: int = 0) -> Iterator[bytes]:
-        """The segment's content from a batch's position on, in pieces of whole batches."""
+        """The segment's content from a batch's position on, in pieces of whole batches, without what is known
+        to be damaged."""
+        damages = deque(damage for damage in self.damages if damage.end_position > position)
         while position < self.size:
-            chunk = self._read_at(position, SCAN_CHUNK_BYTES)
+            if damages and damages[0].position <= position:
+                position = damages.popleft().end_position
+                continue
+            room = damages[0].position - position if damages else SCAN_CHUNK_BYTES
+            chunk = self._read_at(position, min(SCAN_CHUNK_BYTES, room))
             end = _end_of_whole_batches(chunk)
             if end == 0:
                 needed = _needed_bytes(chunk)

@@ -29,9 +29,9 @@ logger = logging.getLogger("barnabas.client")
 # The end of the process is silent for so long.
 SILENT_SECONDS = 1.0
 # After Ctrl-C a client is given up that has come no further for so long.
-STALL_SECONDS = 1.0
+STALL_SECONDS = 3.0
 # All of them are given up after so long.
-MOMENTS_SECONDS = 5.0
+MOMENTS_SECONDS = 10.0
 # Those that were given up let go of what they have within this.
 GIVE_UP_SECONDS = 2.0
 LOOK_SECONDS = 0.05
@@ -213,6 +213,7 @@ class _Step:
 
 
 _open: set[Lifetime] = set()
+_has_closed = False
 
 
 def is_handling_ctrl_c() -> bool:
@@ -220,10 +221,11 @@ def is_handling_ctrl_c() -> bool:
     return isinstance(sys.exception(), KeyboardInterrupt)
 
 
-def _close_all() -> None:
-    is_interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
+def _close_all(*, is_interrupted: bool = False) -> None:
+    global _has_closed
     closings: list[_Closing] = []
     try:
+        is_interrupted |= isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
         closings = _closings()
         if not is_interrupted and not was_just_interrupted():
             _wait_for(closings)
@@ -238,6 +240,13 @@ def _close_all() -> None:
                 logger.error(
                     "%s was not closed: %d records left", closing.life.what, closing.life.unfinished()
                 )
+    _has_closed = True
+
+
+def _close_what_was_passed_over() -> None:
+    """Ctrl-C may come between two of atexit's calls: it ends the next one before that has begun."""
+    if not _has_closed:
+        _close_all(is_interrupted=True)
 
 
 def _closings() -> list[_Closing]:
@@ -285,5 +294,7 @@ def _forget_parents() -> None:
     _open.clear()
 
 
+# The last one is called first.
+atexit.register(_close_what_was_passed_over)
 atexit.register(_close_all)
 os.register_at_fork(after_in_child=_forget_parents)
