@@ -1,5 +1,5 @@
 """Holds two source trees of ours against each other, in pairs of runs on one broker: how fast each consumes
-over TLS, over SASL, with enable_partition_eof, and on an event loop.
+in bulk, on an event loop, with enable_partition_eof, over SASL and over TLS.
 
     python -m bench.trees OTHER/src src
 """
@@ -22,7 +22,7 @@ from bench.broker import KAFKA_JAVA_OPTIONS, KAFKA_SETTINGS
 TOPIC = "records"
 PARTITIONS = 4
 VALUE_BYTES = 1000
-WAYS = ("PLAINTEXT, asyncio", "PLAINTEXT, partition EOF", "SASL_PLAINTEXT", "SSL")
+WAYS = ("PLAINTEXT", "PLAINTEXT, asyncio", "PLAINTEXT, partition EOF", "SASL_PLAINTEXT", "SSL")
 LOGIN = {"sasl_mechanism": "PLAIN", "sasl_username": "admin", "sasl_password": "admin-secret"}
 
 
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=600_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--takes", choices=("list", "arrow"), nargs="+", default=["list", "arrow"])
-    parser.add_argument("--only", default="", help="ways whose name has this in it")
+    parser.add_argument("--only", choices=WAYS, nargs="+", default=WAYS, help="ways")
     arguments = parser.parse_args()
     config = KAFKA_SETTINGS | {
         "num.partitions": str(PARTITIONS),
@@ -99,7 +99,7 @@ def main() -> None:
         heap_mb=1024, config=config, java_options=KAFKA_JAVA_OPTIONS, security=security
     ) as kafka:
         fill(kafka.bootstrap_for("SASL_PLAINTEXT"), arguments.records)
-        for way in [way for way in WAYS if arguments.only in way]:
+        for way in arguments.only:
             for takes in arguments.takes:
                 compare(kafka, way, takes, arguments.trees, arguments.records, arguments.rounds)
 

@@ -2,6 +2,9 @@
 //! that follows it. Knows the bytes of Fetch in versions 13 to 18, and nothing of sockets. Whatever is out of the
 //! ordinary is for others to read.
 
+pub mod by_waiting;
+pub mod in_bulk;
+
 use crate::frame_bytes::{Bytes, LENGTH_BYTES};
 use crate::records::{Batch, BatchFrame, CursorOptions, Limits, RecordCursor, frames};
 use crate::shared_bytes::SharedBytes;

@@ -57,6 +57,42 @@ pub struct Back<R> {
     pub received: Vec<u8>,
 }
 
+/// What came of sending the next request.
+pub enum Departure<R> {
+    Sent(R),
+    /// Nothing can follow it.
+    SentInPart(R),
+    NothingWaits,
+    /// What waits is for the owner.
+    Refused,
+}
+
+/// What the beginning of the bytes that were received means to the oldest request.
+pub enum Answer {
+    /// Settled, by so many bytes.
+    Settled(usize),
+    /// More is to come.
+    Partial,
+    /// It is for the owner.
+    Foreign,
+}
+
+/// Who writes and reads on a connection for a borrower, only while it is lent.
+pub trait Courier: Send + 'static {
+    type Request: Send;
+    /// What is waited for, without the lock.
+    type Line: Clone;
+
+    /// None where answers are the owner's to read.
+    fn line(&self) -> Option<Self::Line>;
+    /// So many requests may be under way at once.
+    fn max_in_flight(&self) -> usize;
+    fn send(&mut self) -> Departure<Self::Request>;
+    /// Puts what has come behind `received`; whether the connection goes on.
+    fn receive(&mut self, received: &mut Vec<u8>) -> bool;
+    fn settle(&mut self, request: &Self::Request, received: &[u8]) -> Answer;
+}
+
 /// `R`: a request under way. To be kept behind the lock that every use of the connection holds; or the borrower has
 /// left before it is taken back.
 #[derive(Debug)]
@@ -90,10 +126,6 @@ impl<R> Loan<R> {
         &self.under_way
     }
 
-    pub fn received(&self) -> &Vec<u8> {
-        &self.received
-    }
-
     pub fn send(&mut self, request: R) {
         self.step(Step::Send);
         self.under_way.push_back(request);
@@ -114,6 +146,42 @@ impl<R> Loan<R> {
 
     pub fn leave(&mut self) {
         self.step(Step::Leave);
+    }
+
+    /// Whether what waits has left, or nothing waits. What left in part is for the owner, too.
+    pub fn send_by(&mut self, courier: &mut impl Courier<Request = R>) -> bool {
+        match courier.send() {
+            Departure::Sent(request) => {
+                self.send(request);
+                true
+            }
+            Departure::SentInPart(request) => {
+                self.send(request);
+                self.leave();
+                false
+            }
+            Departure::NothingWaits => true,
+            Departure::Refused => false,
+        }
+    }
+
+    /// Takes in what has come, and leaves where any of it is for the owner.
+    pub fn take_in(&mut self, courier: &mut impl Courier<Request = R>) {
+        let mut goes_on = courier.receive(self.receive());
+        while goes_on {
+            let Some(request) = self.under_way.front() else {
+                goes_on = self.received.is_empty();
+                break;
+            };
+            match courier.settle(request, &self.received) {
+                Answer::Settled(bytes) => drop(self.settle(bytes)),
+                Answer::Partial => break,
+                Answer::Foreign => goes_on = false,
+            }
+        }
+        if !goes_on {
+            self.leave();
+        }
     }
 
     /// None where the owner has it already.

@@ -1,5 +1,7 @@
 //! A signal that one thread waits for and any other gives, by whatever a thread can wait for beside it.
 
+use std::io;
+
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Fault, has};
 
@@ -9,18 +11,29 @@ pub trait Flag {
     fn reset(&self);
 }
 
+/// Wakes somebody.
+pub trait Wake: Send + Sync + 'static {
+    fn wake(&self);
+}
+
+/// Has a thread wait for its orders, and for a line.
+pub trait Wait<L>: Wake {
+    /// Until the line has something to read, or `wake` was called, which is then seen. Whether the line has.
+    fn wait(&self, line: Option<&L>) -> io::Result<bool>;
+}
+
 /// Raises its flag once, however often it is woken before somebody has seen it.
-pub struct Signal<E> {
-    flag: E,
+pub struct Signal<F> {
+    flag: F,
     is_due: AtomicBool,
 }
 
-impl<E: Flag> Signal<E> {
-    pub fn of(flag: E) -> Self {
+impl<F: Flag> Signal<F> {
+    pub fn of(flag: F) -> Self {
         Self { flag, is_due: AtomicBool::new(false) }
     }
 
-    pub fn flag(&self) -> &E {
+    pub fn flag(&self) -> &F {
         &self.flag
     }
 
@@ -44,5 +57,11 @@ impl<E: Flag> Signal<E> {
         // Not before: a signal that came in between would be reset, and none would ever follow it. What it was for is
         // seen after this.
         self.is_due.swap(false, Ordering::AcqRel);
+    }
+}
+
+impl<F: Flag + Send + Sync + 'static> Wake for Signal<F> {
+    fn wake(&self) {
+        Self::wake(self);
     }
 }

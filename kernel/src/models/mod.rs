@@ -2,6 +2,7 @@
 //! the kernel's own, with a wire in a socket's place.
 
 mod checker;
+mod fetch;
 mod handed_out;
 mod produce;
 mod wire;

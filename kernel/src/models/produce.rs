@@ -5,9 +5,11 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc as StdArc, Mutex as StdMutex};
 
+use crate::loan::{Answer, Courier, Departure};
 use crate::models::checker::{explore, find};
 use crate::models::wire::{Orders, Sleeper, Wire};
-use crate::producing::lent::{Answer, Courier, Departure, Lent, Wake};
+use crate::producing::lent::Lent;
+use crate::signal::Wake;
 use crate::sync::{Arc, Planned, thread};
 
 type Request = (u8, Vec<u8>);

@@ -1,8 +1,7 @@
 //! A wire in a socket's place, which notices who uses it out of turn.
 
 use crate::locks::lock;
-use crate::producing::lent::{Wait, Wake};
-use crate::signal::{Flag, Signal};
+use crate::signal::{Flag, Signal, Wait, Wake};
 use crate::sync::{Arc, Condvar, Mutex};
 
 #[derive(Default)]

@@ -8,56 +8,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::{io, mem};
 
-use crate::loan::{Back, Loan};
+use crate::loan::{Back, Courier, Loan};
 use crate::locks::{lock, lock_unless_forked};
+use crate::signal::{Wait, Wake};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Fault, Mutex, MutexGuard, caught, has, thread};
-
-/// What came of sending what waits.
-pub enum Departure<R> {
-    Sent(R),
-    /// Of the last a part only, or it was not understood: nothing can follow it.
-    SentInPart(R),
-    NothingWaits,
-    /// What waits is for the owner.
-    Refused,
-}
-
-/// What the beginning of the bytes that were received means to the oldest request.
-pub enum Answer {
-    /// Settled, by so many bytes.
-    Settled(usize),
-    /// More is to come.
-    Partial,
-    /// It is for the owner.
-    Foreign,
-}
-
-/// Who writes and reads on a connection, only while it is lent.
-pub trait Courier: Send + 'static {
-    type Request: Send;
-    /// What is waited for, without the lock.
-    type Line: Clone;
-
-    /// None where answers are the owner's to read.
-    fn line(&self) -> Option<Self::Line>;
-    fn max_in_flight(&self) -> usize;
-    fn send(&mut self) -> Departure<Self::Request>;
-    /// Puts what has come behind `received`; whether the connection goes on.
-    fn receive(&mut self, received: &mut Vec<u8>) -> bool;
-    fn settle(&mut self, request: &Self::Request, received: &[u8]) -> Answer;
-}
-
-/// Wakes somebody.
-pub trait Wake: Send + Sync + 'static {
-    fn wake(&self);
-}
-
-/// Has the thread wait for its orders, and for a line.
-pub trait Wait<L>: Wake {
-    /// Until the line has something to read, or `wake` was called, which is then seen. Whether the line has.
-    fn wait(&self, line: Option<&L>) -> io::Result<bool>;
-}
 
 struct Orders<W> {
     signal: W,
@@ -82,38 +37,13 @@ impl<C: Courier, W> State<C, W> {
 
     /// Whether what waits has left, or nothing waits.
     fn send(&mut self) -> bool {
-        let Some(courier) = self.courier.as_mut().filter(|_| self.loan.is_lent()) else { return false };
-        match courier.send() {
-            Departure::Sent(request) => {
-                self.loan.send(request);
-                true
-            }
-            Departure::SentInPart(request) => {
-                self.loan.send(request);
-                self.loan.leave();
-                false
-            }
-            Departure::NothingWaits => true,
-            Departure::Refused => false,
-        }
+        let Self { loan, courier: Some(courier), .. } = self else { return false };
+        loan.is_lent() && loan.send_by(courier)
     }
 
     fn take_in(&mut self) {
-        let Self { loan, courier: Some(courier), .. } = self else { return };
-        let mut goes_on = courier.receive(loan.receive());
-        while goes_on {
-            let Some(request) = loan.under_way().front() else {
-                goes_on = loan.received().is_empty();
-                break;
-            };
-            match courier.settle(request, loan.received()) {
-                Answer::Settled(bytes) => drop(loan.settle(bytes)),
-                Answer::Partial => break,
-                Answer::Foreign => goes_on = false,
-            }
-        }
-        if !goes_on {
-            loan.leave();
+        if let Self { loan, courier: Some(courier), .. } = self {
+            loan.take_in(courier);
         }
     }
 }

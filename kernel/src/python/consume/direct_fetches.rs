@@ -8,9 +8,8 @@
 //! The lock is held for moments, never by a thread that waits for the interpreter lock.
 
 use std::io;
+use std::mem;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
@@ -20,15 +19,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
+use crate::fetching::by_waiting::{Fetching, LentFetches};
+use crate::fetching::in_bulk::{Counts, Listeners};
 use crate::fetching::{Arrival, Partition, Records, Session, moved};
 use crate::frame_bytes::LENGTH_BYTES;
-use crate::python::consume::bulk_fetch::{BulkFetch, Counts, FetchCredit, Listeners};
+use crate::loan::{Answer, Courier, Departure};
+use crate::locks::lock;
+use crate::python::consume::bulk_fetch::{self, FetchCredit, Received, SessionPlace, SocketBulkFetch};
 use crate::python::consume::reader::RecordReader;
 use crate::python::objects::receive_buffer::ReceiveBuffer;
 use crate::python::os::sockets::{duplicate, send_all};
 use crate::python::os::waker::{Signal, Waker};
 use crate::records::Limits;
 use crate::shared_bytes::SharedBytes;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
 
 /// A larger frame is for whoever receives frames into memory of their own.
 const MOST_FRAME_BYTES: usize = 32 << 10;
@@ -39,24 +44,94 @@ const LONGEST_WAIT_SECONDS: f64 = 1e9;
 /// For each partition what Python calls it by, and its topic's name.
 type Names = Arc<Vec<(Py<PyAny>, Py<PyString>)>>;
 
-struct Lent {
-    id: u64,
+/// A socket, and the session on it, as long as answers are small.
+struct SmallFetching {
     socket: Arc<OwnedFd>,
     session: Session,
     names: Names,
-    received: Vec<u8>,
-    sent_at: Instant,
+    arrived: Vec<Arrived>,
     counts: Counts,
-    /// The loop has to see to it.
-    is_over: bool,
+    /// The places of partitions that moved, of which the broker is to be told.
+    told: Vec<usize>,
     /// A request left in part only.
     is_broken: bool,
+}
+
+impl Courier for SmallFetching {
+    /// When it was sent.
+    type Request = Instant;
+    type Line = Arc<OwnedFd>;
+
+    fn line(&self) -> Option<Arc<OwnedFd>> {
+        Some(Arc::clone(&self.socket))
+    }
+
+    fn max_in_flight(&self) -> usize {
+        1
+    }
+
+    fn send(&mut self) -> Departure<Instant> {
+        let request = self.session.next_request(&self.told);
+        let sent_at = Instant::now();
+        if !send_all(&self.socket, &request) {
+            self.is_broken = true;
+            return Departure::SentInPart(sent_at);
+        }
+        self.counts.requests += 1;
+        self.counts.bytes_sent += request.len() as u64;
+        Departure::Sent(sent_at)
+    }
+
+    fn receive(&mut self, received: &mut Vec<u8>) -> bool {
+        let start = received.len();
+        received.resize(LENGTH_BYTES + MOST_FRAME_BYTES, 0);
+        let outcome = recv(&*self.socket, &mut received[start..], RecvFlags::DONTWAIT);
+        let count = outcome.as_ref().map_or(0, |(count, _)| *count);
+        received.truncate(start + count);
+        self.counts.bytes_received += count as u64;
+        match outcome {
+            // The loop sees the end for itself.
+            Ok((count, _)) => count > 0,
+            Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
+        }
+    }
+
+    fn settle(&mut self, sent_at: &Instant, received: &[u8]) -> Answer {
+        let Some(length) = received.first_chunk::<LENGTH_BYTES>() else { return Answer::Partial };
+        let length = u32::from_be_bytes(*length) as usize;
+        if length > MOST_FRAME_BYTES {
+            return Answer::Foreign;
+        }
+        if received.len() < LENGTH_BYTES + length {
+            return Answer::Partial;
+        }
+        // No answer is under way but this one, so nothing can follow it.
+        let frame = SharedBytes::new(received[LENGTH_BYTES..].to_vec());
+        let Some(arrivals) = self.session.take_answer(&frame) else { return Answer::Foreign };
+        self.counts.answers += 1;
+        self.counts.milliseconds += sent_at.elapsed().as_secs_f64() * 1000.0;
+        self.told = moved(&arrivals);
+        self.arrived.extend(arrivals.into_iter().map(|arrival| Arrived {
+            names: Arc::clone(&self.names),
+            index: self.session.partitions[arrival.partition].index,
+            arrival,
+        }));
+        Answer::Settled(received.len())
+    }
+}
+
+impl Fetching for SmallFetching {
+    type Arrival = Arrived;
+
+    fn take_arrived(&mut self) -> Vec<Arrived> {
+        mem::take(&mut self.arrived)
+    }
 }
 
 /// A session that a thread of its own carries on.
 struct LentInBulk {
     id: u64,
-    fetch: BulkFetch,
+    fetch: SocketBulkFetch,
     names: Names,
     indexes: Vec<i32>,
 }
@@ -68,17 +143,18 @@ struct Arrived {
 }
 
 #[derive(Default)]
-struct State {
-    lent: Vec<Lent>,
-    in_bulk: Vec<LentInBulk>,
+struct InBulk {
+    lent: Vec<LentInBulk>,
+    /// Of those that were taken back.
     arrived: Vec<Arrived>,
-    next_id: u64,
-    waited_at: Option<Instant>,
 }
 
 #[pyclass(frozen, module = "barnabas._kernel")]
 pub struct DirectFetches {
-    state: Mutex<State>,
+    by_waiting: LentFetches<SmallFetching, Signal>,
+    in_bulk: Mutex<InBulk>,
+    waited_at: Mutex<Option<Instant>>,
+    next_id: AtomicU64,
     signal: Arc<Signal>,
     /// Wakes the loop, for connections to be taken back.
     loop_signal: Arc<Signal>,
@@ -88,73 +164,12 @@ pub struct DirectFetches {
     is_waiting: AtomicBool,
 }
 
-impl Lent {
-    /// Takes in what has arrived. Whether there is something new for the caller, or for the loop.
-    fn receive(&mut self, arrived: &mut Vec<Arrived>) -> bool {
-        let start = self.received.len();
-        self.received.resize(LENGTH_BYTES + MOST_FRAME_BYTES, 0);
-        let outcome = recv(&*self.socket, &mut self.received[start..], RecvFlags::DONTWAIT);
-        match outcome {
-            Ok((count, _)) => self.received.truncate(start + count),
-            Err(_) => self.received.truncate(start),
-        }
-        match outcome {
-            // The loop sees the end for itself.
-            Ok((0, _)) => self.is_over = true,
-            Ok((count, _)) => {
-                self.counts.bytes_received += count as u64;
-                self.take_frame(arrived);
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => self.is_over = true,
-        }
-        self.is_over || !arrived.is_empty()
-    }
-
-    fn take_frame(&mut self, arrived: &mut Vec<Arrived>) {
-        let Some(length) = self.received.first_chunk::<LENGTH_BYTES>() else { return };
-        let length = u32::from_be_bytes(*length) as usize;
-        if length > MOST_FRAME_BYTES {
-            self.is_over = true;
-            return;
-        }
-        let end = LENGTH_BYTES + length;
-        if self.received.len() < end {
-            return;
-        }
-        // No answer is under way but this one, so nothing can follow it.
-        let frame = SharedBytes::new(self.received[LENGTH_BYTES..].to_vec());
-        let Some(arrivals) = self.session.take_answer(&frame) else {
-            self.is_over = true;
-            return;
-        };
-        self.received.clear();
-        self.counts.answers += 1;
-        self.counts.milliseconds += self.sent_at.elapsed().as_secs_f64() * 1000.0;
-        let request = self.session.next_request(&moved(&arrivals));
-        self.sent_at = Instant::now();
-        if send_all(&self.socket, &request) {
-            self.counts.requests += 1;
-            self.counts.bytes_sent += request.len() as u64;
-        } else {
-            (self.is_over, self.is_broken) = (true, true);
-        }
-        arrived.extend(arrivals.into_iter().map(|arrival| Arrived {
-            names: Arc::clone(&self.names),
-            index: self.session.partitions[arrival.partition].index,
-            arrival,
-        }));
-    }
-}
-
-impl LentInBulk {
-    fn named(&self, arrivals: Vec<Arrival>) -> impl Iterator<Item = Arrived> + '_ {
-        arrivals.into_iter().map(|arrival| Arrived {
-            names: Arc::clone(&self.names),
-            index: self.indexes[arrival.partition],
-            arrival,
-        })
-    }
+fn named(names: &Names, indexes: &[i32], arrivals: Vec<Arrival>) -> impl Iterator<Item = Arrived> {
+    arrivals.into_iter().map(|arrival| Arrived {
+        names: Arc::clone(names),
+        index: indexes[arrival.partition],
+        arrival,
+    })
 }
 
 enum Waited {
@@ -167,20 +182,11 @@ enum Waited {
 }
 
 impl DirectFetches {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wait_until(&self, deadline: Instant) -> io::Result<Waited> {
         loop {
-            let sockets: Vec<(u64, Arc<OwnedFd>)> = {
-                let state = self.lock();
-                if !state.arrived.is_empty() || self.has_arrived() {
-                    // Whoever waited for it was interrupted before it took it.
-                    return Ok(Waited::Something);
-                }
-                let lent = state.lent.iter().filter(|lent| !lent.is_over);
-                lent.map(|lent| (lent.id, Arc::clone(&lent.socket))).collect()
+            let Some(sockets) = self.by_waiting.lines().filter(|_| !self.has_arrived()) else {
+                // Whoever waited for it was interrupted before it took it.
+                return Ok(Waited::Something);
             };
             let mut polled = Vec::with_capacity(1 + sockets.len());
             polled.push(PollFd::from_borrowed_fd(self.signal.descriptor(), PollFlags::IN));
@@ -197,7 +203,7 @@ impl DirectFetches {
             let mut has_something = false;
             for ((id, _), polled) in sockets.iter().zip(&polled[1..]) {
                 if !polled.revents().is_empty() {
-                    has_something |= self.receive(*id);
+                    has_something |= self.by_waiting.take_in(*id);
                 }
             }
             if !polled[0].revents().is_empty() {
@@ -208,20 +214,6 @@ impl DirectFetches {
                 return Ok(Waited::Something);
             }
         }
-    }
-
-    fn receive(&self, id: u64) -> bool {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        // It may have been taken back meanwhile.
-        let Some(lent) = state.lent.iter_mut().find(|lent| lent.id == id && !lent.is_over) else {
-            return false;
-        };
-        let has_something = lent.receive(&mut state.arrived);
-        if lent.is_over {
-            self.loop_signal.wake();
-        }
-        has_something
     }
 }
 
@@ -250,10 +242,14 @@ pub struct TakenBack {
 impl DirectFetches {
     #[new]
     fn new() -> PyResult<Self> {
+        let loop_signal = Arc::new(Signal::new()?);
         Ok(Self {
-            state: Mutex::default(),
+            by_waiting: LentFetches::new(Arc::clone(&loop_signal)),
+            in_bulk: Mutex::default(),
+            waited_at: Mutex::default(),
+            next_id: AtomicU64::new(1),
             signal: Arc::new(Signal::new()?),
-            loop_signal: Arc::new(Signal::new()?),
+            loop_signal,
             has_arrived: Arc::default(),
             is_lent: AtomicBool::new(false),
             is_waiting: AtomicBool::new(false),
@@ -299,7 +295,7 @@ impl DirectFetches {
                 Err(error) => break Err(error.into()),
             }
         };
-        self.lock().waited_at = Some(Instant::now());
+        *lock(&self.waited_at) = Some(Instant::now());
         self.is_waiting.store(false, Ordering::Release);
         outcome
     }
@@ -308,7 +304,7 @@ impl DirectFetches {
         if self.is_waiting.load(Ordering::Acquire) {
             return 0.0;
         }
-        self.lock().waited_at.map_or(f64::INFINITY, |at| at.elapsed().as_secs_f64())
+        lock(&self.waited_at).map_or(f64::INFINITY, |at| at.elapsed().as_secs_f64())
     }
 
     #[pyo3(signature = (socket, request, partitions, *, check_crcs, reads_committed))]
@@ -322,21 +318,11 @@ impl DirectFetches {
     ) -> PyResult<u64> {
         let (session, names) = session(request, partitions, check_crcs, reads_committed)?;
         let socket = Arc::new(duplicate(socket)?);
-        let mut state = self.lock();
-        state.next_id += 1;
-        let id = state.next_id;
-        state.lent.push(Lent {
-            id,
-            socket,
-            session,
-            names,
-            received: Vec::new(),
-            sent_at: Instant::now(),
-            counts: Counts::default(),
-            is_over: false,
-            is_broken: false,
-        });
-        drop(state);
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (arrived, counts) = (Vec::new(), Counts::default());
+        let courier =
+            SmallFetching { socket, session, names, arrived, counts, told: Vec::new(), is_broken: false };
+        self.by_waiting.lend(id, courier, Instant::now());
         self.is_lent.store(true, Ordering::Release);
         // A thread that waits already looks at the new one, too.
         self.signal.wake();
@@ -359,57 +345,56 @@ impl DirectFetches {
         let indexes = session.partitions.iter().map(|partition| partition.index).collect();
         let listeners = Listeners {
             has_arrived: Arc::clone(&self.has_arrived),
-            consumer: Arc::clone(&self.signal),
-            event_loop: Arc::clone(&self.loop_signal),
+            taker: Arc::clone(&self.signal),
+            owner: Arc::clone(&self.loop_signal),
         };
         let socket = duplicate(socket)?;
-        let mut state = self.lock();
-        let fetch = BulkFetch::start(socket, session, credit, end_offsets, listeners)?;
-        state.next_id += 1;
-        let id = state.next_id;
-        state.in_bulk.push(LentInBulk { id, fetch, names, indexes });
+        let mut in_bulk = lock(&self.in_bulk);
+        let fetch = bulk_fetch::start(socket, session, credit, end_offsets, listeners)?;
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        in_bulk.lent.push(LentInBulk { id, fetch, names, indexes });
         Ok(id)
     }
 
     /// The ids of those that the loop has to take back.
     fn over(&self) -> Vec<u64> {
-        let state = self.lock();
-        let lent = state.lent.iter().filter(|lent| lent.is_over).map(|lent| lent.id);
-        lent.chain(state.in_bulk.iter().filter(|lent| lent.fetch.has_ended()).map(|lent| lent.id)).collect()
+        let mut over = self.by_waiting.left();
+        let in_bulk = lock(&self.in_bulk);
+        over.extend(in_bulk.lent.iter().filter(|lent| lent.fetch.has_left()).map(|lent| lent.id));
+        over
     }
 
     fn take_back(&self, py: Python<'_>, id: u64) -> PyResult<Option<TakenBack>> {
-        let mut state = self.lock();
-        if let Some(place) = state.in_bulk.iter().position(|lent| lent.id == id) {
-            let lent = state.in_bulk.swap_remove(place);
-            drop(state);
-            return self.take_back_bulk(py, &lent).map(Some);
+        let lent = {
+            let mut in_bulk = lock(&self.in_bulk);
+            let place = in_bulk.lent.iter().position(|lent| lent.id == id);
+            place.map(|place| in_bulk.lent.swap_remove(place))
+        };
+        if let Some(lent) = lent {
+            return self.take_back_bulk(py, lent).map(Some);
         }
-        let Some(place) = state.lent.iter().position(|lent| lent.id == id) else { return Ok(None) };
-        let lent = state.lent.swap_remove(place);
-        self.is_lent.store(!state.lent.is_empty(), Ordering::Release);
-        drop(state);
-        let session = &lent.session;
+        let Some((courier, back)) = self.by_waiting.take_back(id) else { return Ok(None) };
+        self.is_lent.store(!self.by_waiting.is_empty(), Ordering::Release);
+        let place = SessionPlace::of(&courier.session);
         Ok(Some(TakenBack {
-            correlation_id: session.correlation_id,
-            session_epoch: session.epoch,
-            seconds_under_way: Some(lent.sent_at.elapsed().as_secs_f64()),
-            received: lent.received,
+            correlation_id: place.correlation_id,
+            session_epoch: place.epoch,
+            seconds_under_way: back.under_way.front().map(|sent_at| sent_at.elapsed().as_secs_f64()),
+            received: back.received,
             frame: None,
-            is_broken: lent.is_broken,
-            places: session.partitions.iter().map(|p| (p.fetch_offset, p.last_fetched_epoch)).collect(),
-            figures: figures(lent.counts),
+            is_broken: courier.is_broken,
+            places: place.partitions,
+            figures: figures(courier.counts),
         }))
     }
 
     /// For each that is lent, the seconds that its fetch has been under way, and what it counted.
     fn figures(&self) -> Vec<(u64, f64, Figures)> {
-        let mut state = self.lock();
-        let lent = state.lent.iter_mut().map(|lent| {
-            (lent.id, lent.sent_at.elapsed().as_secs_f64(), figures(std::mem::take(&mut lent.counts)))
+        let mut all = self.by_waiting.look(|id, courier, loan| {
+            let seconds = loan.under_way().front().map_or(0.0, |sent_at| sent_at.elapsed().as_secs_f64());
+            (id, seconds, figures(mem::take(&mut courier.counts)))
         });
-        let mut all: Vec<_> = lent.collect();
-        all.extend(state.in_bulk.iter().map(|lent| {
+        all.extend(lock(&self.in_bulk).lent.iter().map(|lent| {
             let (seconds, counts) = lent.fetch.figures();
             (lent.id, seconds, figures(counts))
         }));
@@ -418,11 +403,13 @@ impl DirectFetches {
 
     fn take_arrivals(&self, py: Python<'_>, into: &Bound<'_, PyList>) -> PyResult<()> {
         let arrived = {
-            let mut state = self.lock();
+            // What is fetched in bulk follows what was fetched otherwise.
+            let mut arrived = self.by_waiting.take_arrived();
             self.has_arrived.store(false, Ordering::Release);
-            let mut arrived = std::mem::take(&mut state.arrived);
-            for lent in &state.in_bulk {
-                arrived.extend(lent.named(lent.fetch.take_arrived()));
+            let mut in_bulk = lock(&self.in_bulk);
+            arrived.append(&mut in_bulk.arrived);
+            for lent in &in_bulk.lent {
+                arrived.extend(named(&lent.names, &lent.indexes, lent.fetch.take_arrived()));
             }
             arrived
         };
@@ -443,21 +430,24 @@ impl DirectFetches {
 }
 
 impl DirectFetches {
-    fn take_back_bulk(&self, py: Python<'_>, lent: &LentInBulk) -> PyResult<TakenBack> {
-        let outcome = py.detach(|| lent.fetch.end());
-        self.lock().arrived.extend(lent.named(outcome.arrived));
-        let frame = match outcome.ended.frame {
-            Some((buffer, received)) => Some((Py::new(py, buffer)?, received)),
-            None => None,
-        };
+    fn take_back_bulk(&self, py: Python<'_>, lent: LentInBulk) -> PyResult<TakenBack> {
+        let LentInBulk { fetch, names, indexes, .. } = lent;
+        let outcome = py.detach(|| fetch.take_back());
+        lock(&self.in_bulk).arrived.extend(named(&names, &indexes, outcome.arrived));
+        let (mut received, mut frame) = (Vec::new(), None);
+        match outcome.leftover {
+            Some(Received::Length(prefix, count)) => received = prefix[..count].to_vec(),
+            Some(Received::Frame(buffer, count)) => frame = Some((Py::new(py, buffer)?, count)),
+            None => {}
+        }
         Ok(TakenBack {
-            correlation_id: outcome.correlation_id,
-            session_epoch: outcome.epoch,
+            correlation_id: outcome.place.correlation_id,
+            session_epoch: outcome.place.epoch,
             seconds_under_way: outcome.seconds_under_way,
-            received: outcome.ended.received,
+            received,
             frame,
-            is_broken: outcome.ended.is_broken,
-            places: outcome.places,
+            is_broken: outcome.is_broken,
+            places: outcome.place.partitions,
             figures: figures(outcome.counts),
         })
     }

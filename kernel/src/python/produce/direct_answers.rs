@@ -19,14 +19,15 @@ use rustix::net::{RecvFlags, recv};
 
 use crate::compression::Compression;
 use crate::frame_bytes::LENGTH_BYTES;
-use crate::loan::Back;
-use crate::producing::lent::{Answer, Courier, Departure, Lent, Wait, Wake};
+use crate::loan::{Answer, Back, Courier, Departure};
+use crate::producing::lent::Lent;
 use crate::producing::{Waiting, taken};
 use crate::python::os::sockets::wait_for_either;
 use crate::python::os::waker::Signal;
 use crate::python::produce::direct_send::{DirectlySent, Target, Terms};
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
 use crate::python::produce::shared_queues::SharedQueues;
+use crate::signal::{Wait, Wake};
 
 /// A longer answer is not one to a request for one partition in its ordinary course.
 const MOST_ANSWER_BYTES: usize = 4096;
@@ -125,12 +126,6 @@ impl Courier for PartitionCourier {
         exchanges.bytes_received += whole as u64;
         exchanges.milliseconds += sent.sent_at.elapsed().as_secs_f64() * 1000.0;
         Answer::Settled(whole)
-    }
-}
-
-impl Wake for Signal {
-    fn wake(&self) {
-        Self::wake(self);
     }
 }
 
