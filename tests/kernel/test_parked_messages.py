@@ -6,7 +6,14 @@ import threading
 import time
 from typing import Any
 
-from barnabas._kernel import Accumulator, EventQueue, MessageSender, ParkedMessages, ProducerBatch, RecordReader
+from barnabas._kernel import (
+    Accumulator,
+    EventQueue,
+    MessageSender,
+    ParkedMessages,
+    ProducerBatch,
+    RecordReader,
+)
 
 
 class Sender(MessageSender):

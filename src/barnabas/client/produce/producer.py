@@ -11,12 +11,13 @@ import contextlib
 import logging
 import time
 import uuid
+import weakref
 from collections.abc import AsyncGenerator, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from barnabas import fork
-from barnabas._kernel import Delivery
+from barnabas._kernel import Accumulator, Delivery
 from barnabas.client.arguments import OffsetsLike, as_offset, as_partition
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
@@ -41,6 +42,7 @@ from barnabas.errors import (
     TransactionFailedError,
     TransactionStateError,
 )
+from barnabas.loop_thread import is_on_loop_thread
 from barnabas.settings.keywords import ProducerSettings
 from barnabas.settings.table import ProducerConfig, load
 from barnabas.stats import ProducerStats
@@ -87,6 +89,12 @@ class Producer(Observed):
                 self.config, self._client, self._sender, self._transactions
             )
         self._client.telemetry.measure_with(lambda: producer_metrics(self.stats()), dict)
+        # Who runs on the process's own loop is closed by its owner.
+        self._unclosed: weakref.finalize[..., Producer] | None = None
+        if not is_on_loop_thread():
+            self._unclosed = weakref.finalize(
+                self, _tell_what_is_lost, self.accumulator, self.generation, self.config.client_id
+            )
 
     async def send(
         self,
@@ -353,6 +361,8 @@ class Producer(Observed):
             await self._sender.close(error)
             if self.hooks is not None:
                 self.hooks.close()
+            if self._unclosed is not None:
+                self._unclosed.detach()
             await self._client.close()
 
     async def close_unattended(self) -> None:
@@ -562,3 +572,16 @@ class ArrowRows:
     def deadline(self) -> float:
         """Until when the next row may wait."""
         return time.monotonic() + self._block_seconds if self._last is None else self._last
+
+
+def _tell_what_is_lost(accumulator: Accumulator, generation: int, client_id: str) -> None:
+    """Of a producer that was collected, or whose program ends, before it was closed: its event loop is the
+    user's, and runs no more."""
+    lost = accumulator.buffered_records if generation == fork.current else 0
+    if lost:
+        logger.error(
+            "client %s: the producer was not closed, and %d records were not delivered: call `await "
+            "producer.close()`, or use `async with`, before the event loop ends",
+            client_id,
+            lost,
+        )
