@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import closing
 
 import pytest
 
@@ -16,9 +17,11 @@ from barnabas.types import TopicPartition
 def test_a_log_that_gives_no_record_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     topic = f"decisions-{uuid.uuid4().hex[:8]}"
     partition = TopicPartition(topic, 0)
-    with ApacheKafka() as kafka:
-        settings = {"bootstrap_servers": kafka.bootstrap}
-        writing, log = DecisionLog(settings, topic), DecisionLog(settings, topic)
+    with (
+        ApacheKafka() as kafka,
+        closing(DecisionLog({"bootstrap_servers": kafka.bootstrap}, topic)) as writing,
+        closing(DecisionLog({"bootstrap_servers": kafka.bootstrap}, topic)) as log,
+    ):
         writing.write("sink", Decision(7, is_done=True))
         assert log.last("sink") == Decision(7, is_done=True)
         writing.write("sink", Decision(8, is_done=True))

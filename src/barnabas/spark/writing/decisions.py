@@ -96,6 +96,10 @@ class DecisionLog:
         self._make_sure_of_topic()
         self._store(sink_id, _text(decision))
 
+    def close(self) -> None:
+        self.admin.close()
+        self._consumer.close()
+
     def forget(self, sink_id: str) -> None:
         """Removes what a sink has decided, once nobody will ask. Raises: BarnabasError."""
         self._store(sink_id, None)

@@ -146,6 +146,7 @@ def test_a_code_that_nobody_knows_is_kept() -> None:
         (errors.KafkaTimeoutError("text"), "_TIMED_OUT"),
         (errors.BufferFullError("text"), "_QUEUE_FULL"),
         (errors.LogTruncationError("topic", 0, 10, 5), "_LOG_TRUNCATION"),
+        (errors.ImpossibleOffsetError("text"), "_INCONSISTENT"),
         (errors.CorruptBatchError("text"), "_BAD_MSG"),
         (errors.NoCommonVersionError("text"), "_UNSUPPORTED_FEATURE"),
         (TimeoutError("text"), "_TIMED_OUT"),
