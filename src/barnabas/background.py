@@ -1,7 +1,8 @@
 """Work in the background, which never ends in silence.
 
 Owns what becomes of an exception that nobody waits for: it is logged as an error of `barnabas.faults`, with
-what has ended by it, and told to whoever started the work. Knows nothing of what the work is.
+what has ended by it, and told to whoever started the work. And which tasks are the user's to end, and which
+are not. Knows nothing of what the work is.
 """
 
 from __future__ import annotations
@@ -31,9 +32,19 @@ def start(
 ) -> asyncio.Task[T]:
     """A task of its own for `work`, on `loop` or the running one, that is kept until it ends: an event loop
     would not. `what` names it and its owner in the log."""
-    task = (loop or asyncio.get_running_loop()).create_task(work, name=what)
+    task = detached(work, what=what, loop=loop)
     _running.add(task)
     task.add_done_callback(partial(_ended, what, on_fault))
+    return task
+
+
+def detached(
+    work: Coroutine[Any, Any, T], *, what: str | None = None, loop: asyncio.AbstractEventLoop | None = None
+) -> asyncio.Task[T]:
+    """A task that the caller ends. It is not one of `asyncio.all_tasks`, all of which `asyncio.run` cancels
+    before clients get to deliver what they have."""
+    task = (loop or asyncio.get_running_loop()).create_task(work, name=what)
+    asyncio.tasks._unregister_task(task)  # pyright: ignore[reportPrivateUsage] # in asyncio's documents
     return task
 
 

@@ -35,7 +35,8 @@ async def resolve(host: str, port: int, timeout: float, family: AddressFamily = 
         is_resolved = False
     except socket.gaierror:
         lookup = in_thread(lambda: socket.getaddrinfo(host, port, wanted, socket.SOCK_STREAM))
-        found = await asyncio.wait_for(lookup, timeout)
+        async with asyncio.timeout(timeout):
+            found = await lookup
         is_resolved = True
     return [Address(family, sockaddr, is_resolved) for family, _, _, _, sockaddr in found]
 
@@ -47,7 +48,8 @@ async def canonical_names(host: str, port: int, timeout: float) -> list[str]:
     for address in await resolve(host, port, timeout):
         sockaddr = address.sockaddr
         lookup = in_thread(lambda sockaddr=sockaddr: socket.getnameinfo(sockaddr, socket.NI_NUMERICSERV))
-        names.append((await asyncio.wait_for(lookup, timeout))[0])
+        async with asyncio.timeout(timeout):
+            names.append((await lookup)[0])
     return list(dict.fromkeys(names))
 
 

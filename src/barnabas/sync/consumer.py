@@ -36,6 +36,7 @@ from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.groups.membership import GroupMembershipOperation
 from barnabas.client.groups.offset_commits import CommitCallback
+from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.errors import MisuseError
 from barnabas.fork import forked_error, generation
@@ -494,10 +495,7 @@ class Consumer(ConsumerFront, Owned):
 
 
 def _used_by_two() -> MisuseError:
-    return MisuseError(
-        "the consumer is polled by another thread at this moment: it is for one thread at a time, but for "
-        "wakeup(), close() and stats(); give each thread a Consumer of its own, or use a ParallelConsumer"
-    )
+    return polled_by_two("consumer", "give each a Consumer of its own, or use a ParallelConsumer")
 
 
 def _run_callback(call: ListenerCall) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas import TopicPartition, Watermarks, aio
-from barnabas.errors import ClosedError
+from barnabas.errors import ClosedError, MisuseError
 
 MakeTopic = Callable[..., str]
 FillTopic = Callable[..., None]
@@ -182,5 +182,42 @@ def test_ends_and_watermarks_are_told(broker: Any, make_topic: MakeTopic, fill_t
             assert (seen, ends) == (5, {TopicPartition(topic, 0): 5})
             assert await consumer.watermarks((topic, 0)) == Watermarks(0, 5)
             assert consumer.cached_watermarks((topic, 0)) == Watermarks(0, 5)
+
+    asyncio.run(main())
+
+
+def test_a_second_coroutine_that_polls_meanwhile_is_told_so_and_nothing_is_lost(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker)
+
+    async def main() -> None:
+        async with aio.Consumer(broker.bootstrap, auto_offset_reset="earliest") as consumer:
+            consumer.assign([(topic, 0)])
+            first = asyncio.create_task(consumer.poll(60))
+            await asyncio.sleep(0)
+            with pytest.raises(MisuseError, match="polled by another thread or coroutine"):
+                await consumer.poll(0)
+            await asyncio.to_thread(fill_topic, broker, topic, numbers(0, 10))
+            records = await first
+            records += await read(consumer, 10 - len(records))
+            assert [record.value for record in records] == numbers(0, 10)
+
+    asyncio.run(main())
+
+
+def test_a_callback_may_poll(broker: Any, make_topic: MakeTopic) -> None:
+    topic = make_topic(broker)
+    polled = []
+
+    async def main() -> None:
+        async def on_assigned(_: list[TopicPartition]) -> None:
+            polled.append(await consumer.poll(0))
+
+        async with aio.Consumer(broker.bootstrap, group_id=f"group-{topic}") as consumer:
+            consumer.subscribe([topic], on_assigned=on_assigned)
+            async with asyncio.timeout(60):
+                while not polled:
+                    await consumer.poll(0.1)
 
     asyncio.run(main())

@@ -502,3 +502,23 @@ def test_closing_waits_for_a_commit_in_the_background(
     assert results == [(TopicPartition(topic, 0), [0, 1, 2, 3, 4], None)]
     with ShareConsumer(kafka.bootstrap, group_id=group, topics=[topic]) as consumer:
         assert consumer.poll(1.5) == []
+
+
+def test_a_second_thread_that_polls_meanwhile_is_told_so_and_accepts_nothing(
+    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup, fill_topic: FillTopic
+) -> None:
+    topic, group = make_topic(kafka), make_group()
+    returned: list[list[ShareRecord]] = []
+    with ShareConsumer(kafka.bootstrap, group_id=group, topics=[topic]) as consumer:
+        thread = threading.Thread(target=lambda: returned.append(consumer.poll(60)))
+        thread.start()
+
+        def poll_until_refused() -> None:
+            while thread.is_alive():
+                consumer.poll(0)
+
+        with pytest.raises(MisuseError, match="polled by another thread or coroutine"):
+            poll_until_refused()
+        fill_topic(kafka, topic, numbers(1))
+        thread.join(60)
+    assert [[record.value for record in records] for records in returned] == [numbers(1)]

@@ -17,6 +17,7 @@ from barnabas.broker_errors import ErrorCode, UnsupportedVersionError, error_for
 from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR, MOVED_LEADER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
+from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.telemetry_metrics import admin_metrics
 from barnabas.errors import (
@@ -101,15 +102,16 @@ class _Items(Generic[K, T]):
         del self.waiting[key]
 
 
-class AdminCalls(Observed):
+class AdminCalls(OwnedByLoop, Observed):
     """The base of Admin. See `barnabas.client.admin.admin.Admin`."""
 
     def __init__(
         self, bootstrap_servers: str | Sequence[str] = (), **settings: Unpack[AdminSettings]
     ) -> None:
         self.config = load(AdminConfig, {"bootstrap_servers": bootstrap_servers, **settings})
-        self._client = KafkaClient(self.config, controllers=self.config.bootstrap_controllers)
-        self._client.telemetry.measure_with(lambda: admin_metrics(self.stats()), dict)
+        self._client = client = KafkaClient(self.config, controllers=self.config.bootstrap_controllers)
+        self._client.telemetry.measure_with(lambda: admin_metrics(client.stats()), dict)
+        self._begin_life(f"admin client {self.config.client_id!r}")
 
     def stats(self) -> ClientStats:
         """Figures of the client and its brokers, as they are now."""
@@ -129,6 +131,11 @@ class AdminCalls(Observed):
     async def close(self) -> None:
         """Closes the connections. May be called twice."""
         await self._client.close()
+        self._end_life()
+
+    @property
+    def _remains(self) -> KafkaClient:
+        return self._client
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import time
 
+from barnabas.background import detached
 from barnabas.client.cluster.backoff import Backoff
 from barnabas.client.cluster.brokers import BrokerMonitor, BrokerMonitors
 from barnabas.errors import BarnabasError, KafkaConnectionError
@@ -74,7 +75,7 @@ class ConnectionPool:
         target = (connection_id, node.host, node.port)
         opening = self._opening.get(target)
         if opening is None:
-            opening = asyncio.create_task(self._open(target, node))
+            opening = detached(self._open(target, node))
             self._opening[target] = opening
             opening.add_done_callback(lambda done: self._opened(target, done))
         # Others may wait for the same connection: a caller that gives up does not take it from them.

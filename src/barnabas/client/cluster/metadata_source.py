@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from barnabas.background import detached
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.connections import ConnectionPool
@@ -227,7 +228,7 @@ async def _first_success(attempts: Sequence[Callable[[], Coroutine[Any, Any, T]]
         pending: set[asyncio.Task[T]] = set()
         while len(started) < len(attempts) or pending:
             if len(started) < len(attempts):
-                started.append(asyncio.create_task(attempts[len(started)]()))
+                started.append(detached(attempts[len(started)]()))
                 pending.add(started[-1])
             timeout = STAGGER_SECONDS if len(started) < len(attempts) else None
             done, pending = await asyncio.wait(pending, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
+from barnabas.background import detached
+
 T = TypeVar("T")
 
 
@@ -29,7 +31,7 @@ class Tasks(Generic[T]):
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """For work that somebody waits for, and whose errors they get."""
-        return self._keep(asyncio.create_task(work))
+        return self._keep(detached(work))
 
     def start_in_background(
         self, work: Coroutine[Any, Any, T], client: Background, what: str

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from barnabas import _kernel
+from barnabas.background import detached
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.otlp import Metric, encode_metrics
@@ -114,7 +115,7 @@ class Telemetry:
     def start(self) -> None:
         """To be called once a broker is known; further calls change nothing."""
         if self._task is None and self._measure is not None and self._client.config.enable_metrics_push:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task = detached(self._run())
 
     async def client_instance_id(self, timeout_ms: float) -> uuid.UUID:
         """The id that the brokers know this client by in its telemetry.

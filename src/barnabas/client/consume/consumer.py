@@ -30,10 +30,12 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
 )
+from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.groups.membership import GroupMembershipOperation
 from barnabas.client.groups.offset_commits import CommitCallback
+from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.errors import MissingExtraError
 from barnabas.settings.keywords import ConsumerSettings
@@ -49,7 +51,7 @@ T = TypeVar("T")
 ITERATION_POLL_SECONDS = 1.0
 
 
-class Consumer(ConsumerFront):
+class Consumer(OwnedByLoop, ConsumerFront):
     """Reads records of topics, as a member of a group or on its own. Made on a running event loop; used with
     `async with` and `async for`, or closed by `close`. For one coroutine at a time, but for `wakeup`.
 
@@ -77,8 +79,10 @@ class Consumer(ConsumerFront):
         self._changed = asyncio.Event()
         self._taken = TakenRecords()
         self._is_woken = False
+        self._polled_by: asyncio.Task[Any] | None = None
         self._core = ConsumerCore(self.config, notify=self._changed.set, progress=self._taken.count)
         self._client = self._core.client
+        self._begin_life(f"consumer {self.config.client_id!r}")
         if topics is not None or pattern is not None:
             self.subscribe(topics, pattern=pattern)
 
@@ -209,9 +213,14 @@ class Consumer(ConsumerFront):
     ) -> T | None:
         """What `take` gives, as soon as that is something; None after `timeout` seconds, or when woken."""
         core = self._core
+        task = asyncio.current_task()
+        if self._polled_by not in (None, task):
+            raise polled_by_two("consumer", "give each a Consumer of its own, or use a ParallelConsumer")
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
         deadline = time.monotonic() + timeout
+        # A callback may poll inside of a poll.
+        outer, self._polled_by = self._polled_by, task
         core.poll_began()
         try:
             while True:
@@ -230,6 +239,7 @@ class Consumer(ConsumerFront):
                     async with asyncio.timeout(remaining):
                         await self._changed.wait()
         finally:
+            self._polled_by = outer
             core.poll_ended()
 
     async def _run_callbacks(self) -> None:
@@ -371,6 +381,11 @@ class Consumer(ConsumerFront):
         finally:
             await self._core.close()
             self._changed.set()
+            self._end_life()
+
+    @property
+    def _remains(self) -> ConsumerCore:
+        return self._core
 
     async def _give_up(
         self,

@@ -1,10 +1,13 @@
-"""The time between a caller's polls, which `max_poll_interval_ms` limits. Knows nothing of groups."""
+"""The time between a caller's polls, which `max_poll_interval_ms` limits, and what a second caller is told.
+Knows nothing of groups."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+
+from barnabas.errors import MisuseError
 
 PROGRESS_INTERVAL_MS = 1_000
 """How often it is looked at whether the caller got on: that counts from the look, not from when it was."""
@@ -58,3 +61,11 @@ class PollWatch:
             if self.overdue_in_ms() > 0:
                 return
             await asyncio.sleep(PROGRESS_INTERVAL_MS / 1000)
+
+
+def polled_by_two(what: str, advice: str) -> MisuseError:
+    """For whoever uses a consumer while another thread or coroutine polls it."""
+    return MisuseError(
+        f"the {what} is polled by another thread or coroutine at this moment: it is for one at a time, but "
+        f"for wakeup(), close() and stats(); {advice}"
+    )

@@ -11,15 +11,16 @@ import contextlib
 import logging
 import time
 import uuid
-import weakref
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from barnabas import fork
-from barnabas._kernel import Accumulator, Delivery
+from barnabas._kernel import Delivery
 from barnabas.client.arguments import OffsetsLike, as_offset, as_partition
 from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.telemetry_metrics import producer_metrics
@@ -42,7 +43,6 @@ from barnabas.errors import (
     TransactionFailedError,
     TransactionStateError,
 )
-from barnabas.loop_thread import is_on_loop_thread
 from barnabas.settings.keywords import ProducerSettings
 from barnabas.settings.table import ProducerConfig, load
 from barnabas.stats import ProducerStats
@@ -59,7 +59,7 @@ from barnabas.windows import WINDOW_SECONDS
 logger = logging.getLogger("barnabas.producer")
 
 
-class Producer(Observed):
+class Producer(OwnedByLoop, Observed):
     """Sends records to a cluster. Made on a running event loop; used with `async with`, or closed by `close`.
 
     `bootstrap_servers`: `host:port`, several separated by commas or as a sequence. `settings`: Kafka's names
@@ -72,14 +72,14 @@ class Producer(Observed):
         self.config = load(ProducerConfig, {"bootstrap_servers": bootstrap_servers, **settings})
         self.is_closed = False
         self.generation = fork.current
-        self._client = KafkaClient(
+        self._client = client = KafkaClient(
             self.config, allow_auto_topic_creation=self.config.allow_auto_create_topics
         )
-        self._client.add_metadata_listener(self._learn_partition_counts)
         self._transactions: Transactions | None = None
         if self.config.transactional_id is not None:
             self._transactions = Transactions(self.config.transactional_id)
-        self._sender = Sender(self.config, self._client, self._transactions)
+        self._sender = sender = Sender(self.config, client, self._transactions)
+        client.add_metadata_listener(partial(_learn_partition_counts, client, sender))
         self.accumulator = self._sender.accumulator
         self.hooks = SendHooks.of(self.config)
         """The user's Python to call for each record; None where there is none."""
@@ -88,13 +88,10 @@ class Producer(Observed):
             self._coordinator = TransactionCoordinator(
                 self.config, self._client, self._sender, self._transactions
             )
-        self._client.telemetry.measure_with(lambda: producer_metrics(self.stats()), dict)
-        # Who runs on the process's own loop is closed by its owner.
-        self._unclosed: weakref.finalize[..., Producer] | None = None
-        if not is_on_loop_thread():
-            self._unclosed = weakref.finalize(
-                self, _tell_what_is_lost, self.accumulator, self.generation, self.config.client_id
-            )
+        client.telemetry.measure_with(
+            lambda: producer_metrics(producer_stats(client, sender, WINDOW_SECONDS)), dict
+        )
+        self._begin_life(f"producer {self.config.client_id!r}")
 
     async def send(
         self,
@@ -361,9 +358,12 @@ class Producer(Observed):
             await self._sender.close(error)
             if self.hooks is not None:
                 self.hooks.close()
-            if self._unclosed is not None:
-                self._unclosed.detach()
             await self._client.close()
+            self._end_life()
+
+    @property
+    def _remains(self) -> Producer:
+        return self
 
     async def close_unattended(self) -> None:
         """As `close`, where nobody waits or looks at deliveries: each record has its delivery_timeout_ms, and
@@ -453,7 +453,7 @@ class Producer(Observed):
         `KafkaClient.wait_for_topics`."""
         self._sender.topics_in_use.use(topic, time.monotonic())
         await self._client.wait_for_topics([topic], deadline)
-        self._learn_partition_counts(self._client.metadata)
+        _learn_partition_counts(self._client, self._sender, self._client.metadata)
 
     def hurry(self, reason: object) -> None:
         """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
@@ -488,17 +488,6 @@ class Producer(Observed):
                 f"{self.config.max_block_ms}: the brokers take records more slowly than they are sent; "
                 f"{self.accumulator.buffered_records} records wait"
             ) from None
-
-    def _learn_partition_counts(self, metadata: ClusterMetadata) -> None:
-        topics = self._sender.topics_in_use
-        if idle := topics.forget_idle(time.monotonic(), self._sender.topics_waiting):
-            self._client.track_topics(topics)
-            for topic in idle:
-                self.accumulator.set_partition_count(topic, 0)
-        for topic, known in metadata.topic_metadata.items():
-            if topic in topics:
-                self.accumulator.set_partition_count(topic, len(known.partitions))
-                self._sender.leave_out_unavailable(topic)
 
     def _block_deadline(self) -> float:
         return time.monotonic() + self.config.max_block_ms / 1000
@@ -574,14 +563,13 @@ class ArrowRows:
         return time.monotonic() + self._block_seconds if self._last is None else self._last
 
 
-def _tell_what_is_lost(accumulator: Accumulator, generation: int, client_id: str) -> None:
-    """Of a producer that was collected, or whose program ends, before it was closed: its event loop is the
-    user's, and runs no more."""
-    lost = accumulator.buffered_records if generation == fork.current else 0
-    if lost:
-        logger.error(
-            "client %s: the producer was not closed, and %d records were not delivered: call `await "
-            "producer.close()`, or use `async with`, before the event loop ends",
-            client_id,
-            lost,
-        )
+def _learn_partition_counts(client: KafkaClient, sender: Sender, metadata: ClusterMetadata) -> None:
+    topics = sender.topics_in_use
+    if idle := topics.forget_idle(time.monotonic(), sender.topics_waiting):
+        client.track_topics(topics)
+        for topic in idle:
+            sender.accumulator.set_partition_count(topic, 0)
+    for topic, known in metadata.topic_metadata.items():
+        if topic in topics:
+            sender.accumulator.set_partition_count(topic, len(known.partitions))
+            sender.leave_out_unavailable(topic)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from barnabas.background import detached
 from barnabas.broker_errors import (
     ClusterAuthorizationFailedError,
     ConcurrentTransactionsError,
@@ -193,7 +194,7 @@ class TransactionCoordinator:
         if operation is None:
             begin()
             self._sender.accumulator.set_shut(True)
-            operation = self._operation = _Operation(call, asyncio.create_task(work()))
+            operation = self._operation = _Operation(call, detached(work()))
         done, _ = await asyncio.wait([operation.task], timeout=timeout)
         if not done:
             reason = "" if self._last_error is None else f"; the last error was: {self._last_error}"

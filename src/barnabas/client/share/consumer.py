@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from barnabas.client.arguments import as_limit, as_timeout_ms
+from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, AcknowledgementCallback, ShareCore
 from barnabas.client.share.records import AcknowledgeType, ShareRecord
@@ -75,7 +76,7 @@ class ShareConsumerFront(Observed):
                 self._callback(result.partition, result.offsets, result.error)
 
 
-class ShareConsumer(ShareConsumerFront):
+class ShareConsumer(OwnedByLoop, ShareConsumerFront):
     """Works through records of topics together with the other members of a share group (KIP-932): every
     record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it.
     Made on a running event loop; used with `async with` and `async for`, or closed by `close`. For one
@@ -106,6 +107,7 @@ class ShareConsumer(ShareConsumerFront):
         self._callback = None
         self._core = ShareCore(self.config)
         self._client = self._core.client
+        self._begin_life(f"share consumer {self.config.client_id!r}")
         if topics is not None:
             self.subscribe(topics)
 
@@ -177,7 +179,12 @@ class ShareConsumer(ShareConsumerFront):
         connections, within `timeout` seconds (30). May be called twice."""
         self._take_rest()
         await self._core.close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+        self._end_life()
         self._run_callback()
+
+    @property
+    def _remains(self) -> ShareCore:
+        return self._core
 
     async def __aenter__(self) -> Self:
         return self

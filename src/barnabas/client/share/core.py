@@ -16,6 +16,7 @@ from uuid import UUID
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
+from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.share.acknowledgements import AcknowledgementResult, ShareLedger
 from barnabas.client.share.broker import ShareBroker
 from barnabas.client.share.membership import ShareMembership, new_member_id
@@ -68,6 +69,7 @@ class ShareCore:
         self._topic_watch: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._is_woken = False
+        self._is_polled = False
         self._records: deque[ShareRecord] = deque()
         self._errors: deque[BarnabasError] = deque()
         self._results: deque[AcknowledgementResult] = deque()
@@ -130,12 +132,15 @@ class ShareCore:
         Raises: MisuseError, ClosedError, and once each what failed in the background.
         """
         self.check_open()
+        if self._is_polled:
+            raise polled_by_two("share consumer", "give each a ShareConsumer of its own in the same group")
         self._settle()
         if not self.topics:
             raise MisuseError("subscribe() to topics before poll()")
         deadline = time.monotonic() + timeout
         self._membership.keep()
         self._membership.polls.began()
+        self._is_polled = True
         try:
             while True:
                 self._changed.clear()
@@ -159,6 +164,7 @@ class ShareCore:
                 except TimeoutError:
                     continue
         finally:
+            self._is_polled = False
             self._membership.polls.ended()
 
     def _settle(self) -> None:

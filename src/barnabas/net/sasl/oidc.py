@@ -35,7 +35,8 @@ class OidcClient:
     async def token(self) -> OAuthBearerToken:
         """Raises: CredentialsError (it refuses), KafkaConnectionError (it is away: to be tried again)."""
         try:
-            return await asyncio.wait_for(in_thread(self._ask), self.timeout_ms / 1000)
+            async with asyncio.timeout(self.timeout_ms / 1000):
+                return await in_thread(self._ask)
         except TimeoutError:
             raise KafkaConnectionError(f"{self.url} gave no token within {self.timeout_ms} ms") from None
 
