@@ -1,9 +1,11 @@
-"""Finds folders and files that have grown too large to find one's way in.
+"""Finds folders and files that have grown too large to find one's way in, and lines of the documents that
+are too long to read.
 
     python3 scripts/check_sizes.py [folder of a checkout]
 
 Looks at the Python and Rust that git knows of and somebody has written by hand. GENERATED lists the rest;
-whether that is as its generator makes it is for `codegen/generate.py --check` to say.
+whether that is as its generator makes it is for `codegen/generate.py --check` to say. The documents are
+README.md, CHANGELOG.md and docs/; there only the row of a table may be longer, since it cannot wrap.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from pathlib import Path, PurePosixPath
 
 MOST_FILES = 25
 MOST_LINES = 800
+MOST_CHARACTERS = 120
 SUFFIXES = (".py", ".pyi", ".rs")
+DOCUMENTS = ("README.md", "CHANGELOG.md", "docs")
 GENERATED = ("src/barnabas/broker_errors.py", "src/barnabas/protocol/messages")
 
 
@@ -23,21 +27,26 @@ def is_generated(file: PurePosixPath) -> bool:
     return any(file.is_relative_to(generated) for generated in GENERATED)
 
 
-def written_files(root: Path) -> list[PurePosixPath]:
-    """Files under version control, or to be, that are written by hand."""
+def is_document(file: PurePosixPath) -> bool:
+    return file.suffix == ".md" and any(file.is_relative_to(document) for document in DOCUMENTS)
+
+
+def known_files(root: Path) -> list[PurePosixPath]:
+    """Files under version control, or to be."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root,
         capture_output=True,
         check=True,
     )
-    files = {PurePosixPath(name) for name in listed.stdout.decode().split("\0") if name.endswith(SUFFIXES)}
-    return sorted(file for file in files if not is_generated(file) and (root / file).is_file())
+    files = {PurePosixPath(name) for name in listed.stdout.decode().split("\0")}
+    return sorted(file for file in files if (root / file).is_file())
 
 
 def problems(root: Path) -> list[str]:
     """What is too large, a line each."""
-    files = written_files(root)
+    known = known_files(root)
+    files = [file for file in known if file.suffix in SUFFIXES and not is_generated(file)]
     found: list[str] = []
     for folder, count in sorted(Counter(file.parent for file in files).items()):
         if count > MOST_FILES:
@@ -46,7 +55,19 @@ def problems(root: Path) -> list[str]:
         lines = (root / file).read_bytes().count(b"\n")
         if lines > MOST_LINES:
             found.append(f"{file} has {lines} lines, {MOST_LINES} at most: take it apart")
+    for file in known:
+        if is_document(file):
+            found += long_lines(root, file)
     return found
+
+
+def long_lines(root: Path, file: PurePosixPath) -> list[str]:
+    """Code blocks are not spared: they scroll sideways."""
+    return [
+        f"{file}:{number} has {len(line)} characters, {MOST_CHARACTERS} at most: wrap it"
+        for number, line in enumerate((root / file).read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > MOST_CHARACTERS and not line.startswith("|")
+    ]
 
 
 def main() -> None:

@@ -44,5 +44,18 @@ def test_what_is_generated_or_not_under_version_control_is_passed_over(checkout:
     assert problems(checkout) == []
 
 
-def test_no_folder_and_no_file_of_this_checkout_is_too_large() -> None:
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "docs/api.md", "docs/design/net.md"])
+def test_a_line_of_a_document_with_more_than_120_characters_is_named(checkout: Path, name: str) -> None:
+    document = checkout / name
+    document.parent.mkdir(parents=True, exist_ok=True)
+    document.write_text(f"{'ö' * 120}\n\n    {'x' * 117}\n")
+    assert problems(checkout) == [f"{name}:3 has 121 characters, 120 at most: wrap it"]
+
+
+def test_the_row_of_a_table_may_be_longer(checkout: Path) -> None:
+    (checkout / "README.md").write_text(f"| {'x' * 120} |\n")
+    assert problems(checkout) == []
+
+
+def test_nothing_of_this_checkout_is_too_large() -> None:
     assert problems(Path(__file__).resolve().parents[2]) == []
