@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from barnabas._kernel import (
     Accumulator,
@@ -33,23 +35,27 @@ def wakes() -> list[str]:
     return []
 
 
+def made(partitions: int = 1, **settings: Any) -> Accumulator:
+    accumulator = Accumulator(
+        **{
+            "batch_size": 1000,
+            "buffer_memory": 1 << 25,
+            "max_record_bytes": 1 << 20,
+            "compression": "none",
+            "compression_level": None,
+            "partitioner": "murmur2",
+            "wake": lambda: None,
+        }
+        | settings
+    )
+    accumulator.set_partition_count("t", partitions)
+    return accumulator
+
+
 @pytest.fixture
 def make(wakes: list[str]) -> Make:
     def make_accumulator(partitions: int = 1, **settings: Any) -> Accumulator:
-        accumulator = Accumulator(
-            **{
-                "batch_size": 1000,
-                "buffer_memory": 1 << 25,
-                "max_record_bytes": 1 << 20,
-                "compression": "none",
-                "compression_level": None,
-                "partitioner": "murmur2",
-                "wake": lambda: wakes.append("wake"),
-            }
-            | settings
-        )
-        accumulator.set_partition_count("t", partitions)
-        return accumulator
+        return made(partitions, **{"wake": lambda: wakes.append("wake")} | settings)
 
     return make_accumulator
 
@@ -429,3 +435,34 @@ def test_zstd_searches_the_records_of_each_partition_no_harder_than_it_pays(make
         assert len(compressed_ids) <= len(by_default) * 1.01
         compressed_program, records = records_of(accumulator.drain("t", 1))
         assert compressed_program == compress("zstd", records, 3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["append", "append", "append", "drain", "put back", "look"]), st.integers(0, 7)
+        ),
+        max_size=60,
+    ),
+    st.sampled_from([0.0, 0.2, 1e9]),
+)
+def test_what_is_due_is_what_a_look_at_every_partition_finds(
+    work: list[tuple[str, int]], linger_ms: float
+) -> None:
+    accumulator = made(8, batch_size=200)
+    taken: list[ProducerBatch] = []
+    for what, partition in [*work, ("look", 0)]:
+        if what == "append":
+            accumulator.append("t", partition, None, b"v" * 50, None, None)
+        elif what == "drain":
+            batch = accumulator.drain("t", partition)
+            taken += [] if batch is None else [batch]
+        elif what == "put back" and taken:
+            accumulator.put_back(taken.pop(0))
+        elif what == "look":
+            now_ms = time.monotonic() * 1000
+            waits = {number: accumulator.ready_in_ms("t", number, now_ms, linger_ms) for number in range(8)}
+            due, next_ms = accumulator.due(now_ms, linger_ms)
+            assert sorted(due) == [("t", number) for number, wait in waits.items() if wait == 0]
+            assert next_ms == min((wait for wait in waits.values() if wait > 0), default=float("inf"))

@@ -5,7 +5,9 @@ mod answer;
 mod batches;
 pub mod lent;
 mod queues;
+mod ready;
 
 pub use answer::{Taken, TopicKey, taken};
 pub use batches::{ClosedBatch, OpenBatch, Owner};
 pub use queues::{Appended, PartitionQueue, Place, Queues, Refused, Settings, TopicQueues, Waiting};
+pub use ready::Front;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::batches::{ClosedBatch, OpenBatch, Owner};
+use super::ready::{Front, Fronts, Listed, Ready};
 use crate::compression::{Compression, LevelChoice};
 use crate::partitioner::{Odds, Partitioner, StickyChoice};
 use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
@@ -21,6 +22,16 @@ pub enum Waiting<O: Owner> {
     Returned(O::Taken),
 }
 
+impl<O: Owner> Waiting<O> {
+    fn first_record_number(&self) -> u64 {
+        match self {
+            Self::Open(batch) => batch.first_record_number,
+            Self::Closed(batch) => batch.first_record_number,
+            Self::Returned(batch) => O::first_record_number(batch),
+        }
+    }
+}
+
 /// The batches of one partition, oldest first.
 pub struct PartitionQueue<O: Owner> {
     pub batches: VecDeque<Waiting<O>>,
@@ -28,6 +39,7 @@ pub struct PartitionQueue<O: Owner> {
     level_choice: Arc<LevelChoice>,
     /// Records that may go to any partition leave this one out.
     is_unavailable: bool,
+    listed: Listed,
 }
 
 impl<O: Owner> Default for PartitionQueue<O> {
@@ -37,6 +49,7 @@ impl<O: Owner> Default for PartitionQueue<O> {
             records_appended: 0,
             level_choice: Arc::default(),
             is_unavailable: false,
+            listed: Listed::default(),
         }
     }
 }
@@ -80,6 +93,7 @@ pub struct Queues<O: Owner> {
     pub buffered_records: usize,
     /// Nothing is taken: a transactional producer is between two transactions.
     pub is_shut: bool,
+    ready: Ready,
 }
 
 impl<O: Owner> Default for Queues<O> {
@@ -90,7 +104,15 @@ impl<O: Owner> Default for Queues<O> {
             buffered_bytes: 0,
             buffered_records: 0,
             is_shut: false,
+            ready: Ready::default(),
         }
+    }
+}
+
+impl<O: Owner> Fronts for Vec<TopicQueues<O>> {
+    fn front(&mut self, (topic, partition): (usize, usize)) -> (Front, &mut Listed) {
+        let queue = &mut self[topic].partitions[partition];
+        (queue.front(), &mut queue.listed)
     }
 }
 
@@ -216,6 +238,39 @@ impl<O: Owner> Queues<O> {
         self.topics[index].partitions.get_mut(partition)
     }
 
+    /// The partitions whose oldest batch is full, was put back, or has lingered, and the milliseconds until the next
+    /// one has; infinity if none lingers. `now_ms` is of the clock of batches.
+    pub fn due(
+        &mut self,
+        now_ms: f64,
+        linger_ms: f64,
+    ) -> (impl Iterator<Item = (&Arc<O::Topic>, usize)>, f64) {
+        let (due, next_ms) = self.ready.due(now_ms, linger_ms, &mut self.topics);
+        let topics = &self.topics;
+        (due.iter().map(|&(topic, partition)| (&topics[topic].name, partition)), next_ms)
+    }
+
+    /// Puts a batch that was taken back before all that hold later records.
+    pub fn put_back(&mut self, topic: &str, partition: usize, batch: Waiting<O>) -> bool {
+        let Some(index) = self.index_of(topic) else { return false };
+        let Some(queue) = self.topics[index].partitions.get_mut(partition) else { return false };
+        queue.put_back(batch);
+        self.ready.note((index, partition), queue.front(), &mut queue.listed);
+        true
+    }
+
+    /// The newest batch of a partition has a record that is as old as this.
+    pub fn backdate(&mut self, topic: &str, partition: usize, created_ms: f64) {
+        let Some(index) = self.index_of(topic) else { return };
+        let Some(queue) = self.topics[index].partitions.get_mut(partition) else { return };
+        if let Some(Waiting::Open(batch)) = queue.batches.back_mut()
+            && created_ms < batch.created_ms
+        {
+            batch.created_ms = created_ms;
+            self.ready.note((index, partition), queue.front(), &mut queue.listed);
+        }
+    }
+
     /// A topic's place in `topics`, if it is known.
     pub fn index_of(&self, topic: &str) -> Option<usize> {
         self.names.get(topic).copied()
@@ -256,7 +311,7 @@ impl<O: Owner> Queues<O> {
             None => match settings.partition_of(record.key, count) {
                 Some(partition) => partition,
                 None => {
-                    let (chosen, has_ended_batch) = queues.choose(settings, record);
+                    let (chosen, has_ended_batch) = queues.choose(settings, record, &mut self.ready, index);
                     is_free = true;
                     was_full = has_ended_batch;
                     chosen
@@ -264,7 +319,8 @@ impl<O: Owner> Queues<O> {
             },
         };
         let queue = &mut queues.partitions[partition as usize];
-        let (mut place, bytes) = queue.append(settings, &queues.name, partition, record);
+        let listing = (&mut self.ready, index);
+        let (mut place, bytes) = queue.append(settings, &queues.name, partition, record, listing);
         place.wake |= was_full;
         if is_free {
             queues.sticky.count_bytes(bytes, settings.batch_size);
@@ -278,15 +334,23 @@ impl<O: Owner> Queues<O> {
 impl<O: Owner> TopicQueues<O> {
     /// A partition for a record that may go to any, and whether a full batch was ended, which is news to the sender.
     #[inline(never)]
-    fn choose(&mut self, settings: &Settings, record: &NewRecord<'_>) -> (u32, bool) {
+    fn choose(
+        &mut self,
+        settings: &Settings,
+        record: &NewRecord<'_>,
+        ready: &mut Ready,
+        index: usize,
+    ) -> (u32, bool) {
         if let Some(longest_ms) = settings.sticky_linger_ms {
             self.sticky.expire(settings.monotonic_ms(), longest_ms);
         }
         let mut was_full = false;
         if let Some(present) = self.sticky.due(settings.batch_size) {
-            let queue = self.partitions.get_mut(present as usize);
-            if let Some(ended) = queue.and_then(|queue| queue.end_batch_without(settings, record)) {
+            if let Some(queue) = self.partitions.get_mut(present as usize)
+                && let Some(ended) = queue.end_batch_without(settings, record)
+            {
                 was_full = ended;
+                ready.note((index, present as usize), queue.front(), &mut queue.listed);
                 self.sticky.give_up();
             }
         }
@@ -324,6 +388,7 @@ impl<O: Owner> PartitionQueue<O> {
         topic: &Arc<O::Topic>,
         partition: u32,
         record: &NewRecord<'_>,
+        (ready, topic_index): (&mut Ready, usize),
     ) -> (Place<'_, O::Outcome>, usize) {
         let record_number = self.records_appended;
         self.records_appended += 1;
@@ -341,17 +406,25 @@ impl<O: Owner> PartitionQueue<O> {
                 (self.begin(settings, topic, partition, record_number, record), was_empty || has_filled)
             }
         };
+        let is_full = matches!(self.batches.back(), Some(Waiting::Open(batch)) if batch.is_full);
+        let wake = wake || is_full;
+        if wake {
+            ready.note((topic_index, partition as usize), self.front(), &mut self.listed);
+        }
         let Some(Waiting::Open(batch)) = self.batches.back() else {
             unreachable!("one was just appended to")
         };
         let index = batch.builder.record_count() as u32 - 1;
-        (Place { outcome: &batch.outcome, index, partition, wake: wake || batch.is_full }, bytes)
+        (Place { outcome: &batch.outcome, index, partition, wake }, bytes)
     }
 
-    /// The newest batch has a record that is as old as this.
-    pub fn backdate(&mut self, created_ms: f64) {
-        if let Some(Waiting::Open(batch)) = self.batches.back_mut() {
-            batch.created_ms = batch.created_ms.min(created_ms);
+    /// What is to be done with the oldest batch.
+    pub fn front(&self) -> Front {
+        match self.batches.front() {
+            None => Front::Empty,
+            Some(Waiting::Closed(_) | Waiting::Returned(_)) => Front::Due,
+            Some(Waiting::Open(batch)) if batch.is_full || self.batches.len() > 1 => Front::Due,
+            Some(Waiting::Open(batch)) => Front::Lingers { since_ms: batch.created_ms },
         }
     }
 
@@ -422,15 +495,10 @@ impl<O: Owner> PartitionQueue<O> {
         }
     }
 
-    /// Puts a batch back before all that hold later records.
-    pub fn put_back(&mut self, batch: O::Taken) {
-        let number = O::first_record_number(&batch);
-        let position = self.batches.partition_point(|waiting| match waiting {
-            Waiting::Open(other) => other.first_record_number < number,
-            Waiting::Closed(other) => other.first_record_number < number,
-            Waiting::Returned(other) => O::first_record_number(other) < number,
-        });
-        self.batches.insert(position, Waiting::Returned(batch));
+    fn put_back(&mut self, batch: Waiting<O>) {
+        let number = batch.first_record_number();
+        let position = self.batches.partition_point(|waiting| waiting.first_record_number() < number);
+        self.batches.insert(position, batch);
     }
 }
 
@@ -533,27 +601,13 @@ mod tests {
             append(&mut queues, 0, b"value").ok().unwrap();
         }
         let queue = queues.partition("topic", 0).unwrap();
-        let taken: Vec<_> = queue
-            .batches
-            .drain(..3)
-            .map(|waiting| match waiting {
-                Waiting::Open(batch) => batch.first_record_number,
-                Waiting::Closed(_) | Waiting::Returned(_) => unreachable!("none was closed"),
-            })
-            .collect();
+        let taken: Vec<_> = queue.batches.drain(..3).map(|waiting| waiting.first_record_number()).collect();
         assert_eq!(taken, [0, 2, 4]);
         for number in [2, 4, 0] {
-            queue.put_back(number);
+            assert!(queues.put_back("topic", 0, Waiting::Returned(number)));
         }
-        let numbers: Vec<_> = queue
-            .batches
-            .iter()
-            .map(|waiting| match waiting {
-                Waiting::Open(batch) => batch.first_record_number,
-                Waiting::Closed(batch) => batch.first_record_number,
-                Waiting::Returned(number) => *number,
-            })
-            .collect();
+        let queue = queues.partition("topic", 0).unwrap();
+        let numbers: Vec<_> = queue.batches.iter().map(Waiting::first_record_number).collect();
         assert_eq!(numbers, [0, 2, 4, 6]);
     }
 }

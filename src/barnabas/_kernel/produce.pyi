@@ -289,6 +289,9 @@ class Accumulator:
     def ready_in_ms(self, topic: str, partition: int, now_ms: float, linger_ms: float) -> float:
         """0 when the oldest batch is full, was put back or has lingered long enough, else milliseconds to
         wait; infinity if there is none. `now_ms` is Python's time.monotonic() * 1000."""
+    def due(self, now_ms: float, linger_ms: float) -> tuple[list[tuple[str, int]], float]:
+        """The partitions for which `ready_in_ms` is 0, and the least of the milliseconds that others have to
+        wait; infinity if none waits. Costs as much as there are of the first."""
     def drain(self, topic: str, partition: int) -> ProducerBatch | None:
         """Closes and takes the oldest batch. One that was put back comes out as the same object."""
     def lend(

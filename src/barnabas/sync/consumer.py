@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack
 
 from barnabas._kernel import ArrowRecords, Record
 from barnabas.client.arguments import (
@@ -43,6 +42,7 @@ from barnabas.fork import forked_error, generation
 from barnabas.loop_thread import Steps, loop_thread
 from barnabas.settings.keywords import ConsumerSettings
 from barnabas.settings.table import ConsumerConfig, load
+from barnabas.sync.poll_session import Look, run_poll
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
 
@@ -252,32 +252,17 @@ class Consumer(ConsumerFront, Owned):
         core = self._core
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
-        deadline = time.monotonic() + timeout
-        core.poll_began()
-        try:
-            if timeout <= 0 and self._waiting.is_lent:
-                # Nobody else looks whether anything has come.
-                self._waiting.wait(0)
-                core.take_in()
-            while True:
-                self._waiting.clear()
-                if self._waiting.has_arrived:
-                    core.take_in()
-                if core.needs_attention:
-                    self._run_callbacks()
-                if core.buffer.has_data and not core.is_holding:
-                    taken = take()
-                    if taken or core.buffer.has_ends:
-                        return taken
-                    continue
-                core.check_open()
-                remaining = deadline - time.monotonic()
-                if self._is_woken or remaining <= 0:
-                    return None
-                self._waiting.wait(remaining)
-                core.take_in()
-        finally:
-            core.poll_ended()
+
+        def look() -> T | Literal[Look.WAIT, Look.AGAIN] | None:
+            if core.needs_attention:
+                self._run_callbacks()
+            if core.buffer.has_data and not core.is_holding:
+                taken = take()
+                return taken if taken or core.buffer.has_ends else Look.AGAIN
+            core.check_open()
+            return None if self._is_woken else Look.WAIT
+
+        return run_poll(core, self._waiting, look, timeout=timeout)
 
     def _give_back(self) -> None:
         """Raises: MisuseError while another thread polls."""

@@ -170,9 +170,7 @@ impl ParkedMessages {
                             }
                             None => self.reporter.keep_silent(py, place.outcome, 1, bytes),
                         }
-                        if let Some(queue) = queues.partition(topic, partition) {
-                            queue.backdate(message.produced_at_ms);
-                        }
+                        queues.backdate(topic, partition, message.produced_at_ms);
                     }
                     // Its size was checked when it was produced, so that only the partition may be wrong.
                     Err(_) => refused.push(message),

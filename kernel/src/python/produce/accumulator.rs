@@ -12,7 +12,7 @@ use pyo3::types::PyString;
 use crate::clock::now_ms;
 use crate::compression::Compression;
 use crate::partitioner::Partitioner;
-use crate::producing::{Appended, Refused, Settings, Waiting};
+use crate::producing::{Appended, Front, Refused, Settings, Waiting};
 use crate::python::objects::errors::{codec_and_level, invalid_record, no_such_partition, record_too_large};
 use crate::python::objects::input::{InputBytes, InputHeaders};
 #[cfg(unix)]
@@ -332,12 +332,17 @@ impl Accumulator {
     fn ready_in_ms(&self, topic: &str, partition: usize, now_ms: f64, linger_ms: f64) -> f64 {
         let mut queues = self.queues.lock();
         let Some(queue) = queues.partition(topic, partition) else { return f64::INFINITY };
-        match queue.batches.front() {
-            None => f64::INFINITY,
-            Some(Waiting::Closed(_) | Waiting::Returned(_)) => 0.0,
-            Some(Waiting::Open(batch)) if batch.is_full || queue.batches.len() > 1 => 0.0,
-            Some(Waiting::Open(batch)) => (batch.created_ms + linger_ms - now_ms).max(0.0),
+        match queue.front() {
+            Front::Empty => f64::INFINITY,
+            Front::Lingers { since_ms } => (since_ms + linger_ms - now_ms).max(0.0),
+            Front::Due => 0.0,
         }
+    }
+
+    fn due(&self, py: Python<'_>, now_ms: f64, linger_ms: f64) -> (Vec<(Py<PyString>, usize)>, f64) {
+        let mut queues = self.queues.lock();
+        let (due, next_ms) = queues.due(now_ms, linger_ms);
+        (due.map(|(topic, partition)| (topic.object.clone_ref(py), partition)).collect(), next_ms)
     }
 
     fn drain(&self, py: Python<'_>, topic: &str, partition: usize) -> PyResult<Option<Py<ProducerBatch>>> {
@@ -361,14 +366,12 @@ impl Accumulator {
         Py::new(py, ProducerBatch::new(batch, self.settings.codec)).map(Some)
     }
 
-    fn put_back(&self, batch: Py<ProducerBatch>) -> PyResult<()> {
+    fn put_back(&self, py: Python<'_>, batch: Py<ProducerBatch>) -> PyResult<()> {
         let partition = batch.get().partition_number() as usize;
-        let mut queues = self.queues.lock();
-        let queue = queues
-            .partition(batch.get().topic_name(), partition)
-            .ok_or_else(|| PyValueError::new_err("the batch is of another accumulator"))?;
-        queue.put_back(batch);
-        Ok(())
+        let topic = batch.clone_ref(py);
+        let is_ours =
+            self.queues.lock().put_back(topic.get().topic_name(), partition, Waiting::Returned(batch));
+        if is_ours { Ok(()) } else { Err(PyValueError::new_err("the batch is of another accumulator")) }
     }
 
     fn release(&self, batch: &Bound<'_, ProducerBatch>) {

@@ -87,9 +87,7 @@ impl Courier for PartitionCourier {
             Ok(sent) if sent.unsent.is_empty() => Departure::Sent(sent),
             Ok(sent) => Departure::SentInPart(sent),
             Err(batch) => {
-                if let Some(queue) = queues.lock().partition(&topic, partition) {
-                    queue.batches.push_front(Waiting::Closed(batch));
-                }
+                queues.lock().put_back(&topic, partition, Waiting::Closed(batch));
                 Departure::Refused
             }
         }

@@ -94,6 +94,15 @@ class LoopEnd:
         """Those that are not closed."""
         return [*self.open, *self._dropped, *self._closings.values()]
 
+    def give_up(self) -> None:
+        """The process ends, and the loop has not been let end."""
+        unclosed = list(self.open)
+        for client in self.left():
+            _tell_what_is_lost(client)
+        for client in unclosed:
+            client._end_life()
+            _warn(client)
+
     async def _wait(self) -> AsyncGenerator[None]:
         try:
             yield
@@ -177,11 +186,10 @@ def _tell_what_is_lost(client: OwnedByLoop) -> None:
         )
 
 
-def _tell_at_exit() -> None:
-    for end in _ends.values():
-        for client in end.left():
-            _tell_what_is_lost(client)
+def _give_up_all() -> None:
+    for end in list(_ends.values()):
+        end.give_up()
 
 
-atexit.register(_tell_at_exit)
+atexit.register(_give_up_all)
 os.register_at_fork(after_in_child=_ends.clear)

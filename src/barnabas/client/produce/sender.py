@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import time
 import uuid
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
@@ -80,7 +81,8 @@ class Sender:
         self._loop = asyncio.get_running_loop()
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._busy: dict[TopicPartition, PartitionQueue] = {}
-        self._filled: set[TopicPartition] = set()
+        self._due: set[TopicPartition] = set()
+        """Partitions with a batch that may leave, as of this cycle."""
         self._availability = LeaderAvailability(
             config.partitioner_availability_timeout_ms / 1000
             if config.partitioner_adaptive_partitioning_enable
@@ -268,7 +270,10 @@ class Sender:
         waits: list[float] = []
         for leader in self._leaders.values():
             leader.sendable.clear()
-        for queue in self._busy_queues():
+        queues, next_due = self._look_for_due(now)
+        if next_due < math.inf:
+            waits.append(next_due)
+        for queue in queues:
             expires = self._expire(queue, now)
             if expires is not None:
                 waits.append(expires - now)
@@ -297,7 +302,7 @@ class Sender:
         wanted = {
             self._client.metadata.leader(queue.partition)
             for queue in self._busy.values()
-            if queue.waiting or queue.partition in self._filled
+            if queue.waiting or queue.partition in self._due
         }
         before = self._availability.avoided
         wait = self._availability.look(wanted & self._leaders.keys(), self._can_take, now)
@@ -320,51 +325,43 @@ class Sender:
                 unavailable.append(number)
         self.accumulator.set_unavailable(topic, unavailable)
 
-    def _busy_queues(self) -> Iterable[PartitionQueue]:
-        """Queues with anything to send, beginning with another one each time."""
-        self._filled = {TopicPartition(*partition) for partition in self.accumulator.partitions()}
-        for partition in self._filled:
+    def _look_for_due(self, now: float) -> tuple[list[PartitionQueue], float]:
+        """Queues with a batch under way or due, beginning with another one each time; and the seconds until
+        another one has lingered."""
+        due, next_ms = self.accumulator.due(now * 1000, self._linger_ms)
+        self._due = {TopicPartition(*partition) for partition in due}
+        for partition in self._due:
             if partition not in self._busy:
                 self._busy[partition] = self._queue(partition)
         queues = list(self._busy.values())
         first = next(self._rotation) % len(queues) if queues else 0
-        return queues[first:] + queues[:first]
+        return queues[first:] + queues[:first], next_ms / 1000
 
     def _wait_of(self, queue: PartitionQueue, now: float) -> float | None:
         """Seconds until the queue has something to send; None while only an event can tell."""
-        topic, number = queue.partition
         if not self._may_send(queue):
-            return self._wait_of_held(queue, now)
+            if queue.partition in self._due:
+                self._hold(queue)
+            return None
         if queue.waiting:
             if queue.needs_producer_id:
                 self._give_producer_id(queue)
             if queue.not_before > now:
                 return queue.not_before - now
             return 0 if self._head(queue) is not None else None
-        if queue.partition not in self._filled:
+        if queue.partition not in self._due:
             if not queue.in_flight:
                 self._busy.pop(queue.partition, None)
             return None
-        if not self._has_room(queue):
-            return None
-        return self.accumulator.ready_in_ms(topic, number, now * 1000, self._linger_ms) / 1000
+        return 0 if self._has_room(queue) else None
 
     def _may_send(self, queue: PartitionQueue) -> bool:
         """Whether the open transaction, if there has to be one, takes what the queue has to send."""
-        if self._transactions is None or not (queue.waiting or queue.partition in self._filled):
+        if self._transactions is None or not (queue.waiting or queue.partition in self._due):
             return True
         # What was sent before is in the transaction already.
         is_retry = bool(queue.waiting) and queue.waiting[0].sequence is not None
         return is_retry or self._transactions.may_send(queue.partition)
-
-    def _wait_of_held(self, queue: PartitionQueue, now: float) -> float | None:
-        if queue.waiting:
-            return None
-        wait_ms = self.accumulator.ready_in_ms(*queue.partition, now * 1000, self._linger_ms)
-        if wait_ms > 0:
-            return wait_ms / 1000
-        self._hold(queue)
-        return None
 
     @property
     def _linger_ms(self) -> float:
@@ -380,7 +377,7 @@ class Sender:
         """The next batch to send, closed only now, so that it had time to grow."""
         if not queue.waiting:
             topic, number = queue.partition
-            if queue.partition not in self._filled:
+            if queue.partition not in self._due:
                 return None
             if self.accumulator.ready_in_ms(topic, number, now * 1000, self._linger_ms) > 0:
                 return None

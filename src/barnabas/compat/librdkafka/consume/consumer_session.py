@@ -15,13 +15,12 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from barnabas import background
 from barnabas._kernel import Message, MessagePoller, RecordReader
@@ -51,6 +50,7 @@ from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
 from barnabas.errors import BarnabasError, CorruptBatchError, ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
 from barnabas.loop_thread import loop_thread
+from barnabas.sync.poll_session import Look, run_poll
 from barnabas.sync.waiting import PollWaiting, direct_fetches
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen
@@ -189,38 +189,21 @@ class ConsumerSession(Observed):
         return messages
 
     def _wait(self, take: Callable[[], T | None], timeout: float | None) -> T | None:
-        deadline = None if timeout is None else time.monotonic() + timeout
         core = self.core
-        core.poll_began()
-        try:
-            if timeout is not None and timeout <= 0 and self._waiting.is_lent:
-                # Nobody else looks whether anything has come.
-                self._waiting.wait(0)
-                core.take_in()
-            while True:
-                self._waiting.clear()
-                if self._waiting.has_arrived:
-                    core.take_in()
-                self._poller._attended()
-                self._serve()
-                if self._is_overdue:
-                    # The program hears of it before it hears that its partitions are lost.
-                    self._is_overdue = False
-                    self._poller._attend()
-                else:
-                    self._run_callbacks()
-                if not core.is_holding:
-                    taken = take()
-                    if taken is not None:
-                        return taken
-                core.check_open()
-                remaining = LONGEST_WAIT_SECONDS if deadline is None else deadline - time.monotonic()
-                if remaining <= 0:
-                    return None
-                self._waiting.wait(min(remaining, LONGEST_WAIT_SECONDS))
-                core.take_in()
-        finally:
-            core.poll_ended()
+
+        def look() -> T | Literal[Look.WAIT]:
+            self._poller._attended()
+            self._serve()
+            if self._is_overdue:
+                # The program hears of it before it hears that its partitions are lost.
+                self._is_overdue = False
+                self._poller._attend()
+            else:
+                self._run_callbacks()
+            taken = None if core.is_holding else take()
+            return Look.WAIT if taken is None else taken
+
+        return run_poll(core, self._waiting, look, timeout=timeout, longest_wait=LONGEST_WAIT_SECONDS)
 
     def _take_one(self) -> Message | None:
         with self._taking:

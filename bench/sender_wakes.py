@@ -1,0 +1,50 @@
+"""What one wake of a producer's sender costs, by the number of partitions with records that linger.
+
+    python -m bench.sender_wakes [--json]
+
+Needs no broker: nothing is due, so nothing is sent. It should be the same whatever their number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import time
+
+from barnabas import aio
+
+PARTITIONS = (1, 100, 1_000, 10_000)
+WAKES = 101
+
+
+async def microseconds_a_wake(partition_count: int) -> float:
+    """The median. Calls the sender as its event loop does."""
+    producer = aio.Producer("127.0.0.1:9", linger_ms=600_000, batch_size=1_000)
+    producer.accumulator.set_partition_count("topic", partition_count)
+    for partition in range(partition_count):
+        producer.accumulator.append("topic", partition, None, b"value", None, None)
+    seconds: list[float] = []
+    for _ in range(WAKES):
+        began_at = time.perf_counter()
+        producer._sender._cycle()
+        seconds.append(time.perf_counter() - began_at)
+    await producer.close(0)
+    return statistics.median(seconds) * 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sender_wakes", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the figures for a script")
+    arguments = parser.parse_args()
+    figures = {count: asyncio.run(microseconds_a_wake(count)) for count in PARTITIONS}
+    if arguments.json:
+        print(json.dumps(figures))
+        return
+    for count, microseconds in figures.items():
+        print(f"{count:>6} partitions that linger: {microseconds:8.1f} us a wake")
+
+
+if __name__ == "__main__":
+    main()
