@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def differences(client: str, methods: list[ast.FunctionDef]) -> list[str]:
             found.append(f"{client}.{method.name} is not {said} but {is_so}")
         found += [
             f"{client}.{method.name}: {name} is {was!r}, not {annotation!r}"
-            for (name, annotation), (_, was) in zip(annotations(said), annotations(is_so), strict=False)
+            for (name, annotation), (_, was) in zip(annotated(said), annotated(is_so), strict=False)
             if annotation and was and annotation != was
         ]
     return found
@@ -74,7 +75,7 @@ def shape(signature: inspect.Signature) -> list[tuple[str, object, object]]:
     return [(p.name, p.kind, p.default) for p in signature.parameters.values() if p.name != "self"]
 
 
-def annotations(signature: inspect.Signature) -> Iterator[tuple[str, str]]:
+def annotated(signature: inspect.Signature) -> Iterator[tuple[str, str]]:
     for parameter in signature.parameters.values():
         if parameter.name != "self":
             yield parameter.name, text(parameter.annotation)
@@ -117,3 +118,18 @@ def test_a_mistake_in_the_list_of_the_api_is_found(line: str, difference: str) -
     [methods] = classes_in(f"```python\nclass Producer:\n    {line}\n```\n").values()
     [found] = differences("Producer", methods)
     assert difference in found
+
+
+def files_named_on(page: str) -> list[str]:
+    return re.findall(r"[\w./-]*\w\.(?:py|rs)\b", page)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "design").glob("*.md")), ids=lambda page: page.stem)
+def test_each_file_that_a_page_of_the_design_names_is_there(page: Path) -> None:
+    # As it is to be found: by its path, or the end of it.
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [f"/{name}" for name in listed.splitlines()]
+    missing = [
+        name for name in files_named_on(page.read_text()) if not any(f.endswith(f"/{name}") for f in files)
+    ]
+    assert missing == []

@@ -1,6 +1,6 @@
 """A stream from Kafka to Kafka whose driver, Python workers and brokers are killed under load.
 
-    BARNABAS_TEST_KILLS=30 BARNABAS_TEST_SEED=7 pytest tests/spark/test_kills.py
+    BARNABAS_TEST_KILLS=30 BARNABAS_TEST_SEED=7 pytest tests/spark/writing/test_kills.py
 
 Without the first variable there are a few kills, since Spark takes long to start again. The seed, which
 chooses what is killed and when, is a new one each time without the second, and is printed; how far the
