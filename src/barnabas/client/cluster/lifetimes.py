@@ -212,6 +212,8 @@ class _Step:
         self._task.add_done_callback(lambda _: self.is_done.set())
 
 
+last_words: list[Callable[[], None]] = []
+"""Called when all are closed. A call of atexit's own would take Ctrl-C from the closing, if it came first."""
 _open: set[Lifetime] = set()
 _has_closed = False
 
@@ -247,6 +249,8 @@ def _close_what_was_passed_over() -> None:
     """Ctrl-C may come between two of atexit's calls: it ends the next one before that has begun."""
     if not _has_closed:
         _close_all(is_interrupted=True)
+    for say in last_words:
+        say()
 
 
 def _closings() -> list[_Closing]:

@@ -12,7 +12,6 @@ what `asyncio.run` ends after all tasks. What clients run on is not among these,
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import logging
 import os
@@ -24,7 +23,13 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from barnabas.background import detached
-from barnabas.client.cluster.lifetimes import MOMENTS_SECONDS, SILENT_SECONDS, Remains, is_handling_ctrl_c
+from barnabas.client.cluster.lifetimes import (
+    MOMENTS_SECONDS,
+    SILENT_SECONDS,
+    Remains,
+    is_handling_ctrl_c,
+    last_words,
+)
 from barnabas.fork import generation
 from barnabas.loop_thread import is_on_loop_thread
 
@@ -191,5 +196,5 @@ def _give_up_all() -> None:
         end.give_up()
 
 
-atexit.register(_give_up_all)
+last_words.append(_give_up_all)
 os.register_at_fork(after_in_child=_ends.clear)
