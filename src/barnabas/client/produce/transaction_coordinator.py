@@ -477,12 +477,16 @@ class TransactionCoordinator:
                     codes[partition] = answer.error_code
                     where = f"offset of {partition} in group {group.group_id!r}"
                     errors.append(self._error(answer.error_code, where))
-        self._transactions.refused_offsets = None
+        refused: RefusedOffsets | None = None
         if errors:
             error = min(errors, key=lambda error: error.retriable)
             answer_time_ms = (time.monotonic() - began_at) * 1000
-            self._transactions.refused_offsets = RefusedOffsets(error, codes, coordinator, answer_time_ms)
-            raise error
+            refused = RefusedOffsets(error, codes, coordinator, answer_time_ms)
+        # What ended the transaction stays what it was, though this attempt was under way then.
+        if self._transactions.error is None:
+            self._transactions.refused_offsets = refused
+        if refused is not None:
+            raise refused.error
 
     async def _group_coordinator_name(self, group_id: str) -> str:
         node_id = await self._client.coordinator(GROUP_COORDINATOR, group_id)
