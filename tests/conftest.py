@@ -7,11 +7,12 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import hypothesis
 import pytest
 
+from barnabas import Admin, NewTopic, TopicPartition
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 # A machine that is busy with other tests is no failure; pytest's own limit holds for each test.
@@ -130,3 +131,20 @@ def own_cluster() -> Iterator[ApacheKafkaCluster]:
 def topic() -> Callable[[], str]:
     """Names that no other test uses: `topic()`. Creating the topic is up to the test."""
     return lambda: f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def make_topic(eventually: Any) -> Callable[..., str]:
+    """`make_topic(broker, partitions=1, **configs)` gives the name of a new topic."""
+
+    def make(broker: Any, partitions: int = 1, **configs: str) -> str:
+        name = f"test-{uuid.uuid4().hex[:12]}"
+        dotted = {key.replace("_", "."): value for key, value in configs.items()}
+        with Admin(broker.bootstrap) as admin:
+            admin.create_topics([NewTopic(name, partitions, 1, dotted)])
+            eventually(lambda: name in admin.list_topics())
+            # The leaders answer: a record sent with acks=0 would be lost before they do.
+            admin.list_offsets({TopicPartition(name, number): "latest" for number in range(partitions)})
+        return name
+
+    return make

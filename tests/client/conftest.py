@@ -1,4 +1,4 @@
-"""Topics made on demand, and reading them back with an independent client."""
+"""Reading topics back with an independent client."""
 
 from __future__ import annotations
 
@@ -9,25 +9,6 @@ from typing import Any
 
 import confluent_kafka
 import pytest
-
-from barnabas import Admin, NewTopic, TopicPartition
-
-
-@pytest.fixture
-def make_topic(eventually: Any) -> Callable[..., str]:
-    """`make_topic(broker, partitions=1, **configs)` gives the name of a new topic."""
-
-    def make(broker: Any, partitions: int = 1, **configs: str) -> str:
-        name = f"test-{uuid.uuid4().hex[:12]}"
-        dotted = {key.replace("_", "."): value for key, value in configs.items()}
-        with Admin(broker.bootstrap) as admin:
-            admin.create_topics([NewTopic(name, partitions, 1, dotted)])
-            eventually(lambda: name in admin.list_topics())
-            # The leaders answer: a record sent with acks=0 would be lost before they do.
-            admin.list_offsets({TopicPartition(name, number): "latest" for number in range(partitions)})
-        return name
-
-    return make
 
 
 @pytest.fixture

@@ -137,7 +137,9 @@ class HostileProxy:
             finally:
                 requests.cancel()
                 await asyncio.gather(requests, return_exceptions=True)
-                broker_writer.close()
+                # What is still to be written may wait for a broker that is gone.
+                broker_writer.transport.abort()
+                await broker_writer.wait_closed()
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import gc
 import signal
-import subprocess
-import sys
 import time
-import uuid
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.programs import ended, record_count, started
 
-from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas import Admin, Consumer, Producer
 
 AWAY = "127.0.0.1:9"
 STUCK = (
@@ -36,36 +34,14 @@ HEAD = "import sys\nfrom barnabas import Admin, Consumer, Producer, ShareConsume
 
 
 @pytest.fixture
-def topic(broker: Any, eventually: Any) -> str:
-    name = f"test-{uuid.uuid4().hex[:12]}"
-    with Admin(broker.bootstrap) as admin:
-        admin.create_topics([NewTopic(name, 1, 1)])
-        eventually(lambda: name in admin.list_topics())
-    return name
+def topic(broker: Any, make_topic: Any) -> str:
+    return make_topic(broker)
 
 
 def collected(work: Callable[[], object]) -> None:
     """Does the work, and collects what it has dropped."""
     work()
     gc.collect()
-
-
-def record_count(broker: Any, topic: str) -> int:
-    partition = TopicPartition(topic, 0)
-    with Admin(broker.bootstrap) as admin:
-        return admin.list_offsets({partition: "latest"})[partition].offset
-
-
-def started(code: str, *arguments: str, warn: str = "always") -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", warn, "-c", HEAD + code, *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, float]:
-    """Exit status, what it said, and how long it took from now."""
-    began_at = time.monotonic()
-    _, said = process.communicate(timeout=100)
-    return process.returncode, said, time.monotonic() - began_at
 
 
 @pytest.mark.parametrize("count", [1, 1_000, 200_000])
@@ -76,7 +52,7 @@ def test_what_a_dropped_producer_took_is_delivered(broker: Any, topic: str, coun
         f"    for n in range({count}): producer.send(sys.argv[2], b'v')\n"
         "work()\n"
     )
-    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
     assert status == 0
     assert "ResourceWarning: unclosed producer 'barnabas'" in said
     assert record_count(broker, topic) == count
@@ -97,7 +73,7 @@ def test_a_dropped_producer_delivers_while_the_process_goes_on(
 
 def test_what_a_dropped_producer_cannot_deliver_is_an_error_with_its_count() -> None:
     code = "stuck(delivery_timeout_ms=1_500, request_timeout_ms=1_000, linger_ms=0)\n"
-    status, said, _ = ended(started(code))
+    status, said, _ = ended(started(HEAD + code))
     assert status == 0
     assert "the producer was not closed, and 7 records were not delivered" in said
 
@@ -111,7 +87,7 @@ def test_the_end_of_a_process_says_what_it_waits_for_and_ctrl_c_gives_up_only_th
         "there = Producer(sys.argv[1], linger_ms=60_000)\n"
         "for n in range(100): there.send(sys.argv[2], b'v')\n"
     )
-    process = started(code, broker.bootstrap, topic)
+    process = started(HEAD + code, broker.bootstrap, topic)
     assert process.stderr is not None
     lines = iter(process.stderr.readline, "")
     line = next(line for line in lines if "which waits for" in line)
@@ -135,7 +111,7 @@ def test_ctrl_c_while_the_first_second_runs_loses_nothing_that_can_be_delivered(
         # Ctrl-C within `print` would end that alone: what is seen of a signal in there, nobody else hears of.
         "import atexit, os; atexit.register(os.write, 1, b'ending\\n')\n"
     )
-    process = started(code, broker.bootstrap, topic)
+    process = started(HEAD + code, broker.bootstrap, topic)
     assert process.stdout is not None
     assert process.stdout.readline() == "ending\n"
     process.send_signal(signal.SIGINT)
@@ -156,7 +132,7 @@ def test_ctrl_c_between_two_of_atexits_calls_loses_nothing_that_can_be_delivered
         "def interrupted(): raise KeyboardInterrupt\n"
         "atexit.register(interrupted)\n"
     )
-    ended(started(code, broker.bootstrap, topic))
+    ended(started(HEAD + code, broker.bootstrap, topic))
     assert record_count(broker, topic) == 1_000
 
 
@@ -172,7 +148,7 @@ def test_ctrl_c_between_two_of_atexits_calls_loses_nothing_that_can_be_delivered
     ids=["plain", "with", "finally", "caught", "elsewhere"],
 )
 def test_one_ctrl_c_ends_a_program_whose_broker_is_away(code: str) -> None:
-    process = started(code)
+    process = started(HEAD + code)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
@@ -232,7 +208,7 @@ def test_dropped_clients_leave_no_descriptors(broker: Any, topic: str, kind: str
         "while count() > before and time.monotonic() < until: time.sleep(0.05)\n"
         "print(count() - before)\n"
     )
-    process = started(code, broker.bootstrap, topic)
+    process = started(HEAD + code, broker.bootstrap, topic)
     left, said = process.communicate(timeout=100)
     assert left == "0\n"
     assert said.count("ResourceWarning: unclosed") == 12
@@ -260,7 +236,7 @@ def test_the_child_of_a_fork_drops_its_parents_clients_without_a_word(broker: An
         "assert os.wait()[1] == 0\n"
         "producer.close()\n"
     )
-    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
     assert (status, said.replace("DeprecationWarning", "")) == (0, said)
 
 
@@ -280,7 +256,7 @@ def test_a_delivery_is_not_waited_for_in_a_callback(broker: Any, topic: str) -> 
         "told.wait(20) or __import__('os')._exit(5)\n"
         "producer.close()\n"
     )
-    process = started(code, broker.bootstrap, topic)
+    process = started(HEAD + code, broker.bootstrap, topic)
     said, _ = process.communicate(timeout=100)
     assert process.returncode == 0
     assert "would be waited for on the thread that delivers it" in said

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from typing import Any
 
 import pytest
 
-from barnabas import Admin, Consumer, NewTopic, Producer
+from barnabas import Consumer, Producer
 from barnabas.errors import MisuseError
 
 
 @pytest.fixture
-def topic(broker: Any, eventually: Any) -> str:
-    name = f"test-{uuid.uuid4().hex[:12]}"
-    with Admin(broker.bootstrap) as admin:
-        admin.create_topics([NewTopic(name, 1, 1)])
-        eventually(lambda: name in admin.list_topics())
-    return name
+def topic(broker: Any, make_topic: Any) -> str:
+    return make_topic(broker)
 
 
 def test_two_threads_that_poll_get_each_record_once_or_one_clear_error(broker: Any, topic: str) -> None:

@@ -73,8 +73,8 @@ class ParkedMessages:
     def unpark(self, topic: str) -> None:
         """Appends what waits for a topic, if the accumulator knows its partitions by now."""
     def fail(self, topic: str | None, error: BaseException, *, until_ms: float = math.inf) -> int:
-        """Fails what waits for a topic, or for any, and was produced until then, in milliseconds since 1970.
-        Gives the number of messages."""
+        """Fails what waits for a topic, or for any, and was produced until then, in milliseconds of
+        `time.monotonic`. Gives the number of messages."""
 
 class MessageSender:
     """Base of confluent_kafka's Producer: its `produce`, which appends in the caller's thread with no Python

@@ -32,7 +32,7 @@ from barnabas.client.arguments import (
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
-from barnabas.client.consume.consumer_front import ConsumerFront
+from barnabas.client.consume.consumer_front import ONE_FOR_EACH, ConsumerFront
 from barnabas.client.groups.membership import GroupMembershipOperation
 from barnabas.client.groups.offset_commits import CommitCallback
 from barnabas.client.groups.poll_watch import polled_by_two
@@ -237,7 +237,7 @@ class Consumer(ConsumerFront, Owned):
         if self._generation != generation():
             raise forked_error("consumer")
         if not self._polls.acquire(blocking=False):
-            raise _used_by_two()
+            raise polled_by_two(ONE_FOR_EACH)
         try:
             return self._next_alone(take, timeout, end_offsets)
         finally:
@@ -259,15 +259,17 @@ class Consumer(ConsumerFront, Owned):
             if core.buffer.has_data and not core.is_holding:
                 taken = take()
                 return taken if taken or core.buffer.has_ends else Look.AGAIN
+            if not self._is_woken:
+                return Look.WAIT
             core.check_open()
-            return None if self._is_woken else Look.WAIT
+            return None
 
         return run_poll(core, self._waiting, look, timeout=timeout)
 
     def _give_back(self) -> None:
         """Raises: MisuseError while another thread polls."""
         if not self._polls.acquire(blocking=False):
-            raise _used_by_two()
+            raise polled_by_two(ONE_FOR_EACH)
         try:
             super()._give_back()
         finally:
@@ -477,10 +479,6 @@ class Consumer(ConsumerFront, Owned):
             return work()
 
         return self._run(run())
-
-
-def _used_by_two() -> MisuseError:
-    return polled_by_two("consumer", "give each a Consumer of its own, or use a ParallelConsumer")
 
 
 def _run_callback(call: ListenerCall) -> None:

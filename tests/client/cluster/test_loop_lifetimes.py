@@ -7,17 +7,14 @@ import asyncio
 import gc
 import os
 import signal
-import subprocess
-import sys
-import time
-import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.programs import ended, record_count, started
 
-from barnabas import Admin, NewTopic, TopicPartition, aio
+from barnabas import aio
 
 AWAY = "127.0.0.1:9"
 HEAD = """
@@ -40,30 +37,8 @@ def stuck(**settings):
 
 
 @pytest.fixture
-def topic(broker: Any, eventually: Any) -> str:
-    name = f"test-{uuid.uuid4().hex[:12]}"
-    with Admin(broker.bootstrap) as admin:
-        admin.create_topics([NewTopic(name, 1, 1)])
-        eventually(lambda: name in admin.list_topics())
-    return name
-
-
-def record_count(broker: Any, topic: str) -> int:
-    partition = TopicPartition(topic, 0)
-    with Admin(broker.bootstrap) as admin:
-        return admin.list_offsets({partition: "latest"})[partition].offset
-
-
-def started(code: str, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", "always", "-c", HEAD + code, *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, float]:
-    """Exit status, what it said, and how long it took from now."""
-    began_at = time.monotonic()
-    _, said = process.communicate(timeout=100)
-    return process.returncode, said, time.monotonic() - began_at
+def topic(broker: Any, make_topic: Any) -> str:
+    return make_topic(broker)
 
 
 @pytest.mark.parametrize("count", [1, 1_000, 200_000])
@@ -87,7 +62,7 @@ def test_what_an_unclosed_producer_took_is_delivered_before_its_loop_ends(
     broker: Any, topic: str, program: str, count: int
 ) -> None:
     code = program.replace("COUNT", str(count))
-    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
     assert status == 0
     assert "ResourceWarning: unclosed producer 'barnabas': use `async with`" in said
     assert "not delivered" not in said
@@ -102,7 +77,7 @@ def test_a_program_that_fails_loses_nothing_that_it_has_sent(broker: Any, topic:
         "    raise ValueError('mine')\n"
         "asyncio.run(main())\n"
     )
-    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
     assert status == 1
     assert "ValueError: mine" in said
     assert record_count(broker, topic) == 1000
@@ -118,7 +93,7 @@ def test_a_producer_that_was_closed_is_not_spoken_of(broker: Any, topic: str) ->
         "    await other.close()\n"
         "asyncio.run(main())\n"
     )
-    assert ended(started(code, broker.bootstrap, topic))[:2] == (0, "")
+    assert ended(started(HEAD + code, broker.bootstrap, topic))[:2] == (0, "")
     assert record_count(broker, topic) == 20
 
 
@@ -199,7 +174,7 @@ def test_what_cannot_be_delivered_is_an_error_with_its_count() -> None:
         "    stuck(delivery_timeout_ms=1_500, request_timeout_ms=1_000, linger_ms=0)\n"
         "asyncio.run(main())\n"
     )
-    status, said, _ = ended(started(code))
+    status, said, _ = ended(started(HEAD + code))
     assert status == 0
     assert "the producer was not closed, and 7 records were not delivered" in said
 
@@ -216,7 +191,7 @@ def test_the_end_of_a_loop_says_what_it_waits_for_and_ctrl_c_gives_up_only_that(
         + ("    print('ready', flush=True); await asyncio.sleep(100)\n" if presses == 2 else "")
         + "asyncio.run(main())\n"
     )
-    process = started(code, broker.bootstrap, topic)
+    process = started(HEAD + code, broker.bootstrap, topic)
     assert process.stdout is not None
     assert process.stderr is not None
     if presses == 2:
@@ -242,7 +217,7 @@ def test_ctrl_c_gives_what_can_be_delivered_the_time_for_it_and_the_rest_moments
         "    print('ready', flush=True); await asyncio.sleep(100)\n"
         "asyncio.run(main())\n"
     )
-    process = started(code, broker.bootstrap, topic)
+    process = started(HEAD + code, broker.bootstrap, topic)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
@@ -262,7 +237,7 @@ def test_records_lost_with_a_loop_that_was_not_let_end_are_an_error_with_their_c
         "    return await fill(aio.Producer(sys.argv[1], linger_ms=60_000), 10)\n"
         "producer = loop.run_until_complete(main())\n" + end + "\n"
     )
-    status, said, _ = ended(started(code, broker.bootstrap, topic))
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
     assert status == 0
     lost = "producer 'barnabas' was not closed before its event loop ended, and 10 records were not delivered"
     assert said.count(lost) == 1

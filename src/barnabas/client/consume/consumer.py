@@ -32,7 +32,7 @@ from barnabas.client.arguments import (
 )
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
-from barnabas.client.consume.consumer_front import ConsumerFront
+from barnabas.client.consume.consumer_front import ONE_FOR_EACH, ConsumerFront
 from barnabas.client.groups.membership import GroupMembershipOperation
 from barnabas.client.groups.offset_commits import CommitCallback
 from barnabas.client.groups.poll_watch import polled_by_two
@@ -215,7 +215,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         core = self._core
         task = asyncio.current_task()
         if self._polled_by not in (None, task):
-            raise polled_by_two("consumer", "give each a Consumer of its own, or use a ParallelConsumer")
+            raise polled_by_two(ONE_FOR_EACH)
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
         deadline = time.monotonic() + timeout

@@ -20,6 +20,9 @@ from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition, Watermarks
 
+ONE_FOR_EACH = "a Consumer of its own, or use a ParallelConsumer"
+"""What those are told who poll one Consumer at once."""
+
 
 class ConsumerFront(Observed):
     """The part that `barnabas.Consumer` and `barnabas.aio.Consumer` share. A front sets these attributes."""

@@ -63,9 +63,9 @@ class PollWatch:
             await asyncio.sleep(PROGRESS_INTERVAL_MS / 1000)
 
 
-def polled_by_two(what: str, advice: str) -> MisuseError:
+def polled_by_two(advice: str) -> MisuseError:
     """For whoever uses a consumer while another thread or coroutine polls it."""
     return MisuseError(
-        f"the {what} is polled by another thread or coroutine at this moment: it is for one at a time, but "
-        f"for wakeup(), close() and stats(); {advice}"
+        "this consumer is polled by another thread or coroutine at this moment: it is for one at a time, but "
+        f"for wakeup(), close() and stats(); give each {advice}"
     )

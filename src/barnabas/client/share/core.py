@@ -133,7 +133,7 @@ class ShareCore:
         """
         self.check_open()
         if self._is_polled:
-            raise polled_by_two("share consumer", "give each a ShareConsumer of its own in the same group")
+            raise polled_by_two("a ShareConsumer of its own in the same group")
         self._settle()
         if not self.topics:
             raise MisuseError("subscribe() to topics before poll()")

@@ -1,0 +1,29 @@
+"""Programs that tests run as processes of their own, since their end is what matters, and what they leave."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+from barnabas import Admin, TopicPartition
+
+
+def started(code: str, *arguments: str, warn: str = "always") -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", warn, "-c", code, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, float]:
+    """Exit status, what it said, and how long it took from now."""
+    began_at = time.monotonic()
+    _, said = process.communicate(timeout=100)
+    return process.returncode, said, time.monotonic() - began_at
+
+
+def record_count(broker: Any, topic: str) -> int:
+    """The end of its partition 0."""
+    partition = TopicPartition(topic, 0)
+    with Admin(broker.bootstrap) as admin:
+        return admin.list_offsets({partition: "latest"})[partition].offset
