@@ -148,7 +148,14 @@ class AuthenticationError(BarnabasError):
 
 
 class SaslAuthenticationError(AuthenticationError):
-    """The broker refused the user, password or token, or could not prove that it knows the password."""
+    """The broker refused the user, password or token, or could not prove that it knows the password.
+
+    reason  the broker's own words, if it had any
+    """
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class SaslMechanismError(AuthenticationError):

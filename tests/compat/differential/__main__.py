@@ -1,4 +1,4 @@
-"""`python -m tests.compat.differential [--show] [--real-twice] [--apache | --embedded] [PART OF A NAME ...]`
+"""`python -m tests.compat.differential [--show] [--real-twice] [--apache | --secure ...] [PART OF NAME ...]`
 
 Runs the scripts whose names or files contain one of the parts, and prints differences. `--show` prints what
 the real package showed instead, `--show-ours` what ours did; `--real-twice` compares the real one with
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import time
-from collections.abc import Set
+from collections.abc import Callable, Set
 from pathlib import Path
 
 from tests.compat.differential import pending
@@ -19,7 +19,13 @@ from tests.compat.differential.runner import OURS, REAL, difference, play
 from tests.compat.differential.script import Broker, all_scripts
 from tests.compat.differential.stage import House
 
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing import ApacheKafka, EmbeddedBroker, SecureListeners
+
+BROKERS: dict[Broker, Callable[[], ApacheKafka | EmbeddedBroker]] = {
+    Broker.APACHE: ApacheKafka,
+    Broker.EMBEDDED: EmbeddedBroker,
+    Broker.SECURE: lambda: ApacheKafka(security=SecureListeners()),
+}
 
 
 def main() -> None:
@@ -30,6 +36,7 @@ def main() -> None:
     parser.add_argument("--real-twice", action="store_true")
     parser.add_argument("--apache", action="store_true")
     parser.add_argument("--embedded", action="store_true")
+    parser.add_argument("--secure", action="store_true")
     parser.add_argument("--none", action="store_true")
     parser.add_argument("--pending", action="store_true", help="only scripts that are not compared yet")
     parser.add_argument("--compared", action="store_true", help="only scripts that are")
@@ -48,7 +55,7 @@ def main() -> None:
     wanted = [
         broker
         for broker in Broker
-        if getattr(options, broker.value) or not (options.apache or options.embedded or options.none)
+        if getattr(options, broker.value) or not any(getattr(options, each.value) for each in Broker)
     ]
     different: list[str] = []
     played: set[str] = set()
@@ -58,9 +65,8 @@ def main() -> None:
         chosen = [script for script in scripts if broker in script.brokers]
         if not chosen:
             continue
-        server = {Broker.APACHE: ApacheKafka, Broker.EMBEDDED: EmbeddedBroker}.get(broker)
-        started = server().start() if server is not None else None
-        house = House(started.bootstrap) if started is not None else None
+        started = None if broker is Broker.NONE else BROKERS[broker]().start()
+        house = None if started is None else House.of(started)
         for script in chosen:
             begun = time.monotonic()
             if options.show or options.show_ours:

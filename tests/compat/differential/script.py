@@ -21,6 +21,8 @@ class Broker(StrEnum):
     NONE = "none"
     APACHE = "apache"
     EMBEDDED = "embedded"
+    SECURE = "secure"
+    """Apache Kafka, which wants to know by SASL who somebody is, without TLS."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,10 @@ def on_both() -> Callable[[Callable[[ModuleType, Stage], None]], Callable[[Modul
 def on_apache() -> Callable[[Callable[[ModuleType, Stage], None]], Callable[[ModuleType, Stage], None]]:
     """For what the embedded broker does not serve."""
     return script(Broker.APACHE)
+
+
+def on_secure() -> Callable[[Callable[[ModuleType, Stage], None]], Callable[[ModuleType, Stage], None]]:
+    return script(Broker.SECURE)
 
 
 def all_scripts() -> list[Script]:

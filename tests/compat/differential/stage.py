@@ -21,6 +21,8 @@ from tests.share_groups import begin_at_the_first_record
 
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing.secure_listeners import SUPER_USER
 
 FIRST_TIMESTAMP_MS = 1_600_000_000_000
 GIVE_UP_SECONDS = 45.0
@@ -30,13 +32,27 @@ UNREACHABLE = "127.0.0.1:1"
 
 
 class House:
-    """The native clients that prepare what scripts of either side find on one broker."""
+    """The native clients that prepare what scripts of either side find on one broker. `security`: their
+    settings of that kind."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, **security: Any) -> None:
         self.bootstrap = bootstrap
-        self._admin = barnabas.Admin(bootstrap)
-        self._producer = barnabas.Producer(bootstrap, linger_ms=0)
+        self._admin = barnabas.Admin(bootstrap, **security)
+        self._producer = barnabas.Producer(bootstrap, linger_ms=0, **security)
         self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, broker: ApacheKafka | EmbeddedBroker) -> House:
+        """Of a broker that has started."""
+        if not isinstance(broker, ApacheKafka) or broker.security is None:
+            return cls(broker.bootstrap)
+        return cls(
+            broker.bootstrap_for("SASL_PLAINTEXT"),
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="PLAIN",
+            sasl_username=SUPER_USER,
+            sasl_password=broker.security.users[SUPER_USER],
+        )
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str]) -> None:
         with self._lock:

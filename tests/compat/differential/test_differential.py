@@ -10,7 +10,7 @@ from tests.compat.differential.runner import difference
 from tests.compat.differential.script import Broker, Script, all_scripts
 from tests.compat.differential.stage import House
 
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing import ApacheKafka, EmbeddedBroker, SecureListeners
 
 RUNS = [
     pytest.param(broker, script, id=f"{script.name}-{broker}")
@@ -22,16 +22,24 @@ RUNS = [
 
 @pytest.fixture(scope="session")
 def apache_house(apache_kafka: ApacheKafka) -> Iterator[House]:
-    house = House(apache_kafka.bootstrap)
+    house = House.of(apache_kafka)
     yield house
     house.close()
 
 
 @pytest.fixture(scope="session")
 def embedded_house(embedded_broker: EmbeddedBroker) -> Iterator[House]:
-    house = House(embedded_broker.bootstrap)
+    house = House.of(embedded_broker)
     yield house
     house.close()
+
+
+@pytest.fixture(scope="session")
+def secure_house() -> Iterator[House]:
+    with ApacheKafka(security=SecureListeners()) as kafka:
+        house = House.of(kafka)
+        yield house
+        house.close()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

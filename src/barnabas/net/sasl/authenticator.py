@@ -125,7 +125,8 @@ class Authentication:
             user = "" if self.identity is None else f" {self.identity!r}"
             reason = response.error_message or "it gives no reason"
             raise SaslAuthenticationError(
-                f"{carrier.name} refuses{user} by {self._mechanism}: {reason}; check the credentials"
+                f"{carrier.name} refuses{user} by {self._mechanism}: {reason}; check the credentials",
+                response.error_message,
             ) from error_for(response.error_code)
         if response.error_code:
             reason = response.error_message or "it gives no reason"

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from barnabas.credentials import OAuthBearerToken
-from barnabas.errors import CredentialsError, InvalidSettingError, SaslAuthenticationError
+from barnabas.errors import BarnabasError, CredentialsError, InvalidSettingError, SaslAuthenticationError
 from barnabas.net.sasl.mechanism import Conversation
 from barnabas.net.sasl.user_callback import call
 
@@ -23,6 +23,7 @@ SEPARATOR = "\x01"
 REFUSAL_SEEN = SEPARATOR.encode()
 _EXTENSION_NAME = re.compile(r"[A-Za-z]+")
 _EXTENSION_VALUE = re.compile(r"[\x21-\x7E \t\r\n]+")
+_NO_EXTENSION = "extension {!r} of OAUTHBEARER is not name=value: the name takes letters and is not 'auth'"
 _TOKEN = re.compile(r"[-._~+/A-Za-z0-9]+=*")
 
 TokenSource = Callable[[], str | OAuthBearerToken | Awaitable[str | OAuthBearerToken]]
@@ -42,19 +43,43 @@ class OAuthBearer:
         self._refresh_factor = refresh_factor
         self._token: OAuthBearerToken | None = None
         self._fresh_until = 0.0
+        self._expires_at = 0.0
         self._lock = asyncio.Lock()
 
     def converse(self, host: str) -> OAuthBearerConversation:
         return OAuthBearerConversation(self.get_token, self._extensions)
 
+    @property
+    def fresh_seconds(self) -> float | None:
+        """For how long no new token is needed. None: there is none, or it is not known when it ends."""
+        return None if self._token is None else max(0.0, self._fresh_until - time.time())
+
     async def get_token(self) -> OAuthBearerToken:
-        """The token of all connections, or a new one where that is nearing its end. Raises: BarnabasError."""
+        """The token of all connections, or a new one where that is nearing its end. One that has not ended is
+        good enough while a new one is asked for, or is not to be had. Raises: BarnabasError."""
+        if self._lock.locked() and (token := self._valid_token()) is not None:
+            return token
+        try:
+            return await self.renew()
+        except BarnabasError:
+            if (token := self._valid_token()) is None:
+                raise
+            return token
+
+    def _valid_token(self) -> OAuthBearerToken | None:
+        return self._token if time.time() < self._expires_at else None
+
+    async def renew(self) -> OAuthBearerToken:
+        """As get_token, but it raises what keeps a new token from being had."""
         async with self._lock:
             if self._token is not None and time.time() < self._fresh_until:
                 return self._token
             token = await self._new_token()
             if not _TOKEN.fullmatch(token.value):
                 raise CredentialsError("the token for OAUTHBEARER has characters that a token cannot have")
+            for name, value in token.extensions.items():
+                if not _is_extension(name, value):
+                    raise CredentialsError(_NO_EXTENSION.format(name))
             now = time.time()
             expires_at_ms = token.expires_at_ms
             if expires_at_ms is None:
@@ -65,7 +90,8 @@ class OAuthBearer:
             lifetime = expires_at_ms / 1000 - now
             if lifetime <= 0:
                 raise CredentialsError("the token for OAUTHBEARER has expired already: check what issues it")
-            self._token, self._fresh_until = token, now + lifetime * self._refresh_factor
+            self._token, self._expires_at = token, expires_at_ms / 1000
+            self._fresh_until = now + lifetime * self._refresh_factor
             return token
 
     async def _new_token(self) -> OAuthBearerToken:
@@ -92,8 +118,6 @@ class OAuthBearerConversation(Conversation):
     async def first(self) -> bytes:
         token = await self._get_token()
         extensions = {**self._extensions, **token.extensions}
-        for name, value in extensions.items():
-            _check_extension(name, value)
         pairs = "".join(f"{name}={value}{SEPARATOR}" for name, value in extensions.items())
         return f"n,,{SEPARATOR}auth=Bearer {token.value}{SEPARATOR}{pairs}{SEPARATOR}".encode()
 
@@ -127,13 +151,14 @@ def _expiry(token: str) -> int | None:
 
 
 def _extension(text: str) -> tuple[str, str]:
+    """Raises: InvalidSettingError."""
     name, _, value = text.partition("=")
-    _check_extension(name, value)
+    if not _is_extension(name, value):
+        raise InvalidSettingError(_NO_EXTENSION.format(name))
     return name, value
 
 
-def _check_extension(name: str, value: str) -> None:
-    if not _EXTENSION_NAME.fullmatch(name) or name == "auth" or not _EXTENSION_VALUE.fullmatch(value):
-        raise InvalidSettingError(
-            f"extension {name!r} of OAUTHBEARER is not name=value: the name takes letters and is not 'auth'"
-        )
+def _is_extension(name: str, value: str) -> bool:
+    return (
+        bool(_EXTENSION_NAME.fullmatch(name)) and name != "auth" and bool(_EXTENSION_VALUE.fullmatch(value))
+    )

@@ -460,7 +460,7 @@ def test_an_oauth_callback_gives_tokens_in_librdkafkas_way() -> None:
 
     def oauth_cb(config: Any) -> tuple[str, float, str, dict[str, str]]:
         asked.append(config)
-        return "token", 1_700_000_000.5, "principal", {"a": "b"}
+        return "token", 4_000_000_000.5, "principal", {"a": "b"}
 
     given = {
         **BASE,
@@ -471,7 +471,7 @@ def test_an_oauth_callback_gives_tokens_in_librdkafkas_way() -> None:
     }
     source = Configuration.parse("consumer", (given,)).settings["sasl_oauthbearer_token_callback"]
     token = source()
-    assert (token.value, token.expires_at_ms, token.extensions) == ("token", 1_700_000_000_500, {"a": "b"})
+    assert (token.value, token.expires_at_ms, token.extensions) == ("token", 4_000_000_000_500, {"a": "b"})
     assert asked == ["hello"]
 
 

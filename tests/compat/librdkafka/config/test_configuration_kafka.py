@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from barnabas import Admin
 from barnabas.compat.librdkafka.config.configuration import Configuration
-from barnabas.compat.librdkafka.config.tokens import unsecured
+from barnabas.compat.librdkafka.config.unsecured_tokens import unsecured
 from barnabas.compat.librdkafka.values.errors import kafka_error_of
 from barnabas.errors import BarnabasError
 from barnabas.testing import ApacheKafka, SecureListeners

@@ -92,7 +92,9 @@ class AdminClient:
         self._allows_auto_create = (
             not values.is_given("allow.auto.create.topics") or values["allow.auto.create.topics"]
         )
-        self._events = events = ClientEvents(callbacks, name=configuration.instance_name)
+        protocol: str = values["security.protocol"]
+        prefix = "" if protocol == "plaintext" else f"{protocol}://"
+        self._events = events = ClientEvents(callbacks, name=configuration.instance_name, prefix=prefix)
         self._session: AdminSession | None = AdminSession(
             configuration,
             lambda admin: events.attach(admin, AdminStatistics(admin.kafka_client, events, values).as_json),

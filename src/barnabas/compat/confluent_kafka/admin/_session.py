@@ -14,8 +14,10 @@ from contextlib import suppress
 from typing import Any
 
 from barnabas.client.admin.admin import Admin
+from barnabas.compat.librdkafka.ask.reach import reach_cluster
 from barnabas.compat.librdkafka.ask.requests import BrokerRequests
 from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.config.first_token import with_first_token
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.loop_thread import loop_thread
@@ -31,15 +33,17 @@ class AdminSession:
     """The open part of an AdminClient; what is under way keeps it, and not the AdminClient."""
 
     def __init__(self, configuration: Configuration, prepare: Callable[[Admin], object]) -> None:
-        async def make() -> Admin:
-            admin = Admin(configuration.bootstrap_servers, **configuration.settings)
+        settings = with_first_token(configuration)
+
+        async def make() -> tuple[Admin, asyncio.Task[None]]:
+            admin = Admin(configuration.bootstrap_servers, **settings)
             # librdkafka connects at once, and tells error_cb where that fails.
             prepare(admin)
-            admin.kafka_client.request_metadata_update()
-            return admin
+            client = admin.kafka_client
+            return admin, client.in_background(reach_cluster(client), "reaching for the cluster")
 
         try:
-            self.admin = loop_thread().run(make(), what="admin client")
+            self.admin, self._reaching = loop_thread().run(make(), what="admin client")
         except BarnabasError as error:
             raise configuration.creation_error(error) from error
         self._lock = threading.Lock()
@@ -97,6 +101,7 @@ class AdminSession:
             loop_thread().call(self._end)
 
     def _end(self) -> None:
+        self._reaching.cancel()
         tasks, self._tasks = self._tasks, {}
         for task, outcome in tasks.items():
             self._fill(outcome, None, _terminating())

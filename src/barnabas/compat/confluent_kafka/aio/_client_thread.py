@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import inspect
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-COMMON_CALLBACKS = ("error_cb", "throttle_cb", "stats_cb", "oauth_cb")
+COMMON_CALLBACKS = ("error_cb", "throttle_cb", "stats_cb")
 
 
 class _Call:
@@ -107,12 +109,30 @@ class ClientThread:
         return call
 
     def wrap_all(self, conf: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        """`conf` with the callbacks among `names` wrapped."""
+        """`conf` with the callbacks among `names`, `oauth_cb` and `logger` wrapped."""
         wrapped: MutableMapping[str, Any] = {}
         for name in names:
             if name in conf and callable(conf[name]):
                 wrapped[name] = self.wrap(conf[name])
+        if callable(conf.get("oauth_cb")):
+            wrapped["oauth_cb"] = self._wrap_oauth_cb(conf["oauth_cb"])
+        if conf.get("logger") is not None:
+            wrapped["logger"] = _LoopLogger(self._loop, conf["logger"])
         return {**conf, **wrapped}
+
+    def _wrap_oauth_cb(self, callback: Callable[[str | None], Any]) -> Callable[[str | None], Any]:
+        """What can be called in place of an `oauth_cb`, on any thread, and does not wait: what a coroutine
+        function gives runs on the event loop, and comes as a future. The client may be made on that loop."""
+
+        def call(config: str | None) -> Any:
+            if self._loop.is_closed():
+                raise RuntimeError("the event loop of the client is closed")
+            given = callback(config)
+            if not inspect.isawaitable(given):
+                return given
+            return asyncio.run_coroutine_threadsafe(_result(given), self._loop)
+
+        return call
 
     def _start(self, callback: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> None:
         task = self._loop.create_task(_await(callback, args))
@@ -144,6 +164,23 @@ def weakly(method: Callable[[], None]) -> Callable[[], None]:
             bound()
 
     return call
+
+
+class _LoopLogger:
+    """Has a logger called on the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, logger: Any) -> None:
+        self._loop = loop
+        self._logger = logger
+
+    def log(self, *args: Any, **kwargs: Any) -> None:
+        # Nobody is left to be told when the loop is closed.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(partial(self._logger.log, *args, **kwargs))
+
+
+async def _result(given: Awaitable[Any]) -> Any:
+    return await given
 
 
 async def _await(callback: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:

@@ -21,6 +21,7 @@ from barnabas.compat.librdkafka.config.property_rules import (
     azure_query,
     fetch_max_bytes,
 )
+from barnabas.compat.librdkafka.config.unsecured_tokens import unsecured
 from barnabas.net.sasl.grants import AZURE_METADATA_URL, JWT_BEARER
 from barnabas.net.tls import Tls
 from barnabas.settings.table import (
@@ -314,11 +315,11 @@ def _sasl(values: PropertyValues, oauth_cb: Callable[[str | None], Any] | None) 
 
 def _oauthbearer(values: PropertyValues, oauth_cb: Callable[[str | None], Any] | None) -> dict[str, Any]:
     config = values["sasl.oauthbearer.config"]
-    service = values["sasl.oauthbearer.metadata.authentication.type"]
-    # For AWS's service there is a callback.
-    if values["sasl.oauthbearer.method"] == "oidc" and service != "aws_iam":
+    if oauth_cb is not None:
+        return {"sasl_oauthbearer_token_callback": tokens.from_callback(oauth_cb, config)}
+    if values["sasl.oauthbearer.method"] == "oidc":
         return _endpoint(values)
-    source = tokens.unsecured(config) if oauth_cb is None else tokens.from_callback(oauth_cb, config)
+    source = unsecured(config) if values["enable.sasl.oauthbearer.unsecure.jwt"] else tokens.nowhere
     return {"sasl_oauthbearer_token_callback": source}
 
 

@@ -33,8 +33,11 @@ class ConsumerSetup:
     def of(cls, configuration: Configuration) -> ConsumerSetup:
         """The setup of a consumer configured so."""
         values, callbacks = configuration.values, configuration.callbacks
-        settings = {"bootstrap_servers": configuration.bootstrap_servers, **configuration.settings}
-        config = load(ConsumerConfig, with_first_token(settings))
+        settings = {
+            "bootstrap_servers": configuration.bootstrap_servers,
+            **with_first_token(configuration),
+        }
+        config = load(ConsumerConfig, settings)
         protocol: str = values["security.protocol"]
         return cls(
             # Offsets are committed by the facade, those that are stored, and not where the core stands.

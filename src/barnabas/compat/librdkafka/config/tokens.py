@@ -1,71 +1,104 @@
-"""Tokens for OAUTHBEARER as programs for librdkafka give them: by a callback, or made up without a signature.
+"""Tokens for OAUTHBEARER as programs for librdkafka give them: by an `oauth_cb`.
 
-Knows nothing of connections.
+Owns what an `oauth_cb` may return, and what becomes of one that fails. Knows nothing of connections.
 """
 
 from __future__ import annotations
 
-import base64
-import json
+import asyncio
+import concurrent.futures
+import re
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, cast
 
 from barnabas.credentials import OAuthBearerToken
+from barnabas.errors import CredentialsError
 
-_DEFAULT_LIFE_SECONDS = 3600
+TokenSource = Callable[[], OAuthBearerToken | Awaitable[OAuthBearerToken]]
+
+# What librdkafka says whatever is wrong, but for a return of another kind.
+FAILED = "OAuth callback raised exception"
+WRONG_KIND = "expect (token_str, expiry_time) or (token_str, expiry_time, principal, extensions)"
+
+_NAME = re.compile("[A-Za-z]+")
+_VALUE = re.compile(r"[\x21-\x7E \t\r\n]*")
+# A principal, which is shown to nobody, and extensions.
+_WITHOUT_MORE: tuple[Any, ...] = ("", {})
+# librdkafka counts microseconds in 64 bits.
+_LATEST_MS = (2**63 - 1) // 1000
+
+
+def from_callback(oauth_cb: Callable[[str | None], Any], config: str | None) -> TokenSource:
+    """A source of tokens that asks an `oauth_cb`, which gets `sasl.oauthbearer.config`.
+
+    The callback of a client for asyncio may return a future of what others return. Raises: CredentialsError.
+    """
+
+    def token() -> OAuthBearerToken | Awaitable[OAuthBearerToken]:
+        try:
+            given = oauth_cb(config)
+        except BaseException as error:
+            raise CredentialsError(FAILED) from error
+        if isinstance(given, concurrent.futures.Future):
+            return _TokenToCome(cast("concurrent.futures.Future[Any]", given))
+        return token_of(given)
+
+    return token
+
+
+def nowhere() -> OAuthBearerToken:
+    """Raises: CredentialsError."""
+    raise CredentialsError("neither oauth_cb nor sasl.oauthbearer.method=oidc says where tokens come from")
+
+
+class _TokenToCome:
+    def __init__(self, given: concurrent.futures.Future[Any]) -> None:
+        self._given = given
+
+    def __await__(self) -> Generator[Any, None, OAuthBearerToken]:
+        return self._token().__await__()
+
+    async def _token(self) -> OAuthBearerToken:
+        try:
+            given = await asyncio.wrap_future(self._given)
+        except Exception as error:
+            raise CredentialsError(FAILED) from error
+        return token_of(given)
 
 
 def token_of(given: Any) -> OAuthBearerToken:
     """The token in what an `oauth_cb` returns: (token, expiry in seconds since 1970), maybe with a principal
-    and extensions behind. Raises: TypeError."""
-    parts: Any = given
+    and extensions behind. Raises: CredentialsError."""
+    parts = cast("tuple[Any, ...]", given)
     if not isinstance(given, tuple) or not 2 <= len(parts) <= 4:
-        raise TypeError("expect (token_str, expiry_time) or (token_str, expiry_time, principal, extensions)")
-    token, expiry_seconds = parts[0], float(parts[1])
-    if not isinstance(token, str):
-        raise TypeError(f"expect the token as str, not {type(token).__name__}")
-    extensions: Mapping[str, str] = parts[3] if len(parts) == 4 and parts[3] else {}
-    return OAuthBearerToken(token, int(expiry_seconds * 1000), dict(extensions))
+        raise CredentialsError(WRONG_KIND)
+    token, expiry, principal, extensions = (*parts, *_WITHOUT_MORE[len(parts) - 2 :])
+    if not (
+        isinstance(token, str)
+        and isinstance(expiry, int | float)
+        and isinstance(principal, str)
+        and isinstance(extensions, dict)
+        and all(
+            isinstance(text, str) for pair in cast("Mapping[Any, Any]", extensions).items() for text in pair
+        )
+    ):
+        raise CredentialsError(WRONG_KIND)
+    try:
+        return _checked(token, expiry, cast("Mapping[str, str]", extensions))
+    except (ValueError, OverflowError) as error:
+        raise CredentialsError(FAILED) from error
 
 
-def from_callback(
-    oauth_cb: Callable[[str | None], Any], config: str | None
-) -> Callable[[], OAuthBearerToken]:
-    """A source of tokens that asks an `oauth_cb`, which gets `sasl.oauthbearer.config`."""
-
-    def token() -> OAuthBearerToken:
-        return token_of(oauth_cb(config))
-
-    return token
-
-
-def unsecured(config: str | None) -> Callable[[], OAuthBearerToken]:
-    """A source of tokens that nobody signs, for tests: `enable.sasl.oauthbearer.unsecure.jwt`.
-
-    `config` says what is in them, separated by blanks: principal, principalClaimName, scope (separated by
-    commas), scopeClaimName, lifeSeconds, and extension_NAME.
-    """
-    words = [word.partition("=") for word in (config or "").split()]
-    said = {name: value for name, _, value in words}
-
-    def token() -> OAuthBearerToken:
-        now = time.time()
-        life_seconds = int(said.get("lifeSeconds", _DEFAULT_LIFE_SECONDS))
-        claims: dict[str, Any] = {
-            said.get("principalClaimName", "sub"): said.get("principal", ""),
-            "iat": now,
-            "exp": now + life_seconds,
-        }
-        if "scope" in said:
-            claims[said.get("scopeClaimName", "scope")] = said["scope"].split(",")
-        prefix = "extension_"
-        extensions = {name[len(prefix) :]: v for name, v in said.items() if name.startswith(prefix)}
-        text = f"{_encoded({'alg': 'none'})}.{_encoded(claims)}."
-        return OAuthBearerToken(text, int((now + life_seconds) * 1000), extensions)
-
-    return token
-
-
-def _encoded(part: Mapping[str, Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
+def _checked(token: str, expiry: float, extensions: Mapping[str, str]) -> OAuthBearerToken:
+    """Raises: ValueError, OverflowError."""
+    expires_at_ms = int(expiry * 1000)
+    now_ms = int(time.time() * 1000)
+    if not now_ms < expires_at_ms <= _LATEST_MS:
+        raise ValueError(f"Must supply an unexpired token: now={now_ms}ms, exp={expires_at_ms}ms")
+    if not _VALUE.fullmatch(token):
+        raise ValueError("the token has characters that a token cannot have")
+    for name, value in extensions.items():
+        if not _NAME.fullmatch(name) or name == "auth" or not _VALUE.fullmatch(value):
+            raise ValueError(f"no extension of a token can be called {name!r}, or be {value!r}")
+    return OAuthBearerToken(token, expires_at_ms, dict(extensions))

@@ -90,7 +90,7 @@ class ProducerSetup:
         protocol: str = values["security.protocol"]
         partitioner: str = values["partitioner"]
         settings: dict[str, Any] = {
-            **configuration.settings,
+            **with_first_token(configuration),
             "bootstrap_servers": configuration.bootstrap_servers,
             "allow_auto_create_topics": not values.is_given("allow.auto.create.topics")
             or values["allow.auto.create.topics"],
@@ -188,7 +188,7 @@ class Producer(MessageSender):
 
     def _open_with(self, setup: ProducerSetup) -> None:
         self._setup = setup
-        settings = with_first_token(setup.core_settings())
+        settings = setup.core_settings()
         self._is_closed = False
         self._failures_before = 0
         self._unfinished_call = ""

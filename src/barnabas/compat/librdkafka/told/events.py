@@ -73,6 +73,9 @@ class ClientEvents:
         self._client: Observed | None = None
         self._timer: Any = None
         self._is_attached = False
+        # Why there is no token, and whether that is why there is no connection.
+        self._no_token = ""
+        self._is_without_token = False
         self._tell_warnings(callbacks.warnings)
 
     def put(self, call: Callable[[], object]) -> None:
@@ -143,6 +146,7 @@ class ClientEvents:
         now = time.monotonic()
         match event:
             case BrokerConnected():
+                self._is_without_token = False
                 self._connected_at[event.node_id, event.host, event.port] = now
             case BrokerDisconnected(error=BarnabasError()):
                 since = self._connected_at.pop((event.node_id, event.host, event.port), now)
@@ -151,16 +155,28 @@ class ClientEvents:
             case ConnectFailed() if f"{event.host}:{event.port}" == NOWHERE:
                 # A client without brokers connects to none and complains of none.
                 pass
+            case ConnectFailed() if str(event.error) == self._no_token:
+                # librdkafka connects to nobody before it has a token.
+                self._is_without_token = True
             case ConnectFailed():
+                self._is_without_token = False
                 code, text = _connect_failure(event)
                 self._error(code, event, text)
             case AuthenticationFailed(error=TlsError()):
                 self._error(KafkaError._SSL, event, f"SSL handshake failed: {event.error}")
-            case AuthenticationFailed(error=CredentialsError()):
+            case AuthenticationFailed(error=CredentialsError(), host=""):
+                self._no_token = str(event.error)
                 text = f"Failed to acquire SASL OAUTHBEARER token: {event.error}"
                 self._tell(KafkaError(KafkaError._AUTHENTICATION, text), "OAUTHBEARER", "background")
+            case AuthenticationFailed(error=CredentialsError()):
+                # Told already, by who keeps the token.
+                pass
             case AuthenticationFailed():
-                self._error(KafkaError._AUTHENTICATION, event, f"SASL authentication error: {event.error}")
+                reason = getattr(event.error, "reason", None) or event.error
+                text = f"SASL authentication error: {reason}"
+                self._error(KafkaError._AUTHENTICATION, event, f"{text} (after 0ms in state AUTH_REQ)")
+            case AllBrokersDown() if self._is_without_token:
+                pass
             case AllBrokersDown():
                 count = self._broker_count()
                 text = f"{count}/{count} brokers are down"
