@@ -251,7 +251,6 @@ def test_brokers_may_come_from_the_environment(
     apache_kafka: ApacheKafka, stream_topic: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BARNABAS_BOOTSTRAP_SERVERS", apache_kafka.bootstrap)
-    fill(Producer(), stream_topic(), 1)
     fill(Producer({}), stream_topic(), 1)
 
 

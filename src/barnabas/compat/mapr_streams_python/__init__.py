@@ -17,9 +17,9 @@ from barnabas.compat.librdkafka.values.constants import (
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
-from barnabas.compat.librdkafka.values.version import libversion, version
 from barnabas.compat.mapr_streams_python._consumer import Consumer
 from barnabas.compat.mapr_streams_python._producer import Producer
+from barnabas.compat.mapr_streams_python._version import libversion, version
 
 __all__ = [
     "OFFSET_BEGINNING",

@@ -25,7 +25,9 @@ def parse(args: tuple[Any, ...], kwargs: dict[str, Any], stream_property: str) -
     A program for Data Fabric names no brokers: then those of the environment variable are meant.
     Raises: KafkaException, TypeError.
     """
-    if len(args) > 1 or (args and not isinstance(args[0], dict)):
+    if len(args) > 1:
+        raise TypeError("expected tuple containing single dict")
+    if not (args or kwargs) or (args and not isinstance(args[0], dict)):
         raise TypeError("expected configuration dict")
     conf: dict[str, Any] = {**(args[0] if args else {}), **kwargs}
     stream = conf.pop(stream_property, None)
@@ -38,7 +40,10 @@ def parse(args: tuple[Any, ...], kwargs: dict[str, Any], stream_property: str) -
     except ValueError as error:
         raise KafkaException(KafkaError(KafkaError._INVALID_ARG, str(error))) from error
     servers = os.environ.get(BOOTSTRAP_VARIABLE)
-    if servers and not any(name in conf for name in BOOTSTRAP_PROPERTIES):
+    # None stands for what is not set.
+    if servers and all(conf.get(name) is None for name in BOOTSTRAP_PROPERTIES):
+        for name in BOOTSTRAP_PROPERTIES:
+            conf.pop(name, None)
         conf["bootstrap.servers"] = servers
     return conf, topics
 

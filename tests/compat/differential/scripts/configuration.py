@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import ModuleType
 from typing import Any
 
@@ -418,3 +419,102 @@ def warnings_about_settings_go_to_the_logger(kafka: ModuleType, stage: Stage) ->
     stage.until(lambda: len(lines) >= 2, lambda: producer.poll(0.05))
     stage.record("lines", lines)
     producer.close()
+
+
+# One of each kind that librdkafka knows, and what the original itself adds.
+NAMES = (
+    "bootstrap.servers",
+    "metadata.broker.list",
+    "client.id",
+    "linger.ms",
+    "acks",
+    "enable.idempotence",
+    "compression.type",
+    "partitioner",
+    "auto.offset.reset",
+    "security.protocol",
+    "sasl.mechanism",
+    "sasl.username",
+    "statistics.interval.ms",
+    "topic.blacklist",
+    "broker.version.fallback",
+    "ssl.ca.location",
+    "group.instance.id",
+    "group.protocol",
+    "transactional.id",
+    "client.rack",
+    "debug",
+    "plugin.library.paths",
+    "builtin.features",
+    "ssl.ca.certificate.stores",
+    "ssl.truststore.location",
+    "sasl.jaas.config",
+    "interceptors",
+    "dr_cb",
+    "error_cb",
+    "throttle_cb",
+    "stats_cb",
+    "oauth_cb",
+    "logger",
+    "on_delivery",
+    "on_commit",
+    "delivery.report.only.error",
+    "default.topic.config",
+    "nonsense",
+)
+
+
+@script()
+def None_is_refused_where_a_property_cannot_be_unset(kafka: ModuleType, stage: Stage) -> None:
+    admin: Any = stage.module("admin")
+    kinds: dict[str, Any] = {
+        "Producer": kafka.Producer,
+        "Consumer": lambda conf: kafka.Consumer({"group.id": "g", **conf}),
+        "ShareConsumer": lambda conf: kafka.ShareConsumer({"group.id": "g", **conf}),
+        "AdminClient": admin.AdminClient,
+    }
+    for kind, make in kinds.items():
+        for name in NAMES:
+            for where, conf in {"": {name: None}, "topic: ": {"default.topic.config": {name: None}}}.items():
+                if kind == "AdminClient" and where:
+                    continue
+                label = f"{kind}: {where}{name}"
+                made = stage.within(label, make, {"log_level": 0, **conf})
+                stage.record(f"{label} is taken", made is not None)
+                if hasattr(made, "close"):
+                    made.close()
+
+
+def _record_brokers(kafka: ModuleType, stage: Stage, label: str, conf: dict[str, Any], **kwargs: Any) -> None:
+    """What the statistics name."""
+    received: list[str] = []
+    watched = {"statistics.interval.ms": 50, "stats_cb": received.append, "log_level": 0}
+    producer = kafka.Producer({**watched, **conf}, **kwargs)
+    stage.until(lambda: received, lambda: producer.poll(0.05))
+    statistics = json.loads(received[0])
+    stage.record(label, [sorted(statistics["brokers"]), statistics["client_id"]])
+    producer.close()
+
+
+@script()
+def None_takes_away_what_an_earlier_dictionary_had(kafka: ModuleType, stage: Stage) -> None:
+    servers, none = {"bootstrap.servers": UNREACHABLE}, {"bootstrap.servers": None}
+    alias, no_alias = {"metadata.broker.list": UNREACHABLE}, {"metadata.broker.list": None}
+    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "set": (servers, {}),
+        "unset": (none, {}),
+        "keyword unsets": (servers, none),
+        "keyword sets": (none, servers),
+        "topics unset": ({**servers, "default.topic.config": none}, {}),
+        "topics set": ({**none, "default.topic.config": servers}, {}),
+        "keyword after topics": ({"default.topic.config": servers}, none),
+        "alias unsets": ({**servers, **no_alias}, {}),
+        "alias is set after": ({**none, **alias}, {}),
+        "set after the alias": ({**no_alias, **servers}, {}),
+        "keyword unsets the alias": (alias, no_alias),
+        "keyword unsets by the alias": (servers, no_alias),
+        "client.id": ({"client.id": "c"}, {"client.id": None}),
+        "client.id of topics": ({"client.id": "c", "default.topic.config": {"client.id": None}}, {}),
+    }
+    for label, (conf, kwargs) in cases.items():
+        _record_brokers(kafka, stage, label, conf, **kwargs)

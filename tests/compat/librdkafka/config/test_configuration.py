@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import collections
 import logging
+import sys
 import types
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.compat.both import Outcome, outcome_of
 
+from barnabas.compat import confluent_kafka as own_package
+from barnabas.compat.confluent_kafka.admin import AdminClient as OwnAdminClient
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.property_rules import ClientKind
 from barnabas.compat.librdkafka.values.errors import KafkaException
@@ -29,6 +32,12 @@ REAL: dict[ClientKind, Any] = {
     "consumer": confluent_kafka.Consumer,
     "share_consumer": confluent_kafka.ShareConsumer,
     "admin": AdminClient,
+}
+MAKERS: dict[ClientKind, Any] = {
+    "producer": own_package.Producer,
+    "consumer": own_package.Consumer,
+    "share_consumer": own_package.ShareConsumer,
+    "admin": OwnAdminClient,
 }
 CONFIGS: dict[ClientKind, type[CommonConfig]] = {
     "producer": ProducerConfig,
@@ -488,3 +497,26 @@ def test_what_barnabas_refuses_is_a_configuration_error_too() -> None:
 @pytest.mark.parametrize("kind", ["producer", "consumer", "share_consumer"])
 def test_a_client_needs_a_configuration(kind: ClientKind) -> None:
     assert outcome_of(lambda: Configuration.parse(kind)) == outcome_of(lambda: REAL[kind]())
+
+
+@pytest.mark.parametrize("protocol", ["sasl_plaintext", "sasl_ssl"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_extra_for_the_default_mechanism_is_named_where_it_is_missing(
+    kind: ClientKind, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+    conf = {**BASE, "security.protocol": protocol}
+    said: list[str] = []
+    for make in (MAKERS[kind], REAL[kind]):
+        with pytest.raises((ValueError, KafkaException, confluent_kafka.KafkaException)) as raised:
+            make(conf)
+        error = raised.value.args[0]
+        if kind != "share_consumer":
+            assert error.name() == "_INVALID_ARG"
+        said.append(error if kind == "share_consumer" else error.str())
+    own, real = said
+    beginning = real.partition("recompile")[0]
+    assert beginning.endswith("No provider for SASL mechanism GSSAPI: ")
+    assert own.startswith(beginning)
+    assert "pip install 'barnabas[gssapi]'" in own
+    assert "SCRAM-SHA-256" in own

@@ -22,6 +22,7 @@ from barnabas.compat.librdkafka.config.property_rules import (
     fetch_max_bytes,
 )
 from barnabas.compat.librdkafka.config.unsecured_tokens import unsecured
+from barnabas.errors import InvalidSettingError, MissingExtraError
 from barnabas.net.sasl.grants import AZURE_METADATA_URL, JWT_BEARER
 from barnabas.net.tls import Tls
 from barnabas.settings.table import (
@@ -103,6 +104,23 @@ def check(kind: ClientKind, servers: list[str], settings: dict[str, Any]) -> Non
     config = load(_CONFIGS[kind], {"bootstrap_servers": servers, **settings})
     if config.security_protocol in ("SSL", "SASL_SSL"):
         Tls(config)
+    if config.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL"):
+        _check_mechanism(config)
+
+
+def _check_mechanism(config: CommonConfig) -> None:
+    # Most of what it imports is large, and few clients need it.
+    from barnabas.net.sasl.configured import configured_mechanism
+
+    try:
+        configured_mechanism(config)
+    except MissingExtraError as error:
+        if config.sasl_mechanism != "GSSAPI":
+            raise
+        raise InvalidSettingError(
+            f"No provider for SASL mechanism GSSAPI: {error}, or set sasl.mechanisms, which is GSSAPI where "
+            "it is not set, to PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
+        ) from error
 
 
 def settings_of(

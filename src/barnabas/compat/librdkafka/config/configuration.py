@@ -33,6 +33,12 @@ _KINDS_OF_CALLBACKS: dict[str, type[Exception]] = {
     "stats_cb": TypeError,
     "oauth_cb": TypeError,
 }
+_CALLBACKS_OF_KINDS: tuple[tuple[ClientKind, str], ...] = (
+    ("producer", "on_delivery"),
+    ("consumer", "on_commit"),
+    ("share_consumer", "on_commit"),
+)
+_SET_FIRST = ("debug", "plugin.library.paths")
 _numbers = itertools.count(1)
 
 
@@ -73,13 +79,16 @@ class Configuration:
             raise ValueError("Failed to create consumer: group.id must be set")
         if kind == "share_consumer" and "on_commit" in given:
             raise ValueError("on_commit is not supported on ShareConsumer")
-        if "plugin.library.paths" in given:
-            configuration._set("plugin.library.paths", given.pop("plugin.library.paths"))
+        for name in _SET_FIRST:
+            if name in given:
+                # Of these the original makes a text even of None.
+                configuration._set(name, _text(given.pop(name), "value"))
         if "default.topic.config" in given:
-            for_topics = given.pop("default.topic.config")
+            for_topics = given["default.topic.config"]
             if not hasattr(for_topics, "keys"):
                 raise AttributeError(f"'{type(for_topics).__name__}' object has no attribute 'keys'")
             given.update(for_topics)
+            del given["default.topic.config"]
         asks_aws = aws_iam.token_callback(given)
         if asks_aws is not None:
             configuration.callbacks["oauth_cb"] = asks_aws
@@ -95,14 +104,14 @@ class Configuration:
             self.callbacks[name] = value
         elif name == "logger":
             self.logger = value
-        elif (self.kind, name) in (("producer", "on_delivery"), ("consumer", "on_commit")):
+        elif (self.kind, name) in _CALLBACKS_OF_KINDS:
             if not callable(value):
                 raise _invalid(f"{name} requires a callable object")
             self.callbacks[name] = value
         else:
             if self.kind == "producer" and name == "delivery.report.only.error" and type(value) is not bool:
                 raise TypeError(f"Expected {name} to be bool type, not {type(value).__name__}")
-            self._set(_text(name, "name"), None if value is None else value)
+            self._set(_text(name, "name"), value)
 
     def _set(self, name: str, value: Any) -> None:
         text = None if value is None else _text(value, "value")

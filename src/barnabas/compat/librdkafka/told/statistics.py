@@ -19,6 +19,7 @@ from barnabas.client.produce.producer import Producer
 from barnabas.client.produce.transactions import State
 from barnabas.client.share.core import ShareCore
 from barnabas.client.share.records import ShareRecord
+from barnabas.compat.librdkafka.config.client_settings import NOWHERE
 from barnabas.compat.librdkafka.config.property_rules import PropertyValues
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
@@ -467,6 +468,7 @@ def _brokers(
     return {
         f"{broker.host}:{broker.port}/{_node_name(broker.node_id)}": _broker(broker, requests, leaders)
         for broker in client.brokers
+        if f"{broker.host}:{broker.port}" != NOWHERE
     }
 
 
