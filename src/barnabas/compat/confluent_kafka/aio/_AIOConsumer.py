@@ -62,6 +62,7 @@ class AIOConsumer:
         if executor is None and max_workers < 1:
             raise ValueError("max_workers must be at least 1")
         self.executor = executor
+        self._closed = False
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         # Messages of calls that were cancelled, and those of these calls that are still being made.
@@ -85,6 +86,7 @@ class AIOConsumer:
     async def poll(self, *args: Any, **kwargs: Any) -> Any:
         """The next message, an event as a message with an error, or None when neither came within `timeout`
         seconds (negative: without end). See Consumer.poll."""
+        self._check_open()
         await self._finish_abandoned()
         if self._kept:
             return self._kept.popleft()
@@ -104,6 +106,7 @@ class AIOConsumer:
     async def consume(self, *args: Any, **kwargs: Any) -> Any:
         """Up to `num_messages` messages; waits for all of them, for up to `timeout` seconds (negative:
         without end). Faster than poll() where there are many. See Consumer.consume."""
+        self._check_open()
         limit = args[0] if args else kwargs.get("num_messages", 1)
         timeout = _timeout(args, kwargs, 1)
         if timeout is None or type(limit) is not int or limit < 1:
@@ -187,10 +190,9 @@ class AIOConsumer:
         Raises: RuntimeError, when the consumer is closed already.
         """
         try:
-            # Consumer.close() may be called twice, this one not: so it is in the original.
-            self._consumer.memberid()
             return await self._call(self._consumer.close, *args, **kwargs)
         finally:
+            self._closed = True
             self._thread.stop()
 
     async def seek(self, *args: Any, **kwargs: Any) -> Any:
@@ -261,7 +263,12 @@ class AIOConsumer:
         """See Consumer.offsets_for_times."""
         return await self._call(self._consumer.offsets_for_times, *args, **kwargs)
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Consumer closed")
+
     async def _call(self, blocking_task: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self._check_open()
         return await self._thread.submit(blocking_task, *args, **kwargs)
 
 

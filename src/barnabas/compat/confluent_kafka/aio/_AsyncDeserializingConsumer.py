@@ -52,7 +52,6 @@ class AsyncDeserializingConsumer(AIOConsumer, Generic[K, V]):
         specs, rest = pop_serde_props(conf, "key.deserializer", "value.deserializer")
         serdes, self._owned_serdes, rest = await async_build_serdes(specs, rest)
         self._key_deserializer, self._value_deserializer = serdes
-        self._closed = False
         try:
             super().__init__(rest, **kwargs)
             propagate_async_cluster_id_resolver(AsyncSharedClusterIdResolver(self.cluster_id), serdes)
@@ -67,7 +66,6 @@ class AsyncDeserializingConsumer(AIOConsumer, Generic[K, V]):
         """
         if not self._closed:
             await super().close(*args, **kwargs)
-            self._closed = True
         owned, self._owned_serdes = self._owned_serdes, []
         await async_close_serdes(owned)
 

@@ -102,8 +102,11 @@ class AIOProducer:
         for up to `timeout` seconds (negative: without end). Callbacks that were begun are through.
 
         Raises: KafkaException, once, when the producer can do nothing more."""
+        if args or kwargs or type(timeout) not in (int, float):
+            # Producer says what is wrong, or waits.
+            return await self._call(self._producer.poll, timeout, *args, **kwargs)
         try:
-            self._served += self._producer.poll(0, *args, **kwargs)
+            self._served += self._producer.poll(0)
         except KafkaException:
             self._notify()
             raise
@@ -209,7 +212,7 @@ class AIOProducer:
     async def abort_transaction(self, *args: Any, **kwargs: Any) -> Any:
         """Delivers all messages, then aborts: nobody who reads committed data sees them. See
         Producer.abort_transaction."""
-        await self._call(self._producer.flush, *args, **kwargs)
+        await self.flush()
         return await self._call(self._producer.abort_transaction, *args, **kwargs)
 
     async def set_sasl_credentials(self, *args: Any, **kwargs: Any) -> Any:
