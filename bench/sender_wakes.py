@@ -1,4 +1,5 @@
-"""What one wake of a producer's sender costs, by the number of partitions whose records linger or are under way.
+"""What one wake of a producer's sender costs, by the number of partitions whose records linger, or are under
+way.
 
     python -m bench.sender_wakes [--json]
 

@@ -330,8 +330,8 @@ class Sender:
         self.accumulator.set_unavailable(topic, unavailable)
 
     def _look_for_due(self, now: float) -> tuple[list[PartitionQueue], float]:
-        """Queues with a batch that waits or is due, beginning with another one each time; and the seconds until
-        another one has lingered."""
+        """Queues with a batch that waits or is due, beginning with another one each time; and the seconds
+        until another one has lingered."""
         due, next_ms = self.accumulator.due(now * 1000, self._linger_ms)
         partitions = [TopicPartition(*partition) for partition in due]
         self._due = set(partitions)
