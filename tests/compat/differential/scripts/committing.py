@@ -281,7 +281,7 @@ def metadata_longer_than_allowed_is_refused(kafka: ModuleType, stage: Stage) -> 
 
 @on_both()
 def an_empty_note_is_not_none(kafka: ModuleType, stage: Stage) -> None:
-    topic = stage.filled_topic("a", "b", "c", "d")
+    topic = stage.filled_topic("a")
     partition = kafka.TopicPartition(topic, 0)
     consumer = stage.reader(topic, enable_auto_offset_store=False, on_commit=stage.callback("on_commit"))
     stage.values(consumer, 1)
