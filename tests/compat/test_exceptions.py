@@ -158,7 +158,9 @@ ADMIN: dict[str, Call] = {
 MAPR_CONSUMER = {**CONSUMER, "subscribe": call([TOPIC])}
 
 GROUP = {"group.id": "g"}
-TRANSACTIONAL = {"transactional.id": "exceptions", "transaction.timeout.ms": 2000}
+# An abort of a client for asyncio waits for messages.
+BRIEF = {"message.timeout.ms": 500}
+TRANSACTIONAL = {"transactional.id": "exceptions", "transaction.timeout.ms": 2000, **BRIEF}
 SYNC: dict[str, tuple[type[Any], dict[str, Any], dict[str, Call]]] = {
     "Producer": (confluent_kafka.Producer, {}, PRODUCER),
     "transactional Producer": (confluent_kafka.Producer, TRANSACTIONAL, PRODUCER),
@@ -173,10 +175,10 @@ SYNC: dict[str, tuple[type[Any], dict[str, Any], dict[str, Call]]] = {
     "mapr Consumer": (mapr_streams_python.Consumer, GROUP, MAPR_CONSUMER),
 }
 ASYNC: dict[str, tuple[type[Any], dict[str, Any], dict[str, Call]]] = {
-    "AIOProducer": (aio.AIOProducer, {}, PRODUCER),
+    "AIOProducer": (aio.AIOProducer, BRIEF, PRODUCER),
     "transactional AIOProducer": (aio.AIOProducer, TRANSACTIONAL, PRODUCER),
     "AIOConsumer": (aio.AIOConsumer, GROUP, CONSUMER),
-    "AsyncSerializingProducer": (aio.AsyncSerializingProducer, {}, PRODUCER),
+    "AsyncSerializingProducer": (aio.AsyncSerializingProducer, BRIEF, PRODUCER),
     "AsyncDeserializingConsumer": (aio.AsyncDeserializingConsumer, GROUP, CONSUMER),
 }
 # Each alone, then two at once: no method takes all of them.
