@@ -19,9 +19,10 @@ import itertools
 import logging
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec
 
 from barnabas._kernel import EventQueue
 from barnabas.client.cluster.observed import Observed
@@ -38,6 +39,7 @@ from barnabas.events import (
     BrokerDisconnected,
     ConnectFailed,
     Event,
+    EventListener,
     Fault,
     Throttled,
 )
@@ -48,7 +50,9 @@ logger = logging.getLogger("barnabas.compat")
 _LEVELS = {LOG_WARNING: logging.WARNING, LOG_NOTICE: logging.INFO}
 
 # Those of which librdkafka tells throttle_cb.
-_THROTTLED_REQUESTS = ("Produce", "Fetch")
+_THROTTLED_REQUESTS = ("Produce", "Fetch", "ShareFetch")
+
+_Parameters = ParamSpec("_Parameters")
 
 _instances = itertools.count(1)
 
@@ -71,6 +75,7 @@ class ClientEvents:
         self._connected_at: dict[tuple[int, str, int], float] = {}
         self._statistics: Callable[[], str] | None = None
         self._client: Observed | None = None
+        self._listener: EventListener = self._listen
         self._timer: Any = None
         self._is_attached = False
         self._tell_warnings(callbacks.warnings)
@@ -94,19 +99,24 @@ class ClientEvents:
         return len(self.queue)
 
     def attach(self, client: Observed, statistics: Callable[[], str] | None = None) -> None:
-        """From now on the events of `client` are told. `statistics` gives the text for `stats_cb`."""
+        """From now on the events of `client` are told. `statistics` gives the text for `stats_cb`.
+
+        Neither `client` nor the event loop keeps this: what the program's callbacks refer to, their own
+        client for instance, is collected when the program drops it.
+        """
         self._client = client
         self._statistics = statistics
         self._is_attached = True
-        client.add_event_listener(self._listen)
+        self._listener = _weak(self._listen)
+        client.add_event_listener(self._listener)
         if self._callbacks.stats_cb is not None and self._callbacks.statistics_interval_ms > 0:
-            loop_thread().call(self._schedule_statistics)
+            loop_thread().call(_weak(self._schedule_statistics))
 
     def detach(self) -> None:
         """Nothing is added any more; what waits stays."""
         self._is_attached = False
         if self._client is not None:
-            self._client.remove_event_listener(self._listen)
+            self._client.remove_event_listener(self._listener)
             self._client = None
         self._statistics = None
         if self._timer is not None:
@@ -127,7 +137,7 @@ class ClientEvents:
     def _schedule_statistics(self) -> None:
         if self._is_attached:
             seconds = self._callbacks.statistics_interval_ms / 1000
-            self._timer = loop_thread().loop.call_later(seconds, self._statistics_due)
+            self._timer = loop_thread().loop.call_later(seconds, _weak(self._statistics_due))
 
     def _statistics_due(self) -> None:
         statistics, callback = self._statistics, self._callbacks.stats_cb
@@ -197,6 +207,18 @@ class ClientEvents:
         if self._callbacks.logger is not None:
             line = f"[thrd:{thread}]: {text}"
             self.put(partial(self._callbacks.logger.log, level, "%s [%s] %s", facility, self.name, line))
+
+
+def _weak(method: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    """Calls a method for as long as its object is there."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
+        found = reference()
+        if found is not None:
+            found(*args, **kwargs)
+
+    return call
 
 
 def _node_name(node_id: int) -> str:
