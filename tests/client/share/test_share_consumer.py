@@ -354,6 +354,28 @@ def test_who_does_not_poll_for_too_long_is_told_of_and_joins_again_with_the_next
     assert [(event.group_id, event.max_poll_interval_ms) for event in told] == [(group, 500)]
 
 
+def test_what_is_committed_while_a_broker_is_being_told_is_told_after_that(
+    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+) -> None:
+    topic, group = make_topic(kafka), make_group()
+    fill_topic(kafka, topic, numbers(2))
+    with explicit(kafka, group, topic) as consumer:
+        consumer.set_acknowledgement_commit_callback(lambda *result: None)
+        first, second = read(consumer, 2)
+
+        async def commit_twice() -> int:
+            consumer.acknowledge(first)
+            consumer._core.commit_async()
+            # The first is taken from the ledger, and not answered yet.
+            consumer.acknowledge(second)
+            consumer._core.commit_async()
+            return len(consumer._core._acknowledging)
+
+        assert consumer._run(commit_twice()) == 1
+        results = eventually(lambda: len(consumer._core._results) == 2 and list(consumer._core._results))
+        assert [(result.offsets, result.error) for result in results] == [([0], None), ([1], None)]
+
+
 def test_results_behind_one_for_which_the_callback_raised_are_told_with_the_next_call() -> None:
     partitions = [TopicPartition("t", index) for index in range(2)]
     told: list[TopicPartition] = []

@@ -63,6 +63,8 @@ class ShareCore:
         self._brokers: dict[int, ShareBroker] = {}
         self._fetches: dict[int, asyncio.Task[None]] = {}
         self._acknowledging: dict[int, asyncio.Task[list[AcknowledgementResult]]] = {}
+        self._decided_since: set[int] = set()
+        """Brokers that are being told, and were to be told again meanwhile."""
         self._commits = Tasks[list[AcknowledgementResult]]()
         self._failures: defaultdict[int, int] = defaultdict(int)
         self._last_node_id = -1
@@ -390,7 +392,9 @@ class ShareCore:
         """Acknowledges in the background, at brokers that no fetch will tell."""
         deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
         for node_id in node_ids:
-            if node_id not in self._acknowledging:
+            if node_id in self._acknowledging:
+                self._decided_since.add(node_id)
+            else:
                 task = self.client.in_background(
                     self._broker(node_id).acknowledge(deadline), f"acknowledging at broker {node_id}"
                 )
@@ -399,6 +403,10 @@ class ShareCore:
 
     def _told(self, node_id: int) -> None:
         self._acknowledging.pop(node_id, None)
+        if node_id in self._decided_since:
+            self._decided_since.discard(node_id)
+            if not self.is_closed and node_id in self.ledger.node_ids():
+                self._tell_brokers([node_id])
 
     # The end
 
