@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from barnabas._kernel import Message
 from barnabas.client.share.records import AcknowledgeType as Acknowledgement
@@ -26,7 +26,7 @@ from barnabas.compat.librdkafka.consume.consumer_events import overdue_error
 from barnabas.compat.librdkafka.consume.share_consumer_session import ShareConsumerSession
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ShareStatistics
-from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments
+from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, no_state
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import (
     ConcurrentModificationException,
@@ -329,6 +329,9 @@ class ShareConsumer:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
 
     def _serve(self, session: ShareConsumerSession) -> None:
         """Calls the callbacks that are due. If one raises, the others are left for the next time."""
