@@ -101,6 +101,14 @@ def a_share_consumer_without_a_reachable_broker_goes_on_trying(kafka: ModuleType
 
 
 @script()
+def a_share_consumer_reaches_for_its_cluster_without_being_asked(kafka: ModuleType, stage: Stage) -> None:
+    errors: list[Any] = []
+    consumer = stage.share_consumer(bootstrap_servers=UNREACHABLE, error_cb=errors.append)
+    stage.until(lambda: errors, consumer.commit_async)
+    stage.record("error", errors[0].name())
+
+
+@script()
 def errors_interrupt_the_wait_of_a_share_consumer_that_waits_without_end(
     kafka: ModuleType, stage: Stage
 ) -> None:

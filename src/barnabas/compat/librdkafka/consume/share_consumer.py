@@ -58,7 +58,7 @@ def _unless_closed(
 
     @functools.wraps(method)
     def checked(self: ShareConsumer, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        self._open  # noqa: B018
+        self._check_open()
         return method(self, *args, **kwargs)
 
     return checked
@@ -96,6 +96,7 @@ class ShareConsumer:
         self._events.queue.notify(session.wake)
         self._statistics = ShareStatistics(session.core, self._events)
         self._events.attach(session, self._statistics.as_json)
+        session.start()
         self._callback: CommitCallback | None = None
         self._is_in_callback = False
         self._gate = threading.Lock()
@@ -103,8 +104,7 @@ class ShareConsumer:
         self._finalizer = session.abandoned_with(self)
         self._session = session
 
-    @property
-    def _open(self) -> ShareConsumerSession:
+    def _check_open(self) -> ShareConsumerSession:
         session = self._session
         if session is None:
             raise IllegalStateException("Share consumer closed")
@@ -113,7 +113,7 @@ class ShareConsumer:
     @contextmanager
     def _using(self, what: str | None = None) -> Generator[ShareConsumerSession]:
         """The open session, for this thread alone. `what` fails if that is not to be had."""
-        session = self._open
+        session = self._check_open()
         this = threading.get_ident()
         with self._gate:
             other = self._thread
@@ -201,7 +201,7 @@ class ShareConsumer:
 
     def _check_pollable(self) -> None:
         # A callback may have done what it liked.
-        session = self._open
+        session = self._check_open()
         if session.undecided:
             raise IllegalStateException(
                 f"{session.undecided} records from previous poll have not been acknowledged"
@@ -300,7 +300,7 @@ class ShareConsumer:
     @c_arguments("ss")
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Connections that are opened from now on use these, with SASL PLAIN or SCRAM. Any thread."""
-        session = self._open
+        session = self._check_open()
         if session.config.sasl_mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
             session.set_sasl_credentials(username, password)
 

@@ -16,9 +16,11 @@ from typing import Any, TypeVar
 from barnabas._kernel import Message
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.cluster.observed import Observed
+from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.share.acknowledgements import AcknowledgementResult
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, ShareCore
 from barnabas.client.share.records import AcknowledgeType, ShareRecord
+from barnabas.compat.librdkafka.ask.reach import reach_cluster
 from barnabas.compat.librdkafka.consume.consumer_events import NOT_EVENTS
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.events import Event, PollIntervalExceeded
@@ -53,6 +55,16 @@ class ShareConsumerSession(Observed):
         self.core = self.run(make_core())
         self._client = self.core.client
         self._client.events.add(self._listen)
+        self._tasks = Tasks[None]()
+
+    def start(self) -> None:
+        """Reaches for the cluster. What it tells of that is heard by those that listen already."""
+        client, tasks = self._client, self._tasks
+
+        def begin() -> None:
+            tasks.start_in_background(reach_cluster(client), client, "reaching for the cluster")
+
+        self._loop.call(begin)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work, what="share consumer")
@@ -152,15 +164,23 @@ class ShareConsumerSession(Observed):
     # The end
 
     def close(self) -> None:
-        self.run(self.core.close(CLOSE_TIMEOUT_MS))
+        async def close() -> None:
+            await self._tasks.end()
+            await self.core.close(CLOSE_TIMEOUT_MS)
+
+        self.run(close())
 
     def abandoned_with(self, client: object) -> weakref.finalize[..., Any]:
         """Ends this when `client` is collected. As with librdkafka, the group is not told; what was lent is
         released with the connections."""
-        core, loop = self.core, self._loop
+        core, loop, tasks = self.core, self._loop, self._tasks
+
+        async def abandon() -> None:
+            await tasks.end()
+            await core.abandon()
 
         def begin() -> None:
-            core.client.in_background(core.abandon(), "closing a forgotten share consumer")
+            core.client.in_background(abandon(), "closing a forgotten share consumer")
 
         finalizer = weakref.finalize(client, loop.call, begin)
         finalizer.atexit = False
