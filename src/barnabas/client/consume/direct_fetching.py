@@ -27,7 +27,8 @@ from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
-from barnabas.net.connection import Connection, Loan
+from barnabas.net.answers import Loan
+from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.settings.table import ConsumerConfig

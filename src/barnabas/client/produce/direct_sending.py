@@ -30,7 +30,8 @@ from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.partition_queue import PartitionQueue
 from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
-from barnabas.net.connection import AnswerTo, Connection, SentElsewhere
+from barnabas.net.answers import AnswerTo, SentElsewhere
+from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.settings.table import ProducerConfig

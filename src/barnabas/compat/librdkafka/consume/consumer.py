@@ -27,6 +27,7 @@ from barnabas.compat.librdkafka.consume.consumer_session import (
     ShownNames,
     abandon,
 )
+from barnabas.compat.librdkafka.told.client_log import APPLICATION, MAIN
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ConsumerStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, c_one_argument
@@ -149,6 +150,8 @@ class Consumer(MessagePoller):
             session.subscribe(names, listener)
         except (re.error, MisuseError):
             raise _invalid("Failed to set subscription") from None
+        text = f"{self._group}: subscribe to new subscription of {len(names)} topics"
+        self._debug("cgrp consumer", "SUBSCRIBE", MAIN, text)
 
     def _rebalance_callback(self, callback: Any) -> Callable[[list[Partition]], None] | None:
         if callback is ...:
@@ -161,6 +164,15 @@ class Consumer(MessagePoller):
         """Ends the subscription. Partitions are given back in the next poll, where `on_revoke` wants to
         hear."""
         self._open.unsubscribe()
+        self._debug("cgrp", "UNSUBSCRIBE", MAIN, f"{self._group}: unsubscribe from current subscription")
+
+    @property
+    def _group(self) -> str:
+        return f'Group "{self._setup.config.group_id}"'
+
+    def _debug(self, contexts: str, facility: str, thread: str, text: str) -> None:
+        if self._events is not None:
+            self._events.log.debug(contexts, facility, thread, text)
 
     @c_one_argument("Consumer.assign")
     def assign(self, partitions: list[TopicPartition]) -> None:
@@ -175,6 +187,8 @@ class Consumer(MessagePoller):
         # What was assigned before is gone even where this fails.
         session.assign({})
         session.incremental_assign(_offsets_to_assign(wanted, "Failed to set assignment"))
+        text = f"Added {len(wanted)} partition(s) to assignment"
+        self._debug("cgrp consumer", "ASSIGNMENT", MAIN, text)
 
     @c_no_arguments("Consumer.unassign")
     def unassign(self) -> None:
@@ -238,18 +252,24 @@ class Consumer(MessagePoller):
         if _key(partition) not in session.assignment:
             raise _error(_not_assigned(session, _key(partition)), what)
         session.seek(_key(partition), partition.offset)
+        text = f"Seek {_name(_key(partition))} to offset {partition.offset}"
+        self._debug("topic", "CONSUMER", APPLICATION, text)
 
     @c_arguments("O")
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Gives no messages of these partitions until resume()."""
         session = self._open
-        session.pause([_key(p) for p in _partitions(partitions)])
+        wanted = _partitions(partitions)
+        session.pause([_key(p) for p in wanted])
+        self._debug("topic", "PAUSE", APPLICATION, f"Application pausing {len(wanted)} partition(s)")
 
     @c_arguments("O")
     def resume(self, partitions: list[TopicPartition]) -> None:
         """Ends pause()."""
         session = self._open
-        session.resume([_key(p) for p in _partitions(partitions)])
+        wanted = _partitions(partitions)
+        session.resume([_key(p) for p in wanted])
+        self._debug("topic", "RESUME", APPLICATION, f"Application resuming {len(wanted)} partition(s)")
 
     # Commits
 
@@ -416,8 +436,10 @@ class Consumer(MessagePoller):
         session, events = self._session, self._events
         if session is None or events is None:
             return
+        self._debug("cgrp consumer", "CLOSE", APPLICATION, "Closing consumer")
         try:
             session.close()
+            events.serve()
         finally:
             self._session = None  # type: ignore[misc]
             self._finalizer.detach()
