@@ -199,6 +199,8 @@ class GroupAssigned(Step):
 
 @frozen
 class HeartbeatSent(Step):
+    """In groups that the broker divides, the first one joins."""
+
     group_id: str
     member_id: str
     generation: int

@@ -335,7 +335,7 @@ class DirectFetching:
         for lent_id, seconds, figures in self._fetches.figures():
             lent = self._lent[lent_id]
             self._count(lent, figures)
-            if seconds > late or (is_busy and not lent.is_in_bulk):
+            if seconds > late or (is_busy and not lent.is_in_bulk) or not lent.connection.is_plain:
                 lent.take_back()
         if self._lent:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

@@ -44,7 +44,7 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from barnabas.settings.table import ConsumerConfig
-from barnabas.steps import GroupAssigned, GroupJoined, GroupJoinSent, HeartbeatSent
+from barnabas.steps import GroupAssigned, GroupJoined, HeartbeatSent
 from barnabas.types import GroupIdentity, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -173,9 +173,6 @@ class ConsumerProtocolMembership(GroupMembership):
             )
         steps = self._client.steps
         if steps:
-            if not state.is_member:
-                topics = tuple(sorted(request.subscribed_topic_names or ()))
-                steps.emit(GroupJoinSent(self.group_id, state.member_id, topics))
             steps.emit(HeartbeatSent(self.group_id, state.member_id, state.epoch))
         was_member = state.is_member
         response = await send_to_group_coordinator(self._client, self.group_id, request, max_version=version)

@@ -240,7 +240,7 @@ class DirectSending:
         with self._counting:
             seconds_under_way, exchanges = self._accumulator.direct_figures()
             self._count(lent, exchanges)
-        if seconds_under_way > WATCH_SECONDS:
+        if seconds_under_way > WATCH_SECONDS or not lent.connection.is_plain:
             self.take_back()
             self._wake()
         elif not seconds_under_way and time.monotonic() - self._used_at > UNUSED_SECONDS:

@@ -67,4 +67,4 @@ def _shown(name: str, value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ",".join(map(str, cast("tuple[str, ...]", value)))
-    return str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

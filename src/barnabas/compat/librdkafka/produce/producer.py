@@ -467,6 +467,7 @@ class Producer(MessageSender):
         transactions = self._core.transactions
         if transactions is None:
             raise not_transactional()
+        self._tell_call(f"Transactional API called: {call} (while {transactions.state.value})")
         if self._unfinished_call not in ("", call):
             raise conflict(self._unfinished_call)
         self._unfinished_call = ""
@@ -485,9 +486,6 @@ class Producer(MessageSender):
         self, call: str, transactions: Transactions, work: Callable[[], Coroutine[Any, Any, None]]
     ) -> None:
         self._end.call = call
-        log, state = self._events.log, transactions.state
-        text = f"Transactional API called: {call} (while {state.value})"
-        log.debug("eos", "TXNAPI", APPLICATION, text)
         result = "Success"
         try:
             self._run(work())
@@ -498,8 +496,11 @@ class Producer(MessageSender):
             result = raised.args[0].str()
             raise raised from error
         finally:
-            log.debug("eos", "TXNAPI", APPLICATION, f"Transactional API {call} return: {result}")
+            self._tell_call(f"Transactional API {call} return: {result}")
             self._end.call = ""
+
+    def _tell_call(self, text: str) -> None:
+        self._events.log.debug("eos", "TXNAPI", APPLICATION, text)
 
     def _failures(self) -> int:
         """Messages that were not delivered, since the producer was made."""

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from barnabas.broker_errors import ErrorCode
 from barnabas.compat.librdkafka.told.client_log import MAIN, DebugLine
+from barnabas.compat.librdkafka.told.failures import connect_failure
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
 from barnabas.protocol.api_key import ApiKey
 from barnabas.steps import (
@@ -156,13 +157,14 @@ class ClusterLines:
             yield self._of(node, "broker security", facility, text)
 
     def _ended(self, step: StageReached, state: str, age_ms: int) -> DebugLine:
+        node, when = step.node, f" (after {age_ms}ms in state {state})"
         if step.error is None:
-            text, code = "Connection closed by this client", KafkaError(KafkaError._DESTROY)
+            code, text = KafkaError._DESTROY, f"Connection closed by this client{when}"
+        elif state == "TRY_CONNECT":
+            code, text = connect_failure(node.host, node.port, step.error)
         else:
-            code = kafka_error_of(step.error)
-            text = str(step.error)
-        text = f"{text} (after {age_ms}ms in state {state}) ({code.name()})"
-        return self._of(step.node, "broker", "FAIL", text)
+            code, text = kafka_error_of(step.error).code(), f"{step.error}{when}"
+        return self._of(node, "broker", "FAIL", f"{text} ({KafkaError(code).name()})")
 
     def _versions(self, step: VersionsLearned) -> Iterator[DebugLine]:
         yield self._of(step.node, "feature", "APIVERSION", "Broker API support:")

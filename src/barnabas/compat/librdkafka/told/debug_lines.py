@@ -29,7 +29,8 @@ class DebugLines:
         self._log = log
         config = client.kafka_client.config
         self._cluster = ClusterLines(config.security_protocol.lower(), config.sasl_mechanism or "")
-        self._group = GroupLines(self._cluster.broker)
+        protocol = getattr(config, "group_protocol", "classic")
+        self._group = GroupLines(self._cluster.broker, is_divided_by_broker=protocol == "consumer")
         compression = getattr(config, "compression", None) or "none"
         self._producing = ProducingLines(self._broker, self._cluster.broker, compression)
         for server in config.bootstrap_servers:

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
-import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -38,6 +36,7 @@ from barnabas.compat.librdkafka.config.property_rules import (
 from barnabas.compat.librdkafka.told.client_log import MAIN, ClientLog
 from barnabas.compat.librdkafka.told.cluster_lines import node_name
 from barnabas.compat.librdkafka.told.debug_lines import DebugLines
+from barnabas.compat.librdkafka.told.failures import FailureLimit, connect_failure
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.compat.librdkafka.values.models import ThrottleEvent
@@ -63,12 +62,6 @@ _THROTTLED_REQUESTS = ("Produce", "Fetch")
 
 _LOGICAL_OFFSETS = {"earliest": "BEGINNING", "latest": "END"}
 
-# Of the same failure of a broker there is no second line sooner.
-SUPPRESSED_SECONDS = 30.0
-# What may differ between two failures that are the same, and where it ends.
-_WHEN = re.compile(r" \(after \d+ms in state \w+\)$")
-_END = re.compile(r"\)$")
-
 _instances = itertools.count(1)
 
 
@@ -88,12 +81,12 @@ class ClientEvents:
         self._callbacks = callbacks
         self._prefix = prefix
         self._connected_at: dict[tuple[int, str, int], float] = {}
-        self._failures = _Failures()
+        self._failures = FailureLimit()
         self._statistics: Callable[[], str] | None = None
         self._client: Observed | None = None
         self._timer: Any = None
         self._is_attached = False
-        self.log = ClientLog(callbacks.log, callbacks.logger, name=name, put=self.put)
+        self.log = ClientLog(callbacks.log, callbacks.logger, name=name, put=self.queue.put)
         self._debug_lines: DebugLines | None = None
         self.log.begin(callbacks.warnings)
 
@@ -168,7 +161,7 @@ class ClientEvents:
                 # A client without brokers connects to none and complains of none.
                 pass
             case ConnectFailed():
-                code, text = _connect_failure(event)
+                code, text = connect_failure(event.host, event.port, event.error)
                 self._error(code, event, text)
             case AuthenticationFailed(error=TlsError()):
                 self._error(KafkaError._SSL, event, f"SSL handshake failed: {event.error}")
@@ -218,10 +211,9 @@ class ClientEvents:
         broker = f"{self._prefix}{event.host}:{event.port}/{node_name(event.node_id)}"
         error = KafkaError(code, f"{broker}: {text}")
         self._call_back(error)
-        suppressed = self._failures.suppressed(broker, _WHEN.sub("", text))
-        if suppressed is not None:
-            more = f", {suppressed} identical error(s) suppressed)" if suppressed else ")"
-            self.log.write(level, "FAIL", broker, _END.sub(more, error.str()))
+        line = self._failures.line(broker, error.str())
+        if line is not None:
+            self.log.write(level, "FAIL", broker, line)
 
     def _disconnected(self, event: BrokerDisconnected, when: str) -> None:
         is_peers = isinstance(event.error, KafkaConnectionError) and "closed the connection" in str(
@@ -244,34 +236,3 @@ class ClientEvents:
     def _call_back(self, error: KafkaError) -> None:
         if self._callbacks.error_cb is not None:
             self.put(partial(self._callbacks.error_cb, error))
-
-
-class _Failures:
-    """Which failures of brokers are logged: one that repeats itself only every 30 seconds, as in
-    librdkafka."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, tuple[str, float, int]] = {}
-
-    def suppressed(self, broker: str, text: str) -> int | None:
-        """How many like this were left out before it, None where this one is left out as well."""
-        now = time.monotonic()
-        last_text, logged_at, count = self._last.get(broker, ("", now, 0))
-        if last_text == text and now - logged_at < SUPPRESSED_SECONDS:
-            self._last[broker] = text, logged_at, count + 1
-            return None
-        self._last[broker] = text, now, 0
-        return count if last_text == text else 0
-
-
-def _connect_failure(event: ConnectFailed) -> tuple[int, str]:
-    cause = event.error.__cause__
-    if isinstance(cause, OSError) and cause.strerror:
-        if "resolve" in str(event.error):
-            text = f"Failed to resolve '{event.host}:{event.port}': {cause.strerror}"
-            return KafkaError._RESOLVE, f"{text} (after 0ms in state CONNECT)"
-        family = "ipv6" if ":" in event.host else "ipv4"
-        reason = os.strerror(cause.errno) if cause.errno else cause.strerror
-        text = f"Connect to {family}#{event.host}:{event.port} failed: {reason}"
-        return KafkaError._TRANSPORT, f"{text} (after 0ms in state CONNECT)"
-    return KafkaError._TRANSPORT, str(event.error)

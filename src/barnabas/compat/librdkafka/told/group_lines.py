@@ -46,10 +46,12 @@ _LOGICAL = {"committed": "STORED", "earliest": "BEGINNING", "latest": "END", "re
 
 
 class GroupLines:
-    """`broker` gives the name of a broker."""
+    """`broker` gives the name of a broker. `is_divided_by_broker`: whether the group is of the consumer
+    protocol (KIP-848)."""
 
-    def __init__(self, broker: Callable[[Node], str]) -> None:
+    def __init__(self, broker: Callable[[Node], str], *, is_divided_by_broker: bool) -> None:
         self._broker = broker
+        self._is_divided_by_broker = is_divided_by_broker
         self._state = "init"
         self._join_state = "init"
         self._coordinator = -1
@@ -83,6 +85,11 @@ class GroupLines:
                 yield from _listed("cgrp", "GRPASSIGNMENT", told.partitions)
             case HeartbeatSent():
                 text = f'Heartbeat for group "{told.group_id}" generation id {told.generation}'
+                if self._is_divided_by_broker:
+                    text = (
+                        f'ConsumerGroupHeartbeat of member id "{told.member_id}", group id '
+                        f'"{told.group_id}", generation id {told.generation}'
+                    )
                 yield DebugLine("cgrp", "HEARTBEAT", MAIN, text)
             case GroupRefused():
                 error = kafka_error_of(told.error)
@@ -98,9 +105,13 @@ class GroupLines:
     def _of_partitions(self, told: Step | Event) -> Iterator[DebugLine]:
         match told:
             case PartitionsAssigned():
-                count = len(told.partitions)
-                text = f"new assignment of {count} partition(s) in join-state {self._join_state}"
-                yield _of(told.group_id, "cgrp consumer", "ASSIGN", text)
+                count = f"{len(told.partitions)} partition(s)"
+                if self._is_divided_by_broker:
+                    text = f"delegating incremental assign of {count} to application"
+                    yield _of(told.group_id, "cgrp", "ASSIGN", text)
+                else:
+                    text = f"new assignment of {count} in join-state {self._join_state}"
+                    yield _of(told.group_id, "cgrp consumer", "ASSIGN", text)
             case PartitionsRevoked():
                 yield self._rebalance(told.group_id, told.partitions, "revoked")
                 yield _of(told.group_id, "cgrp", "ASSIGN", f"revoke of {len(told.partitions)} partition(s)")
@@ -114,7 +125,7 @@ class GroupLines:
                     f"OffsetCommit for {len(told.offsets)} partition(s) in join-state {self._join_state}: "
                     f"returned: {result}"
                 )
-                yield DebugLine("cgrp consumer", "COMMIT", MAIN, text)
+                yield DebugLine("cgrp", "COMMIT", MAIN, text)
             case PositionSought():
                 yield from _sought(told)
             case PositionFound():
@@ -229,7 +240,7 @@ def _sought(step: PositionSought) -> Iterator[DebugLine]:
     committed = [p for p, start in step.partitions.items() if start == "committed"]
     if committed:
         text = f"Fetch committed offsets for {len(committed)}/{len(step.partitions)} partition(s)"
-        yield DebugLine("cgrp consumer topic", "OFFSET", MAIN, text)
+        yield DebugLine("cgrp consumer", "OFFSET", MAIN, text)
     for partition, start in step.partitions.items():
         if start != "committed":
             text = f"Partition {_name(partition)}: querying for logical offset {_LOGICAL.get(start, start)}"
