@@ -262,6 +262,40 @@ class FetchAnswered(Step):
     error_codes: Mapping[TopicPartition, int]
 
 
+# Sharing
+
+
+@frozen
+class ShareFetchSent(Step):
+    """A broker is asked for records of these partitions of a share group, and told what was acknowledged of
+    `acknowledged` partitions."""
+
+    node_id: int
+    session_epoch: int
+    partitions: tuple[TopicPartition, ...]
+    acknowledged: int
+
+
+@frozen
+class RecordsAcquired(Step):
+    """A broker has lent these records; it is their `delivery_count`-th time."""
+
+    node_id: int
+    partition: TopicPartition
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+
+
+@frozen
+class AcknowledgementsSent(Step):
+    """A broker is told what was acknowledged of these partitions, apart from a fetch."""
+
+    node_id: int
+    session_epoch: int
+    partitions: tuple[TopicPartition, ...]
+
+
 # Sending
 
 

@@ -7,6 +7,7 @@ one of the forms in `FORMS`; the others are each library's own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -98,6 +99,15 @@ FORMS: dict[str, tuple[str, ...]] = {
     "ASSIGNMENT": (r'Group "\S+": setting group assignment to 1 partition\(s\)',),
     "GRPASSIGNMENT": (r"List with 1 partition\(s\):", rf" {_P}.*"),
     "HEARTBEAT": (r'(?:\S+: )?Heartbeat for group "\S+" generation id \d+',),
+    "SHAREHEARTBEAT": (rf'(?:{_B}: )?ShareGroupHeartbeat of (?:group id|member id) "\S+", .*',),
+    "SHAREFETCH": (
+        rf"{_B}: Sending ShareFetch Request \(epoch \d+\) with .*fetching messages.*",
+        rf"{_B}: {_P}: Acquired Records from offset 0 to 0, DeliveryCount 1",
+    ),
+    "SHAREACK": (
+        rf"{_B}: Sending ShareAcknowledge Request with acknowledgements",
+        rf"{_B}: Adding ack for topic {_P}.*",
+    ),
     "COMMIT": (rf"(?:{_B}: )?OffsetCommit for 1 partition\(s\) in join-state steady: .*returned: Success",),
     "UNSUBSCRIBE": (r'Group "\S+": unsubscribe from current subscription.*',),
     "LEAVE": (r'Group "\S+": leave \(in state up\).*', rf"(?:{_B}: )?Leaving group"),
@@ -282,17 +292,24 @@ def an_admin_clients_debug_lines(kafka: ModuleType, stage: Stage) -> None:
 @on_apache()
 def a_share_consumers_lines(kafka: ModuleType, stage: Stage) -> None:
     topic = stage.filled_topic("a")
-    log = Log()
-    consumer = kafka.ShareConsumer(
-        {"bootstrap.servers": stage.bootstrap, "group.id": stage.share_group(), "debug": "broker,metadata"},
-        logger=log,
+
+    def play(context: str, log: Log) -> None:
+        settings = {"bootstrap.servers": stage.bootstrap, "group.id": stage.share_group(), "debug": context}
+        consumer = kafka.ShareConsumer(settings, logger=log)
+        stage.closing(consumer.close)
+        consumer.subscribe([topic])
+        messages: list[Any] = []
+        stage.until(lambda: messages, lambda: messages.extend(consumer.poll(0.2)))
+        stage.within("commit", consumer.commit_sync, WAIT)
+        consumer.poll(0.1)
+        stage.record("warning", [line[3] for line in log.lines if line[1] == "SHARECONSUMER"])
+
+    _with_each(stage, "broker metadata fetch", play)
+    of_group = Log()
+    play("cgrp", of_group)
+    stage.record(
+        "cgrp", [line for line in of_group.seen() if line[1] in ("INIT", "SHAREHEARTBEAT", "CGRPCOORD")]
     )
-    stage.closing(consumer.close)
-    consumer.subscribe([topic])
-    messages: list[Any] = []
-    stage.until(lambda: messages, lambda: messages.extend(consumer.poll(0.2)))
-    stage.record("lines", log.seen())
-    stage.record("warning", [line[3] for line in log.lines if line[1] == "SHARECONSUMER"])
 
 
 @script()
@@ -497,12 +514,13 @@ def a_program_that_does_not_poll_is_a_warning(kafka: ModuleType, stage: Stage) -
 
 
 def _stderr_of(work: Callable[[], object]) -> list[str]:
-    """The lines that come on the process's stderr meanwhile."""
+    """The lines that come on stderr meanwhile, C's and Python's."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(2)
         os.dup2(file.fileno(), 2)
         try:
-            work()
+            with os.fdopen(os.dup(file.fileno()), "w") as python, contextlib.redirect_stderr(python):
+                work()
         finally:
             os.dup2(kept, 2)
             os.close(kept)

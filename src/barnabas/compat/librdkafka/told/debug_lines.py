@@ -2,12 +2,13 @@
 form.
 
 Owns whom a client is followed by, and only while `debug` names anything. What the lines say is in
-`cluster_lines`, `group_lines` and `producing_lines`.
+`cluster_lines`, `group_lines`, `share_lines` and `producing_lines`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from barnabas.client.cluster.observed import Observed
 from barnabas.compat.librdkafka.config.client_settings import NOWHERE
@@ -15,8 +16,9 @@ from barnabas.compat.librdkafka.told.client_log import ClientLog, DebugLine
 from barnabas.compat.librdkafka.told.cluster_lines import ClusterLines
 from barnabas.compat.librdkafka.told.group_lines import GroupLines
 from barnabas.compat.librdkafka.told.producing_lines import ProducingLines
+from barnabas.compat.librdkafka.told.share_lines import ShareLines
 from barnabas.events import Event
-from barnabas.settings.table import parse_server
+from barnabas.settings.table import ShareConsumerConfig, parse_server
 from barnabas.steps import ConnectionStep, Step
 from barnabas.types import Node
 
@@ -29,8 +31,10 @@ class DebugLines:
         self._log = log
         config = client.kafka_client.config
         self._cluster = ClusterLines(config.security_protocol.lower(), config.sasl_mechanism or "")
-        protocol = getattr(config, "group_protocol", "classic")
-        self._group = GroupLines(self._cluster.broker, is_divided_by_broker=protocol == "consumer")
+        is_shared = isinstance(config, ShareConsumerConfig)
+        protocol: Any = "share" if is_shared else getattr(config, "group_protocol", "classic")
+        self._group = GroupLines(self._cluster.broker, protocol)
+        self._share = ShareLines(self._broker)
         compression = getattr(config, "compression", None) or "none"
         self._producing = ProducingLines(self._broker, self._cluster.broker, compression)
         for server in config.bootstrap_servers:
@@ -54,7 +58,7 @@ class DebugLines:
         if isinstance(step, ConnectionStep) and f"{step.node.host}:{step.node.port}" == NOWHERE:
             # A client without brokers connects to none.
             return
-        for lines in (self._cluster, self._group, self._producing):
+        for lines in (self._cluster, self._group, self._producing, self._share):
             self._tell(lines.of(step))
 
     def _heard(self, event: Event) -> None:

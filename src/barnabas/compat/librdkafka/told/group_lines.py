@@ -6,6 +6,7 @@ Owns librdkafka's forms of these lines and which contexts they belong to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
 
 from barnabas.compat.librdkafka.told.client_log import MAIN, DebugLine
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
@@ -35,6 +36,8 @@ from barnabas.steps import (
 )
 from barnabas.types import Node, TopicPartition
 
+GroupProtocol = Literal["classic", "consumer", "share"]
+
 # librdkafka's names of where a member is.
 _JOIN_STATES = {
     "outside": "init",
@@ -46,12 +49,11 @@ _LOGICAL = {"committed": "STORED", "earliest": "BEGINNING", "latest": "END", "re
 
 
 class GroupLines:
-    """`broker` gives the name of a broker. `is_divided_by_broker`: whether the group is of the consumer
-    protocol (KIP-848)."""
+    """`broker` gives the name of a broker. `protocol`: the group's."""
 
-    def __init__(self, broker: Callable[[Node], str], *, is_divided_by_broker: bool) -> None:
+    def __init__(self, broker: Callable[[Node], str], protocol: GroupProtocol) -> None:
         self._broker = broker
-        self._is_divided_by_broker = is_divided_by_broker
+        self._protocol = protocol
         self._state = "init"
         self._join_state = "init"
         self._coordinator = -1
@@ -85,12 +87,14 @@ class GroupLines:
                 yield from _listed("cgrp", "GRPASSIGNMENT", told.partitions)
             case HeartbeatSent():
                 text = f'Heartbeat for group "{told.group_id}" generation id {told.generation}'
-                if self._is_divided_by_broker:
+                if self._protocol != "classic":
+                    what = "Consumer" if self._protocol == "consumer" else "Share"
                     text = (
-                        f'ConsumerGroupHeartbeat of member id "{told.member_id}", group id '
+                        f'{what}GroupHeartbeat of member id "{told.member_id}", group id '
                         f'"{told.group_id}", generation id {told.generation}'
                     )
-                yield DebugLine("cgrp", "HEARTBEAT", MAIN, text)
+                facility = "SHAREHEARTBEAT" if self._protocol == "share" else "HEARTBEAT"
+                yield DebugLine("cgrp", facility, MAIN, text)
             case GroupRefused():
                 error = kafka_error_of(told.error)
                 facility = "JOINGROUP" if told.action == "joining" else "HEARTBEAT"
@@ -106,7 +110,7 @@ class GroupLines:
         match told:
             case PartitionsAssigned():
                 count = f"{len(told.partitions)} partition(s)"
-                if self._is_divided_by_broker:
+                if self._protocol == "consumer":
                     text = f"delegating incremental assign of {count} to application"
                     yield _of(told.group_id, "cgrp", "ASSIGN", text)
                 else:
