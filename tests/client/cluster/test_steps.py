@@ -13,6 +13,7 @@ from tests.conftest import wait_for
 
 import barnabas
 from barnabas.errors import BootstrapError
+from barnabas.events import Event, OffsetOutOfRange
 from barnabas.steps import (
     AnswerReceived,
     BatchDelivered,
@@ -152,6 +153,20 @@ def test_a_transactions_states_are_told(apache_kafka: ApacheKafka) -> None:
         producer.commit_transaction()
     states = [step.state for step in steps if isinstance(step, TransactionPhaseChanged)]
     assert states == ["INITIALIZING", "READY", "IN_TRANSACTION", "COMMITTING", "READY"]
+
+
+def test_an_offset_that_is_gone_is_an_event(apache_kafka: ApacheKafka) -> None:
+    partition, events = TopicPartition(unique_name("topic"), 0), list[Event]()
+    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+        producer.send(partition.topic, b"value").result(timeout=30)
+    with barnabas.Consumer(apache_kafka.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.add_event_listener(events.append)
+        consumer.assign([partition])
+        consumer.seek(partition, 1000)
+        wait_for(lambda: list(consumer.poll(0.2)))
+    gone = next(event for event in events if isinstance(event, OffsetOutOfRange))
+    assert (gone.partition, gone.leader, gone.position, gone.offset) == (partition, 1, 1000, 0)
+    assert gone.reset_to == "earliest"
 
 
 def test_a_connection_that_fails_is_told_with_its_error() -> None:
