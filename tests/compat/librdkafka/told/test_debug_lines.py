@@ -5,7 +5,9 @@ set.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -187,3 +189,14 @@ def test_a_client_without_brokers_tells_of_none() -> None:
     assert "invalid" not in str(log.lines)
     assert {"INIT", "CONFWARN", "CONF"} <= {facility for _, facility, _ in log.lines}
     producer.close()
+
+
+def test_debug_keeps_no_client_that_the_program_has_dropped(embedded_broker: EmbeddedBroker) -> None:
+    settings = {"bootstrap.servers": embedded_broker.bootstrap, "group.id": "g", "debug": "all"}
+    for kind in (confluent_kafka.Producer, confluent_kafka.Consumer):
+        client = kind(settings, logger=Log())
+        client.poll(0)
+        dropped = weakref.ref(client)
+        del client
+        gc.collect()
+        assert dropped() is None

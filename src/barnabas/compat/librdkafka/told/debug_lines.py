@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from barnabas.client.cluster.observed import Observed
+from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.compat.librdkafka.config.client_settings import NOWHERE
 from barnabas.compat.librdkafka.told.client_log import ClientLog, DebugLine
 from barnabas.compat.librdkafka.told.cluster_lines import ClusterLines
@@ -24,12 +24,13 @@ from barnabas.types import Node
 
 
 class DebugLines:
-    """Of one client, which it follows until `end`."""
+    """Of one client, which it follows until `end`. It is kept by the connections beneath the client, and so
+    keeps neither the client nor the program's callbacks."""
 
-    def __init__(self, client: Observed, log: ClientLog) -> None:
+    def __init__(self, client: KafkaClient, log: ClientLog) -> None:
         self._client = client
         self._log = log
-        config = client.kafka_client.config
+        config = client.config
         self._cluster = ClusterLines(config.security_protocol.lower(), config.sasl_mechanism or "")
         is_shared = isinstance(config, ShareConsumerConfig)
         protocol: Any = "share" if is_shared else getattr(config, "group_protocol", "classic")
@@ -40,16 +41,16 @@ class DebugLines:
         for server in config.bootstrap_servers:
             if server != NOWHERE:
                 self._tell(self._cluster.added(Node(-1, *parse_server(server))))
-        client.follow(self._followed)
-        client.add_event_listener(self._heard)
+        client.steps.add(self._followed)
+        client.events.add(self._heard)
 
     def end(self) -> None:
         """Nothing is told any more."""
-        self._client.unfollow(self._followed)
-        self._client.remove_event_listener(self._heard)
+        self._client.steps.remove(self._followed)
+        self._client.events.remove(self._heard)
 
     def _broker(self, node_id: int) -> str:
-        node = self._client.kafka_client.node(node_id)
+        node = self._client.node(node_id)
         return str(node_id) if node is None else self._cluster.broker(node)
 
     # On the event loop's thread

@@ -115,7 +115,7 @@ class ClientEvents:
         self._is_attached = True
         client.add_event_listener(self._listen)
         if self.log.has_debug:
-            self._debug_lines = DebugLines(client, self.log)
+            self._debug_lines = DebugLines(client.kafka_client, self.log)
         if self._callbacks.stats_cb is not None and self._callbacks.statistics_interval_ms > 0:
             loop_thread().call(self._schedule_statistics)
 
