@@ -65,6 +65,13 @@ def as_timeout_ms(timeout: float | None, default_ms: int) -> float:
     return default_ms if timeout is None else max(0.0, timeout * 1000)
 
 
+def check_callbacks(**callbacks: object) -> None:
+    """Each of them is a function, or None. Raises: MisuseError."""
+    for name, callback in callbacks.items():
+        if callback is not None and not callable(callback):
+            raise MisuseError(f"{name} must be callable, not {callback!r}")
+
+
 class TakenRecords:
     """Records that were taken from the buffer to be handed out one by one."""
 

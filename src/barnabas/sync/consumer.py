@@ -27,6 +27,7 @@ from barnabas.client.arguments import (
     as_partition,
     as_partitions,
     as_timeout_ms,
+    check_callbacks,
 )
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
@@ -119,6 +120,7 @@ class Consumer(ConsumerFront, Owned):
         Raises: MisuseError after `assign`, ClosedError.
         """
         self._give_back()
+        check_callbacks(on_assigned=on_assigned, on_revoked=on_revoked, on_lost=on_lost)
         listener = RebalanceListener(on_assigned, on_revoked, on_lost)
         weak_listener = listener.held_weakly()
         self._on_loop(lambda: self._core.subscribe(topics, pattern, weak_listener))
@@ -343,6 +345,7 @@ class Consumer(ConsumerFront, Owned):
         it a failure is logged. Commits are made in the order of calls. Raises: MisuseError without group_id.
         """
         self._give_back()
+        check_callbacks(on_commit=on_commit)
         self._on_loop(lambda: self._core.commit_async(as_offsets(offsets), on_commit))
 
     def committed(

@@ -70,6 +70,8 @@ class ParallelConsumer(ParallelFront):
         with closed_on_error(self._consumer):
             super().__init__(
                 self._consumer,
+                handler=handler,
+                on_failure=on_failure,
                 max_concurrency=max_concurrency,
                 ordering=ordering,
                 max_backlog=max_backlog,

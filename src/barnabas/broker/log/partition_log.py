@@ -297,7 +297,7 @@ class PartitionLog:
     def _storage_error(self, error: OSError) -> KafkaStorageError:
         text = (
             f"{self.partition}: cannot append at offset {self.log_end_offset} in {self.directory}: "
-            f"{described(error)}"
+            f"{described(error)}; reads go on"
         )
         if not self._storage_failed:
             self._storage_failed = True

@@ -28,6 +28,7 @@ from barnabas.client.arguments import (
     as_partition,
     as_partitions,
     as_timeout_ms,
+    check_callbacks,
 )
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
@@ -104,6 +105,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         Raises: MisuseError after `assign`, ClosedError.
         """
         self._give_back()
+        check_callbacks(on_assigned=on_assigned, on_revoked=on_revoked, on_lost=on_lost)
         self._core.subscribe(topics, pattern, RebalanceListener(on_assigned, on_revoked, on_lost))
 
     async def unsubscribe(self) -> None:
@@ -304,6 +306,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         it a failure is logged. Commits are made in the order of calls. Raises: MisuseError without group_id.
         """
         self._give_back()
+        check_callbacks(on_commit=on_commit)
         self._core.commit_async(as_offsets(offsets), on_commit)
 
     async def committed(
