@@ -21,7 +21,7 @@ PUBLIC_TYPE = re.compile(r"pub(?:\([a-z]+\))? (?:struct|enum|trait|union) (\w+)"
 GENERATED = SOURCES / "protocol" / "messages"
 
 # The same client, once for asyncio and once for those who wait.
-FRONTS = {"Admin", "Consumer", "ParallelConsumer", "Producer", "ShareConsumer"}
+FRONTS = {"Admin", "Consumer", "ParallelConsumer", "Producer", "Registry", "ShareConsumer"}
 
 # What classes in compat/ are called in the packages that they stand in for.
 NAMED_BY_ORIGINALS = {
@@ -46,6 +46,7 @@ NAMED_BY_ORIGINALS = {
     "ResourceType",
     "ScramCredentialInfo",
     "ScramMechanism",
+    "SerializationError",
     "ShareConsumer",
     "TopicDescription",
     "TopicMetadata",

@@ -39,7 +39,7 @@ LAYERS: list[list[list[str]]] = [
     [["arrow"], ["compaction"], ["fetching"], ["producing"]],
     [["formats"], ["models"]],
     [["python::objects"], ["python::os"]],
-    [["python::consume"], ["python::produce"]],
+    [["python::consume"], ["python::produce"], ["python::values"]],
     [["python::librdkafka"]],
     [["python"]],
 ]

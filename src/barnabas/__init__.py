@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from barnabas.sync.consumer import Consumer
     from barnabas.sync.parallel import ParallelConsumer
     from barnabas.sync.producer import Producer
+    from barnabas.sync.registry import Registry
     from barnabas.sync.share_consumer import ShareConsumer
     from barnabas.types import (
         GroupIdentity,
@@ -162,6 +163,7 @@ __all__ = [
     "RaftVoterEndpoint",
     "Record",
     "RecordMetadata",
+    "Registry",
     "ReplicaInfo",
     "ReplicaLogDirs",
     "ResourcePatternType",
@@ -245,6 +247,7 @@ _HOMES = {
     "RaftVoterEndpoint": "barnabas.client.admin.types",
     "Record": "barnabas._kernel",
     "RecordMetadata": "barnabas._kernel",
+    "Registry": "barnabas.sync.registry",
     "ReplicaInfo": "barnabas.client.admin.types",
     "ReplicaLogDirs": "barnabas.client.admin.types",
     "ResourcePatternType": "barnabas.client.admin.types",

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from barnabas.client.consume.parallel import ParallelConsumer
     from barnabas.client.produce.producer import Producer
     from barnabas.client.share.consumer import ShareConsumer
+    from barnabas.registry.registry import Registry
 
-__all__ = ["Admin", "Consumer", "ParallelConsumer", "Producer", "ShareConsumer"]
+__all__ = ["Admin", "Consumer", "ParallelConsumer", "Producer", "Registry", "ShareConsumer"]
 
 _HOMES = {
     "Admin": "barnabas.client.admin.admin",
     "Consumer": "barnabas.client.consume.consumer",
     "ParallelConsumer": "barnabas.client.consume.parallel",
     "Producer": "barnabas.client.produce.producer",
+    "Registry": "barnabas.registry.registry",
     "ShareConsumer": "barnabas.client.share.consumer",
 }
 

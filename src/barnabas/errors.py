@@ -12,6 +12,7 @@
     │   │   └── NoSuchPartitionError     the topic has no partition of that number
     │   └── TransactionStateError    the transaction is not in a state that allows the call
     ├── TransactionFailedError       something in the transaction failed: abort it, then begin another one
+    ├── SerializationError           a value does not fit its schema, or bytes are not of it
     ├── PurgedError                  a record was thrown away by Producer.purge
     ├── TransactionAbortedError      a record was not sent, since its transaction was aborted
     ├── KafkaConnectionError         (also a ConnectionError) a broker cannot be reached or hung up
@@ -104,6 +105,11 @@ class UnusableRecordError(MisuseError, ValueError):
 
 class NoSuchPartitionError(UnusableRecordError):
     """The topic has no partition of the number that the record names, nor was one added of late."""
+
+
+class SerializationError(BarnabasError):
+    """A value does not fit the schema that it is to be written with, or bytes are not of the schema that they
+    are to be read with. The message names the field."""
 
 
 class CompressionError(BarnabasError):

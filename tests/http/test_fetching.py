@@ -5,7 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from barnabas.http.fetching import HttpRequest, NoAnswerError, TlsFailedError, fetch
+from barnabas.http.fetching import fetch
+from barnabas.http.messages import HttpRequest, NoAnswerError, TlsFailedError
 
 
 class _Handler(BaseHTTPRequestHandler):

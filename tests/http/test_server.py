@@ -1,7 +1,8 @@
 import pytest
 
 from barnabas.errors import InvalidSettingError
-from barnabas.http.fetching import HttpRequest, fetch
+from barnabas.http.fetching import fetch
+from barnabas.http.messages import HttpRequest
 from barnabas.http.server import Page, PageServer
 
 

@@ -13,7 +13,7 @@ mod framing;
 mod json;
 mod json_encode;
 mod numbers;
-mod plan;
+pub mod plan;
 mod protobuf;
 mod protobuf_encode;
 mod times;
@@ -21,6 +21,8 @@ mod wire;
 
 pub use failure::Failure;
 pub use framing::Framing;
+pub use times::date_of;
+pub use wire::{Input, write_zigzag};
 
 use self::failure::Outcome;
 use crate::arrow::tree::Column;

@@ -16,8 +16,8 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Year, month and day.
-fn date_of(days: i64) -> (i64, i64, i64) {
+/// Year, month and day, of days since 1970.
+pub fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);

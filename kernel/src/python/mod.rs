@@ -5,6 +5,7 @@ mod librdkafka;
 mod objects;
 mod os;
 mod produce;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -77,4 +78,6 @@ mod _kernel {
     use super::produce::record_metadata::RecordMetadata;
     #[pymodule_export]
     use super::produce::record_sender::RecordSender;
+    #[pymodule_export]
+    use super::values::avro_values::AvroCodec;
 }

@@ -57,12 +57,14 @@ from barnabas._kernel.produce import (
     RecordMetadata,
     RecordSender,
 )
+from barnabas._kernel.values import AvroCodec
 
 __all__ = [
     "VERSION",
     "Accumulator",
     "ArrowColumn",
     "ArrowRecords",
+    "AvroCodec",
     "BatchBuilder",
     "BatchBytes",
     "BatchInfo",

@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 
 import barnabas
-from barnabas.cli import consume, groups, pipeline, produce, topics, up
+from barnabas.cli import consume, groups, pipeline, produce, schemas, topics, up
 from barnabas.cli.output import note
 from barnabas.errors import BarnabasError
 
 app = typer.Typer(
     name="barnabas",
-    help="A Kafka toolkit: an embedded broker, topics, records and groups.",
+    help="A Kafka toolkit: an embedded broker, topics, records, groups and schemas.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,6 +29,7 @@ app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
 app.add_typer(groups.app, name="groups")
 app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(schemas.app, name="schemas")
 
 
 @dataclass

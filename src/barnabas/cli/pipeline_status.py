@@ -26,7 +26,8 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.errors import KafkaConnectionError
-from barnabas.http.fetching import HttpRequest, NoAnswerError, fetch
+from barnabas.http.fetching import fetch
+from barnabas.http.messages import HttpRequest, NoAnswerError
 from barnabas.settings.table import AdminConfig
 from barnabas.values import frozen
 

@@ -4,6 +4,8 @@
     column, errors = Codec(form).decode(values)     # errors: a struct of row, field and error
     values = Codec(form).encode(column)
 
+Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`.
+
 Schemas are read here, once; the kernel does what costs per value. Must know nothing of Spark, of topics or of
 clients. A schema comes as text or bytes: whoever gets it from a registry, by subject or by the id in a
 message's header, calls the same functions.
@@ -15,8 +17,21 @@ message's header, calls the same functions.
 from __future__ import annotations
 
 from barnabas.formats.avro import avro
+from barnabas.formats.avro_values import AvroDuration, AvroValues
 from barnabas.formats.codec import Codec, EncodeError
 from barnabas.formats.form import Form, Header, SchemaError, json, text
 from barnabas.formats.protobuf import protobuf
 
-__all__ = ["Codec", "EncodeError", "Form", "Header", "SchemaError", "avro", "json", "protobuf", "text"]
+__all__ = [
+    "AvroDuration",
+    "AvroValues",
+    "Codec",
+    "EncodeError",
+    "Form",
+    "Header",
+    "SchemaError",
+    "avro",
+    "json",
+    "protobuf",
+    "text",
+]

@@ -10,42 +10,12 @@ import http.client
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from typing import Any
 
-from barnabas.values import frozen
+from barnabas.http.messages import FIRST_REDIRECT, HttpAnswer, HttpRequest, NoAnswerError, TlsFailedError
 
 LONGEST_ANSWER_BYTES = 1 << 20
-FIRST_REDIRECT, FIRST_ERROR = 300, 400
-
-
-class NoAnswerError(Exception):
-    """Nobody answered, or not in HTTP, or not in time."""
-
-
-class TlsFailedError(NoAnswerError):
-    """Both sides could not agree on TLS, or did not trust each other."""
-
-
-@frozen
-class HttpRequest:
-    """A GET, or a POST where there is a `body`."""
-
-    url: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
-
-
-@frozen
-class HttpAnswer:
-    """What came back, whatever its status."""
-
-    status: int
-    body: bytes
-
-    @property
-    def is_success(self) -> bool:
-        return 200 <= self.status < FIRST_REDIRECT
+FIRST_ERROR = 400
 
 
 def fetch(
@@ -66,7 +36,9 @@ def fetch(
     if tls is not None:
         handlers.append(urllib.request.HTTPSHandler(context=tls))
     opener = urllib.request.build_opener(*handlers)
-    sent = urllib.request.Request(request.url, data=request.body, headers=dict(request.headers))
+    sent = urllib.request.Request(
+        request.url, data=request.body, headers=dict(request.headers), method=request.method
+    )
     try:
         with opener.open(sent, timeout=timeout_seconds) as answer:
             return HttpAnswer(answer.status, answer.read(longest_answer_bytes))

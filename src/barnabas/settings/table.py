@@ -466,19 +466,7 @@ def load(config_type: type[ConfigT], settings: Mapping[str, Any]) -> ConfigT:
 
     Raises: UnknownSettingError (names the nearest setting that exists), InvalidSettingError.
     """
-    hints = _hints(config_type)
-    table = {f.name: f for f in fields(config_type)}
-    values: dict[str, Any] = {}
-    for given, value in settings.items():
-        name = ALIASES.get(given, given)
-        if name not in table:
-            raise _unknown(given, [*table, *ALIASES])
-        if name in values:
-            raise InvalidSettingError(f"setting {name!r} is given twice, once as {given!r}")
-        metadata = table[name].metadata
-        values[name] = _converted(name, value, hints[name], metadata["low"], metadata["high"])
-        if metadata["check"] is not None:
-            values[name] = metadata["check"](name, values[name])
+    values = checked_values(config_type, settings, ALIASES)
     config = config_type(**values)
     if isinstance(config, ProducerConfig):
         config = _follow_what_is_given(config, values)
@@ -492,6 +480,29 @@ def load(config_type: type[ConfigT], settings: Mapping[str, Any]) -> ConfigT:
     return config
 
 
+def checked_values(
+    config_type: type[Any], settings: Mapping[str, Any], aliases: Mapping[str, str]
+) -> dict[str, Any]:
+    """What is given of the fields of `config_type`, which `setting` made, each in its own type.
+
+    Raises: UnknownSettingError (names the nearest setting that exists), InvalidSettingError.
+    """
+    hints = _hints(config_type)
+    table = {f.name: f for f in fields(config_type)}
+    values: dict[str, Any] = {}
+    for given, value in settings.items():
+        name = aliases.get(given, given)
+        if name not in table:
+            raise _unknown(given, [*table, *aliases])
+        if name in values:
+            raise InvalidSettingError(f"setting {name!r} is given twice, once as {given!r}")
+        metadata = table[name].metadata
+        values[name] = _converted(name, value, hints[name], metadata["low"], metadata["high"])
+        if metadata["check"] is not None:
+            values[name] = metadata["check"](name, values[name])
+    return values
+
+
 def _unknown(given: str, known: Sequence[str]) -> UnknownSettingError:
     # Costs more to import than the whole table, and few programs get here.
     from difflib import get_close_matches
@@ -502,7 +513,7 @@ def _unknown(given: str, known: Sequence[str]) -> UnknownSettingError:
 
 
 @cache
-def _hints(config_type: type[CommonConfig]) -> dict[str, Any]:
+def _hints(config_type: type[Any]) -> dict[str, Any]:
     return get_type_hints(config_type)
 
 

@@ -27,6 +27,7 @@ from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.produce.availability import LeaderAvailability
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.direct_sending import DirectSending
+from barnabas.client.produce.expiry import ExpiryWatch
 from barnabas.client.produce.leader_in_flight import LeaderInFlight, SentBatch
 from barnabas.client.produce.outstanding import OutstandingBatches
 from barnabas.client.produce.partition_queue import NO_PRODUCER_ID, PartitionQueue, PendingBatch
@@ -80,7 +81,9 @@ class Sender:
         self._transactions = transactions
         self._loop = asyncio.get_running_loop()
         self._queues: dict[TopicPartition, PartitionQueue] = {}
-        self._busy: dict[TopicPartition, PartitionQueue] = {}
+        self._waiting: dict[TopicPartition, PartitionQueue] = {}
+        """Queues with batches that wait; some may have none by now."""
+        self._expiry = ExpiryWatch()
         self._due: set[TopicPartition] = set()
         """Partitions with a batch that may leave, as of this cycle."""
         self._availability = LeaderAvailability(
@@ -219,8 +222,9 @@ class Sender:
 
     @property
     def topics_waiting(self) -> set[str]:
-        """Topics with records that are not yet delivered, or were not when they were looked at last."""
-        return {topic for topic, _ in [*self.accumulator.partitions(), *self._busy]}
+        """Topics with records that are not yet delivered."""
+        taken = [queue.partition for queue in self._queues.values() if queue.waiting or queue.in_flight]
+        return {topic for topic, _ in [*self.accumulator.partitions(), *taken]}
 
     def fail_all(self, error: BarnabasError) -> None:
         """Fails all that waits and all that is under way."""
@@ -270,13 +274,13 @@ class Sender:
         waits: list[float] = []
         for leader in self._leaders.values():
             leader.sendable.clear()
+        expires = self._expire(now)
+        if expires is not None:
+            waits.append(expires)
         queues, next_due = self._look_for_due(now)
         if next_due < math.inf:
             waits.append(next_due)
         for queue in queues:
-            expires = self._expire(queue, now)
-            if expires is not None:
-                waits.append(expires - now)
             wait = self._wait_of(queue, now)
             if wait is None:
                 continue
@@ -301,7 +305,7 @@ class Sender:
         """Leaves out leaders that take nothing; gives the seconds until the next look, if one is due."""
         wanted = {
             self._client.metadata.leader(queue.partition)
-            for queue in self._busy.values()
+            for queue in [*self._waiting.values(), *map(self._queue, self._due)]
             if queue.waiting or queue.partition in self._due
         }
         before = self._availability.avoided
@@ -326,14 +330,14 @@ class Sender:
         self.accumulator.set_unavailable(topic, unavailable)
 
     def _look_for_due(self, now: float) -> tuple[list[PartitionQueue], float]:
-        """Queues with a batch under way or due, beginning with another one each time; and the seconds until
-        another one has lingered."""
+        """Queues with a batch that waits or is due, beginning with another one each time; and the seconds
+        until another one has lingered."""
         due, next_ms = self.accumulator.due(now * 1000, self._linger_ms)
-        self._due = {TopicPartition(*partition) for partition in due}
-        for partition in self._due:
-            if partition not in self._busy:
-                self._busy[partition] = self._queue(partition)
-        queues = list(self._busy.values())
+        partitions = [TopicPartition(*partition) for partition in due]
+        self._due = set(partitions)
+        self._waiting = {partition: queue for partition, queue in self._waiting.items() if queue.waiting}
+        queues = list(self._waiting.values())
+        queues += [self._queue(partition) for partition in partitions if partition not in self._waiting]
         first = next(self._rotation) % len(queues) if queues else 0
         return queues[first:] + queues[:first], next_ms / 1000
 
@@ -349,10 +353,6 @@ class Sender:
             if queue.not_before > now:
                 return queue.not_before - now
             return 0 if self._head(queue) is not None else None
-        if queue.partition not in self._due:
-            if not queue.in_flight:
-                self._busy.pop(queue.partition, None)
-            return None
         return 0 if self._has_room(queue) else None
 
     def _may_send(self, queue: PartitionQueue) -> bool:
@@ -492,7 +492,7 @@ class Sender:
         """A batch has left without us."""
         pending, now, name = queue.sent_directly(batch), time.monotonic(), queue.partition.topic
         self._outstanding.add(pending)
-        self._busy[queue.partition] = queue
+        self._expiry.watch(queue, batch.created_ms)
         self.topics_in_use.use(name, now)
         self.stats.batch_sent_at_once(now)
         leader = self._leaders[leader_id]
@@ -537,7 +537,6 @@ class Sender:
 
     def _rest(self) -> None:
         """Nothing is left to do, and no time-out to be watched."""
-        self._busy.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -588,6 +587,7 @@ class Sender:
         if code in SEQUENCE_ERRORS and self._config.enable_idempotence:
             pending.last_error = error
             if queue.sequence_refused(pending, self._retry_at(pending, code)):
+                self._waiting[queue.partition] = queue
                 self.stats.batch_retries += 1
                 queue.counters.batch_retries += 1
             else:
@@ -630,6 +630,7 @@ class Sender:
         self.stats.batch_retries += 1
         queue.counters.batch_retries += 1
         queue.retry(pending, self._retry_at(pending, code))
+        self._waiting[queue.partition] = queue
 
     def _retry_at(self, pending: PendingBatch, code: int | None) -> float:
         seconds = self._client.backoff.delay_ms(pending.attempts) / 1000
@@ -650,13 +651,23 @@ class Sender:
         pending.is_done = True
         parts = pending.batch.split(max(pending.size // 2, 1))
         self._outstanding.replace(pending, queue.replace(pending, parts))
+        self._waiting[queue.partition] = queue
 
-    def _expire(self, queue: PartitionQueue, now: float) -> float | None:
-        """Fails what has waited for delivery_timeout_ms; gives the moment when the next one will have."""
+    def _expire(self, now: float) -> float | None:
+        """Fails what has waited for delivery_timeout_ms; gives the seconds until another may have."""
+        until_ms = now * 1000 - self._config.delivery_timeout_ms
+        for queue in list(self._expiry.take(until_ms)):
+            self._fail_expired(queue, until_ms)
+            remaining = [pending.batch.created_ms for pending in (*queue.in_flight, *queue.waiting)]
+            if remaining:
+                self._expiry.watch(queue, min(remaining))
+        next_ms = self._expiry.next_ms
+        return None if next_ms is None else (next_ms - until_ms) / 1000
+
+    def _fail_expired(self, queue: PartitionQueue, until_ms: float) -> None:
         for pending in [*queue.in_flight, *queue.waiting]:
-            expires = (pending.batch.created_ms + self._config.delivery_timeout_ms) / 1000
-            if expires > now:
-                return expires
+            if pending.batch.created_ms > until_ms:
+                continue
             reason = f"; the last error was: {pending.last_error}" if pending.last_error else ""
             if not reason and self._client.metadata.leader(queue.partition) < 0:
                 reason = "; the partition has no leader"
@@ -666,7 +677,6 @@ class Sender:
             )
             error.__cause__ = pending.last_error
             self._fail(queue, pending, error)
-        return None
 
     def seconds_until_expired(self) -> float:
         """Until delivery_timeout_ms has passed for all that has left the accumulator."""
@@ -731,7 +741,8 @@ class Sender:
     def _add(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         pending = queue.add(batch)
         self._outstanding.add(pending)
-        self._busy[queue.partition] = queue
+        self._waiting[queue.partition] = queue
+        self._expiry.watch(queue, batch.created_ms)
         if self._waking is None and not batch.is_sealed:
             self._start(self._seal(batch), "compressing a batch")
 

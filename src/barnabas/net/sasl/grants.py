@@ -11,7 +11,7 @@ import urllib.parse
 from typing import Protocol
 
 from barnabas.credentials import Secret
-from barnabas.http.fetching import HttpRequest
+from barnabas.http.messages import HttpRequest
 from barnabas.net.sasl.assertion import Assertion
 from barnabas.values import frozen
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from barnabas.credentials import OAuthBearerToken
 from barnabas.errors import CredentialsError, KafkaConnectionError
-from barnabas.http.fetching import NoAnswerError, TlsFailedError, fetch
+from barnabas.http.fetching import fetch
+from barnabas.http.messages import NoAnswerError, TlsFailedError
 from barnabas.net.addresses import in_thread
 from barnabas.net.sasl.grants import Grant
 from barnabas.values import frozen

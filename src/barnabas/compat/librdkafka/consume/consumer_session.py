@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -698,8 +699,12 @@ class ConsumerSession(Observed):
             del poller
 
     async def _keep_committing(self) -> None:
+        interval_seconds = self.config.auto_commit_interval_ms / 1000
+        due_at = time.monotonic() + interval_seconds
         while True:
-            await asyncio.sleep(self.config.auto_commit_interval_ms / 1000)
+            await asyncio.sleep(due_at - time.monotonic())
+            # One that was late puts the next ones off no further.
+            due_at = max(due_at + interval_seconds, time.monotonic())
             self.offsets.note(self._handed_out)
             assigned = tuple(self.assignment)
             due = self.offsets.due(assigned)

@@ -1,0 +1,8 @@
+//! One value at a time: bytes straight to Python objects, and back.
+
+pub mod avro_plan;
+pub mod avro_read;
+pub mod avro_values;
+pub mod avro_write;
+pub mod classes;
+pub mod outcome;

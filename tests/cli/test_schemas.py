@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import command_line
+from tests.registry.apicurio import Apicurio
+
+FIRST = '{"type": "record", "name": "U", "fields": [{"name": "id", "type": "long"}]}'
+SECOND = FIRST.replace("]}", ', {"name": "e", "type": ["null", "string"], "default": null}]}')
+OTHER = FIRST.replace("]}", ', {"name": "z", "type": "int"}]}')
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[str]:
+    server = Apicurio()
+    yield server.url
+    server.close()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """`run("list", ...)`, in a folder with the files first.avsc, second.avsc and other.avsc."""
+    for name, text in (("first", FIRST), ("second", SECOND), ("other", OTHER)):
+        (tmp_path / f"{name}.avsc").write_text(text)
+
+    def run(
+        *arguments: str, registry: str = "http://127.0.0.1:9", status: int = 0, input: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command_line("schemas", *arguments),
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=tmp_path,
+            env={**os.environ, "BARNABAS_REGISTRY": registry},
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def subject() -> str:
+    return f"cli-{uuid.uuid4().hex[:12]}"
+
+
+def test_schemas_are_registered_listed_shown_compared_and_deleted(
+    run: Run, registry: str, subject: str
+) -> None:
+    said = run("register", subject, "first.avsc", registry=registry).stdout
+    assert said.startswith(f"{subject} version 1, id ")
+    second = json.loads(run("register", subject, "second.avsc", "--json", registry=registry).stdout)
+    assert (second["subject"], second["version"]) == (subject, 2)
+    assert json.loads(run("list", subject, "--json", registry=registry).stdout) == {subject: [1, 2]}
+    assert "1, 2" in run("list", subject, registry=registry).stdout
+    assert json.loads(run("show", subject, registry=registry).stdout) == json.loads(SECOND)
+    shown = json.loads(run("show", "--id", str(second["id"]), "--json", registry=registry).stdout)
+    assert json.loads(shown["schema"]) == json.loads(SECOND)
+    changes = run("diff", subject, "1", registry=registry).stdout
+    assert f"--- {subject} version 1" in changes
+    assert '+      "name": "e",' in changes
+    assert run("diff", subject, "1", "1", registry=registry).stdout == ""
+    assert "deleted" in run("delete", subject, "--version", "1", registry=registry).stderr
+    run("delete", subject, registry=registry)
+    gone = run("show", subject, registry=registry, status=1).stderr
+    assert gone.startswith("error: GET /subjects/")
+    assert len(gone.splitlines()) == 1
+
+
+def test_a_registry_is_asked_whether_a_schema_may_follow(run: Run, registry: str, subject: str) -> None:
+    run("register", subject, "-", "--type", "avro", registry=registry, input=FIRST)
+    run("config", subject, "--compatibility", "BACKWARD", registry=registry)
+    assert "compatibility=BACKWARD" in run("config", subject, registry=registry).stdout
+    assert run("check", "second.avsc", "-s", subject, registry=registry).stdout == "compatible\n"
+    refused = run("check", "other.avsc", "-s", subject, registry=registry, status=1)
+    assert refused.stdout.startswith("not compatible")
+    verdict = json.loads(
+        run("check", "other.avsc", "-s", subject, "--json", registry=registry, status=1).stdout
+    )
+    assert verdict["is_compatible"] is False
+    run("config", subject, "--reset", registry=registry)
+
+
+def test_files_are_compared_without_a_registry(run: Run) -> None:
+    assert run("check", "second.avsc", "--against", "first.avsc").stdout == "compatible\n"
+    refused = run(
+        "check", "other.avsc", "--against", "second.avsc", "--against", "first.avsc", status=1
+    ).stdout
+    assert refused.splitlines() == [
+        "not compatible",
+        "  first.avsc: {errorType:'READER_FIELD_MISSING_DEFAULT_VALUE', description:'The field 'z' at path "
+        "'/fields/1' in the new schema has no default value and is missing in the old schema', "
+        "additionalInfo:'z'}",
+    ]
+    run("check", "other.avsc", "--against", "first.avsc", "--level", "forward")
+    run("check", "other.avsc", "--against", "first.avsc", "--level", "none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show"], "name a subject, or give --id"),
+        (["check", "first.avsc"], "give --subject, to ask a registry, or --against"),
+        (["show", "s", "--version", "first"], "a version is a number or latest, not 'first'"),
+        (["register", "s", "-"], "give --type AVRO, JSON or PROTOBUF"),
+        (
+            ["register", "s", "first.avsc", "--reference", "U"],
+            "--reference takes NAME=SUBJECT:VERSION, not 'U'",
+        ),
+        (["check", "first.avsc", "--against", "first.avsc", "--level", "x"], "compatibility must be one of"),
+        (["check", "first.avsc", "--against", "first.avsc", "-t", "json"], "only Avro schemas are compared"),
+        (["config", "--reset", "--normalize"], "--reset sets nothing"),
+        (["register", "s", "nowhere.avsc"], "No such file or directory: 'nowhere.avsc'"),
+        (["list", "-X", "retries=0"], "no registry answered within 1 tries: http://127.0.0.1:9"),
+        (["list", "-X", "retrys=0"], "did you mean 'retries'"),
+    ],
+)
+def test_an_error_is_one_line_that_says_what_to_do(run: Run, arguments: list[str], words: str) -> None:
+    said = run(*arguments, status=1, input="").stderr
+    assert words in said
+    assert len(said.splitlines()) == 1
+
+
+def test_settings_of_the_registry_come_from_a_properties_file(
+    run: Run, registry: str, tmp_path: Path
+) -> None:
+    (tmp_path / "client.properties").write_text(
+        f"bootstrap.servers=localhost:9092\nschema.registry.url={registry}\nschema.registry.retries=0\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "BARNABAS_REGISTRY"}
+    done = subprocess.run(
+        command_line(
+            "schemas", "list", "nothing-begins-so", "--json", "--command-config", "client.properties"
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
