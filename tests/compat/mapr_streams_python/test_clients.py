@@ -282,3 +282,51 @@ def test_a_configuration_is_a_dictionary_or_keywords() -> None:
     with pytest.raises(KafkaException) as raised:
         Consumer({"group.id": "g", "no.such.property": 1})
     assert raised.value.args[0].code() == KafkaError._INVALID_ARG
+
+
+def test_a_client_that_was_not_initialised_says_that_it_is_closed() -> None:
+    class ForgetfulConsumer(Consumer):
+        def __init__(self) -> None:
+            pass
+
+    class ForgetfulProducer(Producer):
+        def __init__(self) -> None:
+            pass
+
+    consumer, producer = ForgetfulConsumer(), ForgetfulProducer()
+    topic = "/stream:topic"
+    partition = TopicPartition(topic, 0, 5)
+    message = mapr.Message(topic, 0, 5)
+    calls: list[Callable[[], object]] = [
+        lambda: consumer.poll(0),
+        lambda: consumer.consume(1, 0),
+        lambda: consumer.subscribe([topic]),
+        lambda: consumer.unsubscribe(),
+        lambda: consumer.assign([partition]),
+        lambda: consumer.unassign(),
+        lambda: consumer.assignment(),
+        lambda: consumer.incremental_assign([partition]),
+        lambda: consumer.incremental_unassign([partition]),
+        lambda: consumer.position([partition]),
+        lambda: consumer.seek(partition),
+        lambda: consumer.pause([partition]),
+        lambda: consumer.resume([partition]),
+        lambda: consumer.commit(),
+        lambda: consumer.commit(message),
+        lambda: consumer.store_offsets(message),
+        lambda: consumer.committed([partition]),
+        lambda: consumer.get_watermark_offsets(partition),
+        lambda: consumer.offsets_for_times([partition]),
+        lambda: consumer.list_topics(topic),
+        lambda: producer.produce(topic, b"value"),
+        lambda: producer.poll(0),
+        lambda: producer.flush(),
+        lambda: producer.list_topics(topic),
+        lambda: producer.init_transactions(),
+        lambda: producer.send_offsets_to_transaction([partition], b"group"),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="closed"):
+            call()
+    consumer.close()
+    assert len(producer) == 0

@@ -127,6 +127,12 @@ impl MessageParts {
         }
     }
 
+    /// Those of a message whose constructor did not run: in the original they are the bits of fresh memory, so all
+    /// numbers are 0.
+    fn unset(py: Python<'_>) -> Self {
+        Self { partition: 0, offset: 0, latency_us: 0, leader_epoch: 0, delivery_count: 0, ..Self::empty(py) }
+    }
+
     fn clone_ref(&self, py: Python<'_>) -> Self {
         Self {
             topic: self.topic.clone_ref(py),
@@ -331,7 +337,7 @@ impl Message {
         _arguments: &Bound<'_, PyTuple>,
         _keywords: Option<&Bound<'_, PyDict>>,
     ) -> Self {
-        Self::from_parts(MessageParts::empty(py))
+        Self::from_parts(MessageParts::unset(py))
     }
 
     #[pyo3(signature = (*arguments, **keywords))]

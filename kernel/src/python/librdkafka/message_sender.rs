@@ -329,20 +329,25 @@ impl MessageSender {
         surplus: &Bound<'py, PyTuple>,
         unknown: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<()> {
-        let outlet = slf.get().open_outlet()?;
         if unknown.is_some() || !surplus.is_empty() {
             check_surplus(&PRODUCE_PARAMETERS, surplus, unknown)?;
         }
         let topic = topic.text("topic")?;
+        without_nul(topic.to_str()?)?;
+        let (value, key) = (value.payload(2)?, key.payload(3)?);
+        let (partition, timestamp) = (partition.int(ANY_PARTITION)?, timestamp.long(0)?);
+        let headers = headers.headers()?;
+        // The arguments are judged first, as everywhere in the original.
+        let outlet = slf.get().open_outlet()?;
         let topic = outlet.kafka_name(&topic)?;
         let message = NewMessage {
             topic: &topic,
-            topic_name: without_nul(topic.to_str()?)?,
-            value: value.payload(2)?,
-            key: key.payload(3)?,
-            partition: partition.int(ANY_PARTITION)?,
-            timestamp: timestamp.long(0)?,
-            headers: headers.headers()?,
+            topic_name: topic.to_str()?,
+            value,
+            key,
+            partition,
+            timestamp,
+            headers,
             callback: outlet.callback(slf.py(), callback.object().or_else(|| on_delivery.object())),
         };
         match enqueue(slf, outlet, message)? {
@@ -441,12 +446,11 @@ impl MessageSender {
         surplus: &Bound<'_, PyTuple>,
         unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<usize> {
-        let outlet = self.open_outlet()?;
         if unknown.is_some() || !surplus.is_empty() {
             check_surplus(&["timeout"], surplus, unknown)?;
         }
         let timeout = timeout.seconds()?;
-        outlet.events.serve(py, timeout)
+        self.open_outlet()?.events.serve(py, timeout)
     }
 
     /// How many messages and reports wait.

@@ -14,7 +14,7 @@ from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.compat.mapr_streams_python._configuration import CONSUMER_STREAM, parse, wrapped
-from barnabas.compat.mapr_streams_python._translation import Translation
+from barnabas.compat.mapr_streams_python._translation import UNINITIALISED, Translation
 
 NO_TIMEOUT = -1.0
 
@@ -28,12 +28,14 @@ class Consumer(LibrdkafkaConsumer):
 
     __module__ = "mapr_streams_python"
 
+    _translation = UNINITIALISED
+    _is_assigned_by_hand = False
+    _is_rebalancing = False
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         conf, topics = parse(args, kwargs, CONSUMER_STREAM)
         self._translation = Translation(topics)
         self._shown_names = ShownNames(topics.program_name, self._translation.rename)
-        self._is_assigned_by_hand = False
-        self._is_rebalancing = False
         wrapped(conf, "on_commit", self._with_partitions)
         self._translation.wrap_callbacks(conf)
         super().__init__(conf)

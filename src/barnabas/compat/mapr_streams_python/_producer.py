@@ -9,7 +9,7 @@ from barnabas.compat.librdkafka.produce.producer import Producer as LibrdkafkaPr
 from barnabas.compat.librdkafka.produce.producer import ProgramDialect
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.compat.mapr_streams_python._configuration import PRODUCER_STREAM, parse
-from barnabas.compat.mapr_streams_python._translation import Translation
+from barnabas.compat.mapr_streams_python._translation import UNINITIALISED, Translation
 
 NO_TIMEOUT = -1.0
 
@@ -22,6 +22,8 @@ class Producer(LibrdkafkaProducer):
     """
 
     __module__ = "mapr_streams_python"
+
+    _translation = UNINITIALISED
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         conf, topics = parse(args, kwargs, PRODUCER_STREAM)

@@ -16,7 +16,7 @@ from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.compat.mapr_streams_python._configuration import wrapped
-from barnabas.compat.mapr_streams_python._names import StreamTopics
+from barnabas.compat.mapr_streams_python._names import EscapedNaming, StreamTopics
 
 
 class Translation:
@@ -129,6 +129,10 @@ class Translation:
             if error is None or error is exception.args[0]:
                 raise
             raise KafkaException(error) from exception
+
+
+UNINITIALISED = Translation(StreamTopics(EscapedNaming(), None))
+"""For a client whose __init__ did not run: all it does is to say that it is closed."""
 
 
 def _renamed(partition: TopicPartition, topic: str, error: KafkaError | None) -> TopicPartition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from tests.compat.differential.script import on_both, script
+from tests.compat.differential.script import on_apache, on_both, script
 from tests.compat.differential.stage import WAIT, Stage
 
 
@@ -277,3 +277,59 @@ def metadata_longer_than_allowed_is_refused(kafka: ModuleType, stage: Stage) -> 
         consumer.commit(offsets=offsets, asynchronous=False)
     except kafka.KafkaException as error:
         stage.record("error", error.args[0])
+
+
+@on_both()
+def an_empty_note_is_not_none(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a")
+    partition = kafka.TopicPartition(topic, 0)
+    consumer = stage.reader(topic, enable_auto_offset_store=False, on_commit=stage.callback("on_commit"))
+    stage.values(consumer, 1)
+    notes: list[tuple[str, ...]] = [("",), ("note",), (), ("ünï",)]
+    for count, note in enumerate(notes):
+        offsets = [kafka.TopicPartition(topic, 0, 1, *note)]
+        stage.attempt(f"commit {note}", lambda o=offsets: consumer.commit(offsets=o, asynchronous=False))
+        stage.attempt("committed", consumer.committed, [partition], timeout=WAIT)
+        stage.within("commit", lambda o=offsets: consumer.commit(offsets=o))
+        stage.poll_until(consumer, stage.recorded("on_commit", count + 1))
+    for offset, note in enumerate(notes):
+        consumer.store_offsets(offsets=[kafka.TopicPartition(topic, 0, offset + 1, *note)])
+        stage.attempt(f"stored {note}", lambda: consumer.commit(asynchronous=False))
+        stage.attempt("committed", consumer.committed, [partition], timeout=WAIT)
+    stage.attempt("of the argument", consumer.committed, [kafka.TopicPartition(topic, 0, 9, "x", 4)])
+
+
+@on_apache()
+def notes_of_a_transaction_are_committed(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b")
+    consumer = stage.reader(topic)
+    producer = stage.producer(transactional_id=stage.name("transaction"))
+    producer.init_transactions(WAIT)
+    notes: list[tuple[str, ...]] = [("",), ("note",), ()]
+    for note in notes:
+        producer.begin_transaction()
+        offsets = [kafka.TopicPartition(topic, 0, 1, *note)]
+        metadata = consumer.consumer_group_metadata()
+        stage.attempt("send", producer.send_offsets_to_transaction, offsets, metadata, WAIT)
+        producer.commit_transaction(WAIT)
+        stage.attempt(f"{note}", consumer.committed, [kafka.TopicPartition(topic, 0)], timeout=WAIT)
+
+
+@on_both()
+def an_admin_sees_and_alters_notes(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b")
+    group = stage.group()
+    stage.consumer(group_id=group).commit(offsets=[kafka.TopicPartition(topic, 0, 1, "")], asynchronous=False)
+    admin = stage.admin()
+
+    def listed() -> Any:
+        asked = [kafka.ConsumerGroupTopicPartitions(group)]
+        return admin.list_consumer_group_offsets(asked)[group].result(WAIT).topic_partitions
+
+    stage.attempt("listed", listed)
+    notes: list[tuple[str, ...]] = [("note",), ("",), ()]
+    for note in notes:
+        wanted = kafka.ConsumerGroupTopicPartitions(group, [kafka.TopicPartition(topic, 0, 2, *note)])
+        altered = admin.alter_consumer_group_offsets([wanted])[group].result(WAIT)
+        stage.record(f"altered {note}", altered.topic_partitions)
+        stage.attempt("listed", listed)

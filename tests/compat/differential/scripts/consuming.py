@@ -453,3 +453,103 @@ def a_consumer_lists_metadata(kafka: ModuleType, stage: Stage) -> None:
     unknown = consumer.list_topics(stage.name("unknown"), timeout=WAIT)
     stage.record("unknown", unknown.topics)
     stage.record("bad name", consumer.list_topics("bad name", timeout=WAIT).topics)
+
+
+@script()
+def seeking_waits_for_what_the_group_committed(kafka: ModuleType, stage: Stage) -> None:
+    # Without a broker nobody ever says what that is.
+    partition, there = kafka.TopicPartition("t", 0), kafka.TopicPartition("t", 0, 2)
+    for offset in (kafka.OFFSET_INVALID, kafka.OFFSET_STORED):
+        for method in ("assign", "incremental_assign"):
+            consumer = stage.consumer()
+            getattr(consumer, method)([kafka.TopicPartition("t", 0, offset)])
+            for where in (2, kafka.OFFSET_END, kafka.OFFSET_STORED, kafka.OFFSET_INVALID):
+                stage.attempt(
+                    f"{offset} {method}, {where}", consumer.seek, kafka.TopicPartition("t", 0, where)
+                )
+            stage.attempt("poll", consumer.poll, 0)
+            stage.attempt("polled", consumer.seek, there)
+            consumer.pause([partition])
+            stage.attempt("paused", consumer.seek, there)
+            consumer.resume([partition])
+            stage.attempt("resumed", consumer.seek, there)
+            stage.attempt("position", consumer.position, [partition])
+            consumer.assign([kafka.TopicPartition("t", 0, 1)])
+            stage.attempt("assigned with an offset", consumer.seek, there)
+            stage.attempt("stored", consumer.seek, kafka.TopicPartition("t", 0, kafka.OFFSET_STORED))
+            consumer.unassign()
+            stage.attempt("unassigned", consumer.seek, there)
+            stage.attempt("stored", consumer.seek, kafka.TopicPartition("t", 0, kafka.OFFSET_STORED))
+
+
+@on_both()
+def what_is_assigned_with_an_offset_may_be_sought_at_once(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b", "c", "d")
+    partition, there = kafka.TopicPartition(topic, 0), kafka.TopicPartition(topic, 0, 2)
+    for offset in (0, 1, kafka.OFFSET_BEGINNING, kafka.OFFSET_END):
+        for method in ("assign", "incremental_assign"):
+            consumer = stage.consumer()
+            getattr(consumer, method)([kafka.TopicPartition(topic, 0, offset)])
+            stage.attempt(f"{method} {offset}", consumer.seek, there)
+            stage.values(consumer, 1)
+    consumer = stage.reader(topic)
+    consumer.pause([partition])
+    stage.attempt("paused", consumer.seek, there)
+    consumer.resume([partition])
+    stage.values(consumer, 1)
+    consumer.unassign()
+    stage.attempt("unassigned", consumer.seek, there)
+
+
+@on_both()
+def partitions_that_a_group_gave_are_sought_once_they_are_assigned(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b", "c")
+    where = kafka.TopicPartition(topic, 0, 1)
+    for strategy, method in (("range", "assign"), ("cooperative-sticky", "incremental_assign")):
+
+        def take(consumer: Any, partitions: list[Any], method: str = method) -> None:
+            stage.attempt("seek before", consumer.seek, where)
+            # With the group's own offset it is for chance to say whether that is there soon enough.
+            for partition in partitions:
+                partition.offset = 0
+            stage.attempt(method, getattr(consumer, method), partitions)
+            stage.attempt("seek after", consumer.seek, where)
+
+        consumer = stage.consumer(partition_assignment_strategy=strategy)
+        consumer.subscribe([topic], on_assign=take)
+        stage.attempt("seek at first", consumer.seek, where)
+        stage.values(consumer, 1)
+        stage.attempt("seek", consumer.seek, kafka.TopicPartition(topic, 0, 2))
+        stage.values(consumer, 1)
+
+
+@on_both()
+def assignments_and_positions_keep_what_was_noted(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b", "c")
+    consumer = stage.consumer()
+    for arguments in ((topic, 0, 2, "note", 0), (topic, 0, kafka.OFFSET_END, "", 3), (topic, 0, 1)):
+        stage.attempt("assign", consumer.assign, [kafka.TopicPartition(*arguments)])
+        stage.attempt("assignment", consumer.assignment)
+    stage.values(consumer, 1)
+    asked = [kafka.TopicPartition(topic, 0, 9, "asked", 5), kafka.TopicPartition("unknown", 0, 9, "", 5)]
+    stage.attempt("position", consumer.position, asked)
+    stage.record("the argument", asked)
+    stage.attempt("unassign", consumer.unassign)
+    stage.attempt("add", consumer.incremental_assign, [kafka.TopicPartition(topic, 0, 1, "added", 0)])
+    stage.attempt("assignment", consumer.assignment)
+
+
+@script()
+def nothing_is_taken_from_an_empty_assignment(kafka: ModuleType, stage: Stage) -> None:
+    consumer = stage.consumer()
+    one, two = kafka.TopicPartition("t", 0, 0), kafka.TopicPartition("t", 1, 0)
+    stage.attempt("empty", consumer.incremental_unassign, [one])
+    stage.attempt("nothing", consumer.incremental_unassign, [])
+    consumer.assign([one])
+    stage.attempt("one of two", consumer.incremental_unassign, [one, two])
+    stage.attempt("assignment", consumer.assignment)
+    stage.attempt("add twice", consumer.incremental_assign, [two, two])
+    stage.attempt("add again", consumer.incremental_assign, [two, one])
+    stage.attempt("assignment", consumer.assignment)
+    stage.attempt("remove", consumer.incremental_unassign, [one])
+    stage.attempt("empty again", consumer.incremental_unassign, [one])

@@ -232,6 +232,24 @@ def test_on_assign_may_assign_with_other_offsets(both: Both) -> None:
     both(script)
 
 
+def test_a_seek_in_on_assign_is_refused_where_the_groups_offset_counts(broker: Broker, topic: str) -> None:
+    # The real one raises as well, unless it hears what the group committed within moments.
+    bench, said = Bench(ours, broker, topic), list[Any]()
+
+    def on_assign(consumer: Any, partitions: list[Any]) -> None:
+        consumer.assign(partitions)
+        said.append(bench.said(lambda: consumer.seek(bench.partition(0, 4))))
+
+    consumer = bench.consumer()
+    consumer.subscribe([topic], on_assign=on_assign)
+    assert len(bench.poll(consumer, RECORDS)) == RECORDS
+    consumer.seek(bench.partition(0, 4))
+    assert [message.offset() for message in bench.poll(consumer, 1)] == [4]
+    error = ours.KafkaError(ours.KafkaError._STATE, "Failed to seek to offset 4: Local: Erroneous state")
+    assert said == [("KafkaException", plain((error,)))]
+    consumer.close()
+
+
 def test_what_a_callback_raises_comes_out_of_poll(both: Both) -> None:
     def script(bench: Bench) -> Any:
         def on_assign(consumer: Any, partitions: list[Any]) -> None:

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from barnabas.compat.confluent_kafka._model import (
     ConsumerGroupState,
@@ -49,7 +49,7 @@ from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import AdminStatistics
-from barnabas.compat.librdkafka.values.arguments import c_arguments
+from barnabas.compat.librdkafka.values.arguments import c_arguments, no_state
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 
@@ -78,7 +78,14 @@ class AdminClient:
     client was closed, by leaving its `with` block.
     """
 
+    _session: AdminSession | None = None
+    """None before __init__ and after the end."""
+    _events: ClientEvents
+    _closes: weakref.finalize[Any, Any]
+
     def __init__(self, conf: dict[str, Any], **kwargs: Any) -> None:
+        if self._session is not None:
+            raise RuntimeError("Admin already __init__:ialized")
         configuration = Configuration.parse("admin", (conf,), kwargs)
         callbacks = ClientCallbacks(
             error_cb=configuration.callbacks.get("error_cb"),
@@ -93,7 +100,7 @@ class AdminClient:
             not values.is_given("allow.auto.create.topics") or values["allow.auto.create.topics"]
         )
         self._events = events = ClientEvents(callbacks, name=configuration.instance_name)
-        self._session: AdminSession | None = AdminSession(
+        self._session = AdminSession(
             configuration,
             lambda admin: events.attach(admin, AdminStatistics(admin.kafka_client, events, values).as_json),
         )
@@ -426,11 +433,12 @@ class AdminClient:
     def __exit__(self, *arguments: Any) -> None:
         if len(arguments) != 3:
             raise TypeError(f"__exit__ expected 3 arguments, got {len(arguments)}")
-        self._session = None
-        self._closes()
+        session, self._session = self._session, None
+        if session is not None:
+            self._closes()
 
-    def __reduce_ex__(self, protocol: object) -> Any:
-        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
 
     def _open(self, complaint: str = CLOSED) -> AdminSession:
         if self._session is None:

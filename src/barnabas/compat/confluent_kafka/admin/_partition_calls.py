@@ -28,6 +28,7 @@ from barnabas.compat.librdkafka.ask.requests import (
     invalid_argument,
     results,
 )
+from barnabas.compat.librdkafka.values.committed_metadata import kept_metadata, shown_metadata
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
@@ -149,7 +150,7 @@ async def list_consumer_group_offsets(
                 partition.topic,
                 partition.partition,
                 OFFSET_INVALID if position is None else position.offset,
-                metadata=None if position is None else position.metadata or None,
+                metadata=None if position is None else shown_metadata(position.metadata),
                 leader_epoch=None if position is None else position.leader_epoch,
                 error=broker_error(code),
             )
@@ -167,7 +168,10 @@ async def alter_consumer_group_offsets(
         raise invalid_argument(DUPLICATES)
     request = offset_requests.commit_offsets(
         wanted.group_id,
-        {_core(p): OffsetAndMetadata(p.offset, p.metadata or "", p.leader_epoch) for p in partitions},
+        {
+            _core(p): OffsetAndMetadata(p.offset, kept_metadata(p.metadata), p.leader_epoch)
+            for p in partitions
+        },
     )
     await _find_coordinator(requests, wanted.group_id, "ALTERCONSUMERGROUPOFFSETS")
     _, response = await requests.ask_coordinator(

@@ -11,7 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from typing import Any, NoReturn, Self
 
-from barnabas.compat.librdkafka.values.arguments import c_arguments
+from barnabas.compat.librdkafka.values.arguments import c_arguments, no_state
 
 BROKER_DEFAULT = -1
 _INTEGER_BITS = 31
@@ -56,11 +56,17 @@ class _Made(ABC):
 
     __slots__ = ("_topic",)
 
-    _topic: str
+    _topic: str | None
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        # What there is where __init__ did not run, as in the original, where it is the bits of fresh memory.
+        made = super().__new__(cls)
+        made._topic = None
+        return made
 
     @property
     @abstractmethod
-    def _key(self) -> tuple[str, int]:
+    def _key(self) -> tuple[str | None, int]:
         """What it compares by."""
 
     def __repr__(self) -> str:
@@ -98,10 +104,10 @@ class _Made(ABC):
                 text += " and no __dict__ for setting new attributes"
             raise AttributeError(text, name=name, obj=self) from error
 
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError(f"cannot pickle 'cimpl.{type(self).__name__}' object")
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
 
-    def _other(self, other: object) -> tuple[str, int]:
+    def _other(self, other: object) -> tuple[str | None, int]:
         # As in the original, even `==` refuses anything else.
         for kind in (NewTopic, NewPartitions):
             if isinstance(self, kind) and isinstance(other, kind):
@@ -137,8 +143,7 @@ class NewTopic(_Made):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         made = super().__new__(cls)
-        made._topic = ""
-        made._num_partitions = made._replication_factor = BROKER_DEFAULT
+        made._num_partitions = made._replication_factor = 0
         made._replica_assignment = made._config = None
         return made
 
@@ -166,7 +171,7 @@ class NewTopic(_Made):
         return f"NewTopic(topic={self._topic}{partitions})"
 
     @property
-    def _key(self) -> tuple[str, int]:
+    def _key(self) -> tuple[str | None, int]:
         return self._topic, self._num_partitions
 
 
@@ -190,7 +195,6 @@ class NewPartitions(_Made):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         made = super().__new__(cls)
-        made._topic = ""
         made._new_total_count = 0
         made._replica_assignment = None
         return made
@@ -207,5 +211,5 @@ class NewPartitions(_Made):
         return f"NewPartitions(topic={self._topic},new_total_count={self._new_total_count})"
 
     @property
-    def _key(self) -> tuple[str, int]:
+    def _key(self) -> tuple[str | None, int]:
         return self._topic, self._new_total_count

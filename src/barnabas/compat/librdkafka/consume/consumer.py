@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from barnabas._kernel import Message, MessagePoller
 from barnabas.client.groups.subscription import RebalanceListener
@@ -23,13 +23,20 @@ from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
 from barnabas.compat.librdkafka.consume.consumer_lookups import offsets_for_times, watermarks
 from barnabas.compat.librdkafka.consume.consumer_session import (
     OFFSET_TAIL_BASE,
+    Assigned,
     ConsumerSession,
     ShownNames,
     abandon,
 )
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ConsumerStatistics
-from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, c_one_argument
+from barnabas.compat.librdkafka.values.arguments import (
+    c_arguments,
+    c_no_arguments,
+    c_one_argument,
+    no_state,
+)
+from barnabas.compat.librdkafka.values.committed_metadata import kept_metadata, shown_metadata
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID, OFFSET_STORED
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
@@ -202,6 +209,8 @@ class Consumer(MessagePoller):
         session = self._open
         unwanted = _offsets_to_assign(partitions, None)
         _refuse_if_eager(session)
+        if unwanted and not session.assignment and not session.is_closing:
+            raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "Can't subtract from empty assignment"))
         for partition in unwanted:
             if partition not in session.assignment and not session.is_closing:
                 text = f"{_name(partition)} can't be unassigned since it is not in the current assignment"
@@ -210,7 +219,10 @@ class Consumer(MessagePoller):
 
     def assignment(self, *_: Any, **__: Any) -> list[TopicPartition]:
         """The partitions that are read, each with the offset it was assigned with."""
-        return [topic_partition(*p, offset) for p, offset in self._open.assignment.items()]
+        return [
+            topic_partition(*p, a.offset, metadata=a.metadata, leader_epoch=a.leader_epoch)
+            for p, a in self._open.assignment.items()
+        ]
 
     # Positions
 
@@ -223,21 +235,24 @@ class Consumer(MessagePoller):
         for partition in wanted:
             session.get_to_know(partition.topic)
         session.settle()
-        return [_with_offset(p, session.offsets.read(_key(p))) for p in wanted]
+        return [_with_position(p, session.offsets.read(_key(p))) for p in wanted]
 
     @c_arguments("O")
     def seek(self, partition: TopicPartition) -> None:
         """Goes on at the partition's offset, absolute or logical. Raises: KafkaException where it is not
-        assigned."""
+        assigned, or while it is not known yet what the group committed of it: to begin elsewhere, assign it
+        with an offset."""
         session = self._open
         if not isinstance(partition, TopicPartition):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("expected cimpl.TopicPartition")
-        what = f"Failed to seek to offset {partition.offset}"
+        key, what = _key(partition), f"Failed to seek to offset {partition.offset}"
+        if key not in session.assignment:
+            raise _error(_not_assigned(session, key), what)
+        if not session.is_begun(key):
+            raise _error(KafkaError._STATE, what)
         if partition.offset == OFFSET_STORED:
             raise _invalid(what)
-        if _key(partition) not in session.assignment:
-            raise _error(_not_assigned(session, _key(partition)), what)
-        session.seek(_key(partition), partition.offset)
+        self._run(what, partial(session.seek, key, partition.offset))
 
     @c_arguments("O")
     def pause(self, partitions: list[TopicPartition]) -> None:
@@ -435,6 +450,9 @@ class Consumer(MessagePoller):
     ) -> None:
         self.close()
 
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
+
     def _ask(self, what: str, work: Coroutine[Any, Any, T]) -> T:
         return self._run(what, partial(self._open.run, work))
 
@@ -494,9 +512,9 @@ def _partitions(partitions: object) -> list[TopicPartition]:
     return partitions  # pyright: ignore[reportUnknownVariableType]
 
 
-def _offsets_to_assign(partitions: object, what: str | None) -> dict[Partition, int]:
+def _offsets_to_assign(partitions: object, what: str | None) -> dict[Partition, Assigned]:
     """Raises: KafkaException, which begins with `what` or says what is wrong."""
-    wanted: dict[Partition, int] = {}
+    wanted: dict[Partition, Assigned] = {}
     for partition in _partitions(partitions):
         key, offset = _key(partition), partition.offset
         reason = None
@@ -508,7 +526,7 @@ def _offsets_to_assign(partitions: object, what: str | None) -> dict[Partition, 
             if what is not None:
                 raise _invalid(what)
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, reason))
-        wanted[key] = offset
+        wanted[key] = Assigned(offset, partition.metadata, partition.leader_epoch)
     return wanted
 
 
@@ -532,7 +550,7 @@ def _after(message: object, doing: str) -> TopicPartition:
 def _committable(partitions: Iterable[TopicPartition]) -> dict[Partition, OffsetAndMetadata]:
     """Those that have an absolute offset."""
     return {
-        _key(p): OffsetAndMetadata(p.offset, p.metadata or "", p.leader_epoch)
+        _key(p): OffsetAndMetadata(p.offset, kept_metadata(p.metadata), p.leader_epoch)
         for p in partitions
         if p.offset >= 0 and p.partition >= 0
     }
@@ -546,10 +564,18 @@ def _made(
     return topic_partition(
         *partition,
         offset.offset,
-        metadata=offset.metadata or None,
+        metadata=shown_metadata(offset.metadata),
         leader_epoch=offset.leader_epoch,
         error=error,
     )
+
+
+def _with_position(partition: TopicPartition, read: OffsetAndMetadata | None) -> TopicPartition:
+    """With the note of the partition that was asked for."""
+    key, metadata = _key(partition), partition.metadata
+    if read is None:
+        return topic_partition(*key, metadata=metadata)
+    return topic_partition(*key, read.offset, metadata=metadata, leader_epoch=read.leader_epoch)
 
 
 def _with_offset(partition: TopicPartition, offset: OffsetAndMetadata | None) -> TopicPartition:

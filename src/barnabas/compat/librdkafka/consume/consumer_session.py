@@ -85,6 +85,15 @@ class ShownNames:
     """Gives a message that stands for an event the program's names."""
 
 
+@frozen
+class Assigned:
+    """What a partition was assigned with: where to begin (an offset or a logical one) and a note."""
+
+    offset: int
+    metadata: str | None = None
+    leader_epoch: int | None = None
+
+
 class ConsumerSession(Observed):
     """`poller` hands out what is at hand; see `MessagePoller`. `on_commit` is called, while a poll runs,
     after each commit that nobody waits for, automatic ones included."""
@@ -107,8 +116,8 @@ class ConsumerSession(Observed):
             on_fault=self._tell_fault,
         )
         self._commits_automatically = setup.commits_automatically
-        self.assignment: dict[TopicPartition, int] = {}
-        """The partitions read, each with the offset that it was assigned with."""
+        self.assignment: dict[TopicPartition, Assigned] = {}
+        """The partitions read."""
         # A consumer that the program has forgotten is not kept by what runs for it.
         self._poller_of = weakref.ref(poller)
         self._on_commit = on_commit
@@ -134,6 +143,9 @@ class ConsumerSession(Observed):
         self._is_overdue = False
         self._callbacks = RebalanceListener()
         self._was_assigned_by_callback = False
+        self._is_telling = False
+        self._begins_after_callback: set[TopicPartition] = set()
+        """Assigned in the callback that runs, to be read from where the group committed."""
         self._was_member = False
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -338,9 +350,10 @@ class ConsumerSession(Observed):
             self._arrived.append(message)
 
     def _try_again(self, partition: TopicPartition) -> None:
-        offset = self.assignment.get(partition)
-        if offset is None or self.core.is_closed:
+        assigned = self.assignment.get(partition)
+        if assigned is None or self.core.is_closed:
             return
+        offset = assigned.offset
         if offset >= 0:
             self._buffer.seek(partition, offset)
         else:
@@ -478,15 +491,18 @@ class ConsumerSession(Observed):
     ) -> None:
         """Calls back; does what is to be done with the partitions unless the program did."""
         self._was_assigned_by_callback = False
+        self._is_telling = True
         try:
             if callback is not None:
                 callback(partitions)
         finally:
+            self._is_telling = False
+            self._begins_after_callback.clear()
             if not self._was_assigned_by_callback:
                 otherwise()
 
     def _take_over(self, partitions: list[TopicPartition]) -> None:
-        wanted = dict.fromkeys(partitions, OFFSET_STORED)
+        wanted = dict.fromkeys(partitions, Assigned(OFFSET_STORED))
         self._known_topics.update(partition.topic for partition in wanted)
         if self.is_cooperative:
             self.assignment |= wanted
@@ -496,7 +512,7 @@ class ConsumerSession(Observed):
 
     # The assignment
 
-    def assign(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def assign(self, offsets: Mapping[TopicPartition, Assigned]) -> None:
         """Reads exactly these partitions, each from its offset."""
         self._was_assigned_by_callback = True
         if self._is_leaving:
@@ -504,7 +520,7 @@ class ConsumerSession(Observed):
         self._unassign(list(self.assignment))
         self._add(offsets)
 
-    def incremental_assign(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def incremental_assign(self, offsets: Mapping[TopicPartition, Assigned]) -> None:
         self._was_assigned_by_callback = True
         self._add(offsets)
 
@@ -512,11 +528,15 @@ class ConsumerSession(Observed):
         self._was_assigned_by_callback = True
         self._unassign(list(self.assignment if partitions is None else partitions))
 
-    def _add(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def _add(self, offsets: Mapping[TopicPartition, Assigned]) -> None:
         self.settle()
         self._known_topics.update(partition.topic for partition in offsets)
-        for partition, offset in offsets.items():
-            self.assignment[partition] = OFFSET_STORED if offset == OFFSET_INVALID else offset
+        for partition, assigned in offsets.items():
+            if assigned.offset == OFFSET_INVALID:
+                assigned = replace(assigned, offset=OFFSET_STORED)
+            self.assignment[partition] = assigned
+            if self._is_telling and assigned.offset == OFFSET_STORED:
+                self._begins_after_callback.add(partition)
         core, buffer = self.core, self._buffer
 
         async def add() -> None:
@@ -529,9 +549,9 @@ class ConsumerSession(Observed):
             buffer.pause(self._paused.intersection(offsets))
 
         self.run(add())
-        for partition, offset in offsets.items():
-            if offset not in (OFFSET_INVALID, OFFSET_STORED):
-                self._move(partition, self._target(partition, offset))
+        for partition, assigned in offsets.items():
+            if assigned.offset not in (OFFSET_INVALID, OFFSET_STORED):
+                self._move(partition, self._target(partition, assigned.offset))
 
     def _unassign(self, partitions: list[TopicPartition]) -> None:
         """Gives partitions up, after committing what is stored of them."""
@@ -548,6 +568,13 @@ class ConsumerSession(Observed):
                 self.assignment.pop(partition, None)
             self.offsets.forget(partitions)
             self._buffer.remove(partitions)
+
+    def is_begun(self, partition: TopicPartition) -> bool:
+        """Whether an assigned partition is read already, or about to be: not while it is to be found out what
+        the group committed."""
+        if partition in self._begins_after_callback or partition not in self._buffer.assignment:
+            return False
+        return self._buffer.state(partition).starting_point != "committed"
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         target = self._target(partition, offset)

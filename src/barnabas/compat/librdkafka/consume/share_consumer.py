@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from barnabas._kernel import Message
 from barnabas.client.share.records import AcknowledgeType as Acknowledgement
@@ -21,7 +21,7 @@ from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ShareStatistics
-from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments
+from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, no_state
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import (
     ConcurrentModificationException,
@@ -285,6 +285,9 @@ class ShareConsumer:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
 
     def _drop_in_hand(self) -> None:
         self._in_hand = {}

@@ -14,7 +14,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NoReturn, Self, TypeVar, cast
 
 from barnabas import background, fork
 from barnabas._kernel import Message, MessageSender
@@ -39,7 +39,13 @@ from barnabas.compat.librdkafka.produce.transaction_errors import (
 from barnabas.compat.librdkafka.produce.wanted_topics import WantedTopics
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ProducerStatistics
-from barnabas.compat.librdkafka.values.arguments import c_arguments, c_by_position, c_no_arguments
+from barnabas.compat.librdkafka.values.arguments import (
+    c_arguments,
+    c_by_position,
+    c_no_arguments,
+    no_state,
+)
+from barnabas.compat.librdkafka.values.committed_metadata import kept_metadata
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_from_bytes
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
@@ -299,7 +305,7 @@ class Producer(MessageSender):
         if not self._core.is_closed:
             self._core.purge(in_queue=in_queue, in_flight=in_flight)
 
-    def close(self) -> bool:
+    def close(self, *_: object, **__: object) -> bool:
         """Aborts an open transaction, waits until all messages are delivered or have failed, calling the
         callbacks, and closes. Gives True; a second time it does nothing. It closes, too, where it raises a
         fatal error that nothing has raised before."""
@@ -473,10 +479,10 @@ class Producer(MessageSender):
         return transactions
 
     def _timeout(self, timeout: Any) -> float:
-        self._check_open()
         if isinstance(timeout, str) or not (hasattr(timeout, "__float__") or hasattr(timeout, "__index__")):
             raise TypeError(f"must be real number, not {type(timeout).__name__}")
         seconds = float(timeout)
+        self._check_open()
         return NO_TIMEOUT_SECONDS if seconds < 0 else min(seconds, NO_TIMEOUT_SECONDS)
 
     def _call(
@@ -532,8 +538,8 @@ class Producer(MessageSender):
             raise TypeError(f"__exit__ expected 3 arguments, got {len(exception)}")
         self.close()
 
-    def __reduce_ex__(self, protocol: object) -> Any:
-        raise TypeError("cannot pickle 'cimpl.Producer' object")
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
 
     def _check_open(self) -> None:
         if getattr(self, "_core", None) is None or self._is_closed:
@@ -557,7 +563,7 @@ def _offsets(positions: Any) -> dict[OwnTopicPartition, OffsetAndMetadata]:
         if position.offset >= 0:
             partition = OwnTopicPartition(position.topic, position.partition)
             offsets[partition] = OffsetAndMetadata(
-                position.offset, position.metadata or "", position.leader_epoch
+                position.offset, kept_metadata(position.metadata), position.leader_epoch
             )
     return offsets
 

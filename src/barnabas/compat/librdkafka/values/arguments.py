@@ -140,6 +140,15 @@ class _Format:
         return f"{self.this_function} got an unexpected keyword argument '{name}'{hint}"
 
 
+def no_state(value: object) -> TypeError:
+    """What copying and pickling raise for an object in C, unless a subclass says how that is done: a method
+    `__getstate__` is to raise it."""
+    kind = type(value)
+    # Only those in C call themselves by their module.
+    name = f"cimpl.{kind.__name__}" if kind.__module__ == "cimpl" else kind.__name__
+    return TypeError(f"cannot pickle '{name}' object")
+
+
 def c_arguments(
     kinds: str | tuple[str | type, ...], *, function: str | None = None
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:

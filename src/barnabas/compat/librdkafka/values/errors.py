@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any
+from typing import Any, Self
 
 from barnabas import errors as own
 from barnabas.broker_errors import InvalidProducerEpochError, ProducerFencedError
@@ -29,6 +29,13 @@ class KafkaError(ErrorCodes):
     _fatal: bool
     _retriable: bool
     _txn_requires_abort: bool
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        # What there is where __init__ did not run, as in the original, where it is the bits of fresh memory.
+        made = super().__new__(cls)
+        made._code, made._text = 0, text_of(0)
+        made._fatal = made._retriable = made._txn_requires_abort = False
+        return made
 
     @c_arguments("iziii")
     def __init__(

@@ -21,8 +21,7 @@ class Node:
         self.rack = rack
 
     def __str__(self) -> str:
-        rack = f"(Rack - {self.rack})" if self.rack else ""
-        return f"({self.id}) {self.host}:{self.port} {rack}"
+        return f"({self.id}) {self.host}:{self.port} {f'(Rack - {self.rack})' if self.rack else ''}"
 
 
 class ConsumerGroupTopicPartitions:

@@ -6,9 +6,9 @@ Knows nothing of clients. `topic_partition` makes one that has all that a client
 from __future__ import annotations
 
 import operator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
-from barnabas.compat.librdkafka.values.arguments import c_arguments
+from barnabas.compat.librdkafka.values.arguments import c_arguments, no_state
 from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID
 from barnabas.compat.librdkafka.values.errors import KafkaError
 
@@ -66,6 +66,13 @@ class TopicPartition:
     )
     error: KafkaError | None = _read_only("_error", "What failed for this partition, or None.")
 
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        # What there is where __init__ did not run, as in the original, where it is the bits of fresh memory.
+        made = object.__new__(cls)
+        made._topic = made._metadata = made._error = None
+        made._partition = made._offset = made._leader_epoch = 0
+        return made
+
     @c_arguments("siLsi")
     def __init__(
         self,
@@ -104,9 +111,8 @@ class TopicPartition:
     def __ge__(self, other: object) -> bool:
         return _key(self) >= _key_like(other, self)
 
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        # Those of the original can be neither copied nor pickled.
-        raise TypeError("cannot pickle 'cimpl.TopicPartition' object")
+    def __getstate__(self) -> NoReturn:
+        raise no_state(self)
 
 
 def _key(partition: TopicPartition) -> tuple[str, int]:
@@ -147,6 +153,6 @@ def topic_partition(
     error: KafkaError | None = None,
 ) -> TopicPartition:
     """A partition as clients hand it out, with an error as well. The arguments are not checked."""
-    made = TopicPartition.__new__(TopicPartition)
+    made = object.__new__(TopicPartition)
     _fill(made, topic, partition, offset, metadata, leader_epoch, error)
     return made
