@@ -133,6 +133,18 @@ class PollIntervalExceeded(Event):
 
 
 @frozen
+class OffsetOutOfRange(Event):
+    """`position` of a partition is not there any more, says its `leader`. It is read on at `offset`, which is
+    what `reset_to`, the setting auto_offset_reset, leads to."""
+
+    partition: TopicPartition
+    leader: int
+    position: int
+    offset: int
+    reset_to: str
+
+
+@frozen
 class OffsetsCommitted(Event):
     """A commit, automatic or not, has succeeded, or has failed with `error`."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import math
 import socket
@@ -16,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from barnabas import background
 from barnabas._kernel import VERSION
@@ -29,6 +30,7 @@ from barnabas.errors import (
     NoCommonVersionError,
 )
 from barnabas.net.addresses import AddressFamily
+from barnabas.net.answers import AnswerTo, Loan, SentElsewhere
 from barnabas.net.dialing import dial
 from barnabas.net.frames import LENGTH_BYTES, MAX_FRAME_BYTES, FrameProtocol
 from barnabas.net.monitor import ConnectionMonitor
@@ -40,7 +42,6 @@ from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.encoder import Part
 from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from barnabas.values import frozen
 
 if TYPE_CHECKING:
     from barnabas._kernel import TakenBack
@@ -63,35 +64,9 @@ HINT_CREDENTIALS = " during authentication; brokers before 1.0 refuse wrong cred
 
 logger = logging.getLogger("barnabas.connection")
 
+_numbers = itertools.count(1)
+
 ResponseT = TypeVar("ResponseT", bound=Response)
-
-
-class AnswerTo(Generic[ResponseT]):
-    """Takes a future's place for whoever wants the answer in the step of the loop in which it comes: a future
-    tells of it in a later one. `callback(response, error)`, one of them None, is called once."""
-
-    __slots__ = ("_callback", "_is_done")
-
-    def __init__(self, callback: Callable[[ResponseT | None, Exception | None], None]) -> None:
-        self._callback = callback
-        self._is_done = False
-
-    def done(self) -> bool:
-        return self._is_done
-
-    def set_result(self, response: ResponseT) -> None:
-        self._settle(response, None)
-
-    def set_exception(self, error: Exception) -> None:
-        self._settle(None, error)
-
-    def _settle(self, response: ResponseT | None, error: Exception | None) -> None:
-        self._is_done = True
-        try:
-            self._callback(response, error)
-        except Exception:
-            # Not the connection's fault, which may have more answers to give.
-            logger.exception("an answer was not dealt with")
 
 
 @dataclass(slots=True)
@@ -110,27 +85,6 @@ class _RequestUnderWay:
     timer: asyncio.TimerHandle | None = None
 
 
-@frozen
-class SentElsewhere:
-    """A request that someone sent that the connection was lent to, and that waits for its answer."""
-
-    answer: AnswerTo[Any]
-    request_type: type[Request[Any]]
-    version: int
-    correlation_id: int
-    timeout_ms: float
-    seconds_under_way: float
-    size: int
-
-
-@frozen
-class Loan:
-    """What someone needs who goes on with a connection: the socket, and which request is under way."""
-
-    descriptor: int
-    correlation_id: int
-
-
 class Connection:
     """A connection that is ready for requests. Made by `Connection.open`; belongs to one event loop."""
 
@@ -138,6 +92,8 @@ class Connection:
         self, name: str, client_id: str, host: str, security: Security | None, monitor: ConnectionMonitor
     ) -> None:
         self.name = name
+        self.number = next(_numbers)
+        """Which of this process's connections it is."""
         self.monitor = monitor
         """What counts; may be replaced by that of the broker, once it is known which one this is."""
         self.versions: dict[int, tuple[int, int]] = {}
@@ -197,9 +153,12 @@ class Connection:
         """
         connection = cls(name or f"{host}:{port}", client_id, host, security, monitor or ConnectionMonitor())
         connection._request_timeout_ms = request_timeout_ms
-        buffers = (send_buffer_bytes, receive_buffer_bytes)
-        sock = await dial(host, port, connect_timeout_ms / 1000, address_family, *buffers)
+        number, buffers = connection.number, (send_buffer_bytes, receive_buffer_bytes)
+        connection.monitor.reached(number, "connecting")
+        sock: socket.socket | None = None
         try:
+            sock = await dial(host, port, connect_timeout_ms / 1000, address_family, *buffers)
+            connection.monitor.reached(number, "connected", address=_address(sock))
             await connection._attach(sock, connect_timeout_ms / 1000)
             await connection._negotiate_versions(request_timeout_ms)
             if connection._mechanism is not None:
@@ -207,7 +166,11 @@ class Connection:
             else:
                 connection._hint = HINT_SASL
             connection._protocol.max_frame_bytes = MAX_FRAME_BYTES
-        except BaseException:
+        except BaseException as error:
+            told = error if isinstance(error, BarnabasError) else None
+            connection.monitor.reached(number, "closed", error=told)
+            if sock is None:
+                raise
             transport = connection._protocol.transport
             if transport is None:
                 sock.close()
@@ -218,6 +181,7 @@ class Connection:
             await connection.wait_closed()
             raise
         connection._is_ready = True
+        connection.monitor.reached(number, "up")
         connection.monitor.opened()
         return connection
 
@@ -370,8 +334,8 @@ class Connection:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it can be lent at all."""
-        return self._tls is None and self._mechanism is None
+        """Whether it can be lent at all: not while someone follows what goes through it."""
+        return self._tls is None and self._mechanism is None and not self.monitor.is_followed
 
     @property
     def _can_be_lent(self) -> bool:
@@ -517,11 +481,15 @@ class Connection:
         monitor.requests += 1
         monitor.requests_by_api[under_way.request_type.NAME] += 1
         assert self._protocol.transport is not None
+        before = monitor.bytes_sent
         for part in under_way.parts:
             monitor.bytes_sent += len(part)
             # A view, so that what the socket does not take at once is cut off without a copy.
             self._protocol.transport.write(memoryview(part))
         under_way.parts = []
+        if monitor.is_followed:
+            name, size = under_way.request_type.NAME, monitor.bytes_sent - before
+            monitor.sent(self.number, name, under_way.version, under_way.correlation_id, size)
 
     def _delay(self, under_way: _RequestUnderWay) -> None:
         # KIP-219: a broker that throttles us answers at once and leaves the waiting to us.
@@ -578,7 +546,11 @@ class Connection:
         monitor.in_flight -= 1
         monitor.responses += 1
         monitor.bytes_received += LENGTH_BYTES + len(frame)
-        monitor.latency_ms.add(now, (now - under_way.sent_at) * 1000)
+        latency_ms = (now - under_way.sent_at) * 1000
+        monitor.latency_ms.add(now, latency_ms)
+        if monitor.is_followed:
+            name, size = under_way.request_type.NAME, LENGTH_BYTES + len(frame)
+            monitor.received(self.number, name, under_way.version, correlation_id, size, latency_ms)
         self._take_answer(under_way, frame)
         if self._is_retired and not self.in_flight:
             self.close()
@@ -618,7 +590,7 @@ class Connection:
             else f"{self.name} had {name} wait for longer than {timeout_ms:.0f} ms before it was sent: it "
             "throttles this client, or is slow to authenticate it anew"
         )
-        self.monitor.request_timeouts += 1
+        self.monitor.timed_out(self.number, name, under_way.correlation_id, timeout_ms)
         if under_way.future is not None and not under_way.future.done():
             under_way.future.set_exception(error)
         self._end(KafkaConnectionError(f"the connection to {self.name} was closed, since {error}"))
@@ -659,7 +631,9 @@ class Connection:
                 under_way.future.set_exception(error)
         self.monitor.request_errors += len(waiting)
         if self._is_ready:
-            self.monitor.closed(None if is_ours else error)
+            told = None if is_ours else error
+            self.monitor.reached(self.number, "closed", error=told)
+            self.monitor.closed(told)
 
     # Opening
 
@@ -669,6 +643,7 @@ class Connection:
             await self._loop.create_connection(lambda: self._protocol, sock=sock)
             self._protocol.receive_large_frames_apart()
             return
+        self.monitor.reached(self.number, "handshaking")
         # With TLS alone, as what belongs to it is large.
         from barnabas.net.tls_connect import connect_tls
 
@@ -677,6 +652,7 @@ class Connection:
         )
 
     async def _negotiate_versions(self, timeout_ms: float) -> None:
+        self.monitor.reached(self.number, "negotiating")
         self._protocol.max_frame_bytes = MAX_HANDSHAKE_FRAME_BYTES
         version = ApiVersionsRequest.VERSIONS[1]
         response = await self._ask_versions(version, timeout_ms)
@@ -688,6 +664,7 @@ class Connection:
         if response.error_code:
             raise BrokenProtocolError(f"{self.name} refused ApiVersions with code {response.error_code}")
         self.versions = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
+        self.monitor.learned_versions(self.number, self.versions)
         self.finalized_features = {
             feature.name: feature.max_version_level for feature in response.finalized_features
         }
@@ -742,6 +719,7 @@ class Connection:
         """Raises: AuthenticationError, KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError."""
         self._is_authenticating = True
         self._hint = HINT_CREDENTIALS
+        self.monitor.reached(self.number, "authenticating")
         try:
             session_lifetime_ms = await authentication.run(self)
         finally:
@@ -778,6 +756,7 @@ class Connection:
                 self._renew_at = time.monotonic() + RENEWAL_RETRY_SECONDS
                 return
             await self._authenticate(authentication)
+            self.monitor.reached(self.number, "up")
             self._send_delayed()
         except BarnabasError as error:
             self._end(error)
@@ -792,6 +771,12 @@ def _named(error: BarnabasError, name: str) -> BarnabasError:
     named = type(error)(f"{name}: {error}")
     named.__cause__ = error
     return named
+
+
+def _address(sock: socket.socket) -> str:
+    """The other side's, as `[host]:port` by IPv6."""
+    host, port = sock.getpeername()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _reason(error: Exception | None) -> str:

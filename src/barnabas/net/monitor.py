@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 
 from barnabas.errors import BarnabasError
+from barnabas.steps import Stage
 from barnabas.windows import RollingWindow
 
 
@@ -61,6 +63,31 @@ class ConnectionMonitor:
         latency_ms = milliseconds / answers
         self.latency_ms.add(time.monotonic(), latency_ms)
         return latency_ms
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether `sent` and `received` are to be called for each request."""
+        return False
+
+    def reached(
+        self, connection: int, stage: Stage, *, address: str = "", error: BarnabasError | None = None
+    ) -> None:
+        """The connection of this number is at another stage."""
+
+    def learned_versions(self, connection: int, versions: Mapping[int, tuple[int, int]]) -> None:
+        """The broker has said which versions of each API key it speaks."""
+
+    def sent(self, connection: int, api: str, version: int, correlation_id: int, size: int) -> None:
+        """A request has left."""
+
+    def received(
+        self, connection: int, api: str, version: int, correlation_id: int, size: int, latency_ms: float
+    ) -> None:
+        """The answer to a request has come."""
+
+    def timed_out(self, connection: int, api: str, correlation_id: int, timeout_ms: float) -> None:
+        """A request was not answered in time, which ends the connection."""
+        self.request_timeouts += 1
 
     def opened(self) -> None:
         """A connection is ready for requests."""

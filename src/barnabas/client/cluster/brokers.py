@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.errors import AuthenticationError, BarnabasError
@@ -16,10 +17,20 @@ from barnabas.events import (
     BrokerConnected,
     BrokerDisconnected,
     ConnectFailed,
+    Event,
     Throttled,
 )
 from barnabas.net.monitor import ConnectionMonitor
 from barnabas.stats import BrokerState, BrokerStats
+from barnabas.steps import (
+    AnswerReceived,
+    RequestSent,
+    RequestTimedOut,
+    Stage,
+    StageReached,
+    Step,
+    VersionsLearned,
+)
 from barnabas.types import Node
 from barnabas.windows import WINDOW_SECONDS
 
@@ -46,7 +57,9 @@ class LogLimit:
 class BrokerMonitor(ConnectionMonitor):
     """One broker. All connections to it count here, those for fetches and for groups as well."""
 
-    def __init__(self, client_id: str, node: Node, listeners: EventListeners) -> None:
+    def __init__(
+        self, client_id: str, node: Node, listeners: EventListeners[Event], steps: EventListeners[Step]
+    ) -> None:
         super().__init__()
         self.node = node
         self.connects = 0
@@ -57,6 +70,7 @@ class BrokerMonitor(ConnectionMonitor):
         self.state_since = time.monotonic()
         self._client_id = client_id
         self._listeners = listeners
+        self._steps = steps
         self._log_limit = LogLimit()
 
     def stats(self, window_seconds: float = WINDOW_SECONDS) -> BrokerStats:
@@ -136,6 +150,35 @@ class BrokerMonitor(ConnectionMonitor):
                 error,
             )
 
+    @property
+    def is_followed(self) -> bool:
+        return bool(self._steps)
+
+    def reached(
+        self, connection: int, stage: Stage, *, address: str = "", error: BarnabasError | None = None
+    ) -> None:
+        if self._steps:
+            self._steps.emit(StageReached(self.node, connection, stage, address, error))
+
+    def learned_versions(self, connection: int, versions: Mapping[int, tuple[int, int]]) -> None:
+        if self._steps:
+            self._steps.emit(VersionsLearned(self.node, connection, dict(versions)))
+
+    def sent(self, connection: int, api: str, version: int, correlation_id: int, size: int) -> None:
+        self._steps.emit(RequestSent(self.node, connection, api, version, correlation_id, size))
+
+    def received(
+        self, connection: int, api: str, version: int, correlation_id: int, size: int, latency_ms: float
+    ) -> None:
+        self._steps.emit(
+            AnswerReceived(self.node, connection, api, version, correlation_id, size, latency_ms)
+        )
+
+    def timed_out(self, connection: int, api: str, correlation_id: int, timeout_ms: float) -> None:
+        super().timed_out(connection, api, correlation_id, timeout_ms)
+        if self._steps:
+            self._steps.emit(RequestTimedOut(self.node, connection, api, correlation_id, timeout_ms))
+
     def throttle(self, api: str, throttle_time_ms: int) -> None:
         super().throttle(api, throttle_time_ms)
         self._tell_throttled(api, throttle_time_ms)
@@ -160,9 +203,10 @@ class BrokerMonitor(ConnectionMonitor):
 class BrokerMonitors:
     """The brokers of one client, and the servers of bootstrap_servers, by node id and by address."""
 
-    def __init__(self, client_id: str, listeners: EventListeners) -> None:
+    def __init__(self, client_id: str, listeners: EventListeners[Event], steps: EventListeners[Step]) -> None:
         self._client_id = client_id
         self._listeners = listeners
+        self._steps = steps
         self._by_node_id: dict[int, BrokerMonitor] = {}
         self._by_address: dict[tuple[str, int], BrokerMonitor] = {}
 
@@ -185,4 +229,4 @@ class BrokerMonitors:
         return [monitor for _, monitor in brokers] + list(self._by_address.values())
 
     def _make(self, node: Node) -> BrokerMonitor:
-        return BrokerMonitor(self._client_id, node, self._listeners)
+        return BrokerMonitor(self._client_id, node, self._listeners, self._steps)

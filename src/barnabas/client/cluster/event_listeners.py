@@ -1,32 +1,36 @@
-"""Who wants to hear of one client's events. Owns calling them; knows nothing of what the events mean."""
+"""Who wants to hear of one client's events, or of its steps. Owns calling them; knows nothing of what they
+mean.
+"""
 
 from __future__ import annotations
 
 import logging
-
-from barnabas.events import Event, EventListener
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 logger = logging.getLogger("barnabas.client")
 
+ToldT = TypeVar("ToldT")
 
-class EventListeners:
+
+class EventListeners(Generic[ToldT]):
     """Listeners may come and go on any thread; they are called on the event loop's."""
 
     def __init__(self) -> None:
-        self._listeners: tuple[EventListener, ...] = ()
+        self._listeners: tuple[Callable[[ToldT], object], ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anyone listens: whoever emits costly events asks first."""
         return bool(self._listeners)
 
-    def add(self, listener: EventListener) -> None:
+    def add(self, listener: Callable[[ToldT], object]) -> None:
         self._listeners = (*self._listeners, listener)
 
-    def remove(self, listener: EventListener) -> None:
+    def remove(self, listener: Callable[[ToldT], object]) -> None:
         """Nothing happens if it was not added."""
         self._listeners = tuple(known for known in self._listeners if known != listener)
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: ToldT) -> None:
         """Calls the listeners. What they raise is logged and goes no further."""
         for listener in self._listeners:
             try:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from barnabas import background
 from barnabas.broker_errors import ErrorCode, error_for
@@ -33,13 +33,14 @@ from barnabas.errors import (
     KafkaTimeoutError,
     NoCommonVersionError,
 )
-from barnabas.events import Fault
+from barnabas.events import Event, Fault
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.settings.table import CommonConfig
 from barnabas.stats import ClientStats
+from barnabas.steps import CoordinatorFound, CoordinatorRequested, Step
 from barnabas.types import Node, TopicPartition
 from barnabas.windows import WINDOW_SECONDS
 
@@ -52,6 +53,10 @@ NO_VERSION = -1
 
 GROUP_COORDINATOR = 0
 TRANSACTION_COORDINATOR = 1
+_COORDINATOR_KINDS: dict[int, Literal["group", "transaction"]] = {
+    GROUP_COORDINATOR: "group",
+    TRANSACTION_COORDINATOR: "transaction",
+}
 
 # A coordinator has a connection of its own, so that a heartbeat never waits behind a long fetch. Its id is
 # counted down from here, as in Java's client.
@@ -74,14 +79,16 @@ class KafkaClient:
         self.reaches_controllers = bool(controllers)
         self.backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
         self.security = Security(config)
-        self.events = EventListeners()
-        self.brokers = BrokerMonitors(config.client_id, self.events)
+        self.events = EventListeners[Event]()
+        self.steps = EventListeners[Step]()
+        self.brokers = BrokerMonitors(config.client_id, self.events, self.steps)
         self._pool = self.new_pool()
         self._upkeep = MetadataUpkeep(
             config,
             MetadataSource(config, self._pool, self.connect, controllers),
             self.backoff,
             self.events,
+            self.steps,
             nodes_to_ask=self._least_busy_nodes,
             on_update=self._on_metadata,
             allow_auto_topic_creation=allow_auto_topic_creation,
@@ -334,6 +341,8 @@ class KafkaClient:
             connection_id = HIGHEST_CONNECTION_ID - node.node_id
             self._coordinator_nodes[connection_id] = node
             self._coordinators[key_type, key] = connection_id
+            if self.steps:
+                self.steps.emit(CoordinatorFound(_COORDINATOR_KINDS[key_type], key, node))
             return connection_id
 
         return await self.retry(
@@ -350,6 +359,8 @@ class KafkaClient:
         self._coordinators.pop((key_type, key), None)
 
     async def _find_coordinator(self, key_type: int, key: str) -> FindCoordinatorResponse:
+        if self.steps:
+            self.steps.emit(CoordinatorRequested(_COORDINATOR_KINDS[key_type], key))
         node_id = await self.any_node()
         connection = await self.connect(node_id)
         version = connection.version_of(FindCoordinatorRequest)

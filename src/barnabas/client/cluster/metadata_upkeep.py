@@ -27,9 +27,10 @@ from barnabas.errors import (
     KafkaConnectionError,
     KafkaTimeoutError,
 )
-from barnabas.events import AllBrokersDown, ClusterChanged, LeaderChanged
-from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.events import AllBrokersDown, ClusterChanged, Event, LeaderChanged
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.settings.table import CommonConfig
+from barnabas.steps import MetadataReceived, MetadataRequested, Step
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -44,7 +45,8 @@ class MetadataUpkeep:
         config: CommonConfig,
         source: MetadataSource,
         backoff: Backoff,
-        events: EventListeners,
+        events: EventListeners[Event],
+        steps: EventListeners[Step],
         *,
         nodes_to_ask: Callable[[], Sequence[int]],
         on_update: Callable[[ClusterMetadata], object],
@@ -59,6 +61,7 @@ class MetadataUpkeep:
         self._source = source
         self._backoff = backoff
         self._events = events
+        self._steps = steps
         self._nodes_to_ask = nodes_to_ask
         self._on_update = on_update
         self._loop = asyncio.get_running_loop()
@@ -272,6 +275,8 @@ class MetadataUpkeep:
             else [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names)],
             allow_auto_topic_creation=self.allow_auto_topic_creation,
         )
+        if self._steps:
+            self._steps.emit(MetadataRequested(None if names is None else tuple(sorted(names))))
         try:
             response = await self._source.ask(request, self._nodes_to_ask())
         except BarnabasError:
@@ -280,6 +285,8 @@ class MetadataUpkeep:
         self.updated_at = time.monotonic()
         previous = self.metadata
         self.metadata = previous.updated(response, keep_others=not is_full)
+        if self._steps:
+            self._steps.emit(_received(response))
         self._tell_changes(previous)
         self._on_update(self.metadata)
         for listener in self._listeners:
@@ -330,3 +337,19 @@ class MetadataUpkeep:
             f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster; "
             "create it first (Admin.create_topics), or check its name",
         )
+
+
+def _received(response: MetadataResponse) -> MetadataReceived:
+    return MetadataReceived(
+        response.cluster_id,
+        response.controller_id,
+        tuple(Node(node.node_id, node.host, node.port, node.rack) for node in response.brokers),
+        {
+            topic.name or "": tuple(
+                (partition.partition_index, partition.leader_id, partition.leader_epoch)
+                for partition in topic.partitions
+            )
+            for topic in response.topics
+        },
+        {topic.name or "": topic.error_code for topic in response.topics if topic.error_code},
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.events import EventListener
+from barnabas.steps import StepListener
 
 
 class Observed:
@@ -35,3 +36,13 @@ class Observed:
     def remove_event_listener(self, listener: EventListener) -> None:
         """`listener` is not called any more. Nothing happens if it was not added."""
         self._client.events.remove(listener)
+
+    def follow(self, listener: StepListener) -> None:
+        """`listener(step)` is called with each `barnabas.steps.Step` of this client from now on, as listeners
+        of events are. While anyone follows, each request goes through the event loop, which costs
+        throughput."""
+        self._client.steps.add(listener)
+
+    def unfollow(self, listener: StepListener) -> None:
+        """`listener` is not called any more. Nothing happens if it did not follow."""
+        self._client.steps.remove(listener)

@@ -20,6 +20,7 @@ from barnabas import _kernel
 from barnabas.background import detached
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
+from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.otlp import Metric, encode_metrics
 from barnabas.client.cluster.telemetry_metrics import RATE_SUFFIX
 from barnabas.errors import (
@@ -34,6 +35,7 @@ from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
 from barnabas.settings.table import CommonConfig
+from barnabas.steps import Step, TelemetryPushed, TelemetrySubscribed
 from barnabas.values import frozen
 
 logger = logging.getLogger("barnabas.client")
@@ -84,6 +86,9 @@ class TelemetryClient(Protocol):
 
     @property
     def config(self) -> CommonConfig: ...
+
+    @property
+    def steps(self) -> EventListeners[Step]: ...
 
     async def any_node(self) -> int: ...
 
@@ -203,7 +208,7 @@ class Telemetry:
             for number in answer.accepted_compression_types
             if number in CODECS and number not in self._refused_compression
         ]
-        return TelemetrySubscription(
+        subscription = TelemetrySubscription(
             subscription_id=answer.subscription_id,
             push_interval_seconds=answer.push_interval_ms / 1000
             if answer.push_interval_ms > 0
@@ -213,6 +218,13 @@ class Telemetry:
             is_delta=answer.delta_temporality,
             requested=tuple("" if name == ALL_METRICS else name for name in answer.requested_metrics),
         )
+        if self._client.steps:
+            self._client.steps.emit(
+                TelemetrySubscribed(
+                    subscription.subscription_id, subscription.push_interval_seconds, subscription.requested
+                )
+            )
+        return subscription
 
     async def _push(self, subscription: TelemetrySubscription, *, terminating: bool) -> bool:
         """Whether the subscription still holds. Raises: BrokerError, KafkaConnectionError, ..."""
@@ -237,6 +249,8 @@ class Telemetry:
         before = self._pushed_ns, self._pushed
         self._pushed_ns, self._pushed = now_ns, counters
         answer = await self._client.send(node, request)
+        if self._client.steps:
+            self._client.steps.emit(TelemetryPushed(len(payload), terminating, answer.error_code))
         if answer.error_code:
             # What was refused is still to be told.
             self._pushed_ns, self._pushed = before

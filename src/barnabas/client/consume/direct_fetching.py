@@ -27,7 +27,8 @@ from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
-from barnabas.net.connection import Connection, Loan
+from barnabas.net.answers import Loan
+from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.settings.table import ConsumerConfig
@@ -334,7 +335,7 @@ class DirectFetching:
         for lent_id, seconds, figures in self._fetches.figures():
             lent = self._lent[lent_id]
             self._count(lent, figures)
-            if seconds > late or (is_busy and not lent.is_in_bulk):
+            if seconds > late or (is_busy and not lent.is_in_bulk) or not lent.connection.is_plain:
                 lent.take_back()
         if self._lent:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

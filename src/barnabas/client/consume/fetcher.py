@@ -36,6 +36,7 @@ from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.settings.table import ConsumerConfig
+from barnabas.steps import FetchAnswered, FetchSent
 from barnabas.types import Node, PartitionInfo, TopicPartition
 from barnabas.values import frozen
 from barnabas.windows import RollingWindow
@@ -330,6 +331,10 @@ class Fetcher:
             if request is None:
                 return
             self._sent[node.node_id] = _SentFetch(connection, request, time.monotonic())
+            steps = self._client.steps
+            if steps:
+                offsets = {partition: entry.fetch_offset for partition, entry in request.wanted.items()}
+                steps.emit(FetchSent(node, offsets, request.message.max_wait_ms))
             try:
                 answer = connection.submit(
                     request.message,
@@ -349,6 +354,8 @@ class Fetcher:
                 raise
             now = time.monotonic()
             self.latency_ms.add(now, (now - self._sent[node.node_id].sent_at) * 1000)
+            if steps:
+                steps.emit(_answered(node, request, response))
             if self._take_in(node.node_id, connection, response, request, session):
                 self._failures.pop(node.node_id, None)
         except BarnabasError as error:
@@ -610,3 +617,18 @@ class Fetcher:
 
 def _size(response: FetchResponse) -> int:
     return sum(len(answer.records or b"") for topic in response.responses for answer in topic.partitions)
+
+
+def _answered(node: Node, request: FetchUnderWay, response: FetchResponse) -> FetchAnswered:
+    answers = {
+        TopicPartition(
+            topic.topic or request.topic_names.get(topic.topic_id, ""), answer.partition_index
+        ): answer
+        for topic in response.responses
+        for answer in topic.partitions
+    }
+    return FetchAnswered(
+        node,
+        {partition: len(answer.records or b"") for partition, answer in answers.items()},
+        {partition: answer.error_code for partition, answer in answers.items() if answer.error_code},
+    )

@@ -13,7 +13,9 @@ from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitio
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
 from barnabas.client.groups.offsets import check_partitions, fetch_committed, list_offsets
+from barnabas.events import OffsetOutOfRange
 from barnabas.settings.table import ConsumerConfig, reset_duration_ms
+from barnabas.steps import PositionFound, PositionSought
 from barnabas.types import EARLIEST_OFFSET, LATEST_OFFSET, OffsetAndTimestamp, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -40,6 +42,9 @@ class PositionFinder:
         wanted = {p: s.starting_point for p, (s, epoch) in epochs.items() if s.epoch == epoch}
         out_of_range = {p for p, start in wanted.items() if start == "reset"}
         committed = [p for p, start in wanted.items() if start == "committed"]
+        steps = self._client.steps
+        if steps and wanted:
+            steps.emit(PositionSought({p: str(start) for p, start in wanted.items()}))
         if committed and self._config.group_id is not None:
             found = await fetch_committed(
                 self._client, self._config.group_id, committed, timeout_ms=_milliseconds_until(deadline)
@@ -49,6 +54,8 @@ class PositionFinder:
                     state, epoch = epochs[partition]
                     leader_epoch = -1 if offset.leader_epoch is None else offset.leader_epoch
                     self._buffer.found_position(state, epoch, offset.offset, leader_epoch)
+                    if steps:
+                        steps.emit(PositionFound(partition, offset.offset, is_committed=True))
                     del wanted[partition]
         reset = self._config.auto_offset_reset
         timestamps: dict[TopicPartition, int] = {}
@@ -70,7 +77,12 @@ class PositionFinder:
                     end.offset,
                     reset,
                 )
+                leader = self._client.metadata.leader(partition)
+                event = (self._config.client_id, partition, leader, state.position, end.offset, reset)
+                self._client.events.emit(OffsetOutOfRange(*event))
             self._buffer.found_position(state, epoch, end.offset)
+            if steps:
+                steps.emit(PositionFound(partition, end.offset, is_committed=False))
         if without_reset:
             await self._refuse_reset(without_reset, out_of_range, epochs, deadline)
 

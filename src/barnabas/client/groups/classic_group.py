@@ -42,6 +42,7 @@ from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRes
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.settings.table import ConsumerConfig
+from barnabas.steps import GroupAssigned, GroupJoined, GroupJoinSent, HeartbeatSent
 from barnabas.types import GroupIdentity, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -109,6 +110,7 @@ class ClassicMembership(GroupMembership):
                 assignment = await self._join_once(topics, owned)
             except BrokerError as error:
                 patience.heard()
+                self._tell_refused("joining", error)
                 note_coordinator_error(self._client, self.group_id, error.code)
                 if error.code == ErrorCode.MEMBER_ID_REQUIRED:
                     continue
@@ -168,6 +170,9 @@ class ClassicMembership(GroupMembership):
             ],
         )
         connection = await self._join_connection()
+        steps = self._client.steps
+        if steps:
+            steps.emit(GroupJoinSent(self.group_id, self._member_id, tuple(topics)))
         timeout_ms = config.max_poll_interval_ms + JOIN_MARGIN_MS
         response = await connection.send(request, timeout_ms=timeout_ms)
         if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -180,6 +185,10 @@ class ClassicMembership(GroupMembership):
             raise BrokenProtocolError(
                 f"group {self.group_id!r} chose assignor {response.protocol_name!r}, which was not offered"
             )
+        if steps:
+            members = tuple(member.member_id for member in response.members)
+            joined = (self._member_id, response.generation_id, assignor.name, response.leader, members)
+            steps.emit(GroupJoined(self.group_id, *joined))
         assignments: dict[str, bytes] = {}
         self._led_counts = None
         if response.leader == response.member_id and not response.skip_assignment:
@@ -201,7 +210,12 @@ class ClassicMembership(GroupMembership):
         )
         self._raise(sync.error_code, "synchronizing")
         self._stay()
-        return decode_assignment(sync.assignment)
+        assignment = decode_assignment(sync.assignment)
+        if steps:
+            steps.emit(
+                GroupAssigned(self.group_id, self._member_id, response.generation_id, tuple(assignment))
+            )
+        return assignment
 
     async def _join_connection(self) -> Connection:
         """A connection to the coordinator for JoinGroup and SyncGroup alone: it answers nothing else on it
@@ -263,6 +277,8 @@ class ClassicMembership(GroupMembership):
 
     async def _send_heartbeat(self) -> None:
         generation = self._generation
+        if self._client.steps:
+            self._client.steps.emit(HeartbeatSent(self.group_id, self._member_id, generation))
         response = await send_to_group_coordinator(
             self._client,
             self.group_id,
@@ -278,6 +294,7 @@ class ClassicMembership(GroupMembership):
         if not code or generation != self._generation or self.phase not in ("assigned", "member"):
             return
         error = error_for(code, f"heartbeat to group {self.group_id!r}")
+        self._tell_refused("heartbeat", error)
         note_coordinator_error(self._client, self.group_id, code)
         if code == ErrorCode.REBALANCE_IN_PROGRESS:
             self.request_join()

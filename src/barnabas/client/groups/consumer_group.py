@@ -44,6 +44,7 @@ from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from barnabas.settings.table import ConsumerConfig
+from barnabas.steps import GroupAssigned, GroupJoined, HeartbeatSent
 from barnabas.types import GroupIdentity, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -170,11 +171,19 @@ class ConsumerProtocolMembership(GroupMembership):
                 f"group {self.group_id!r}: a pattern that is a string is matched by the broker, which takes "
                 "Kafka 4.0; give re.compile(pattern) to have it matched here"
             )
+        steps = self._client.steps
+        if steps:
+            steps.emit(HeartbeatSent(self.group_id, state.member_id, state.epoch))
+        was_member = state.is_member
         response = await send_to_group_coordinator(self._client, self.group_id, request, max_version=version)
         if response.error_code:
             return self._handle(self._error(response))
         self._told_error = 0
-        if state.answered(request, response):
+        is_news = state.answered(request, response)
+        if steps and state.is_member and not was_member:
+            assignor = self._config.group_remote_assignor or ""
+            steps.emit(GroupJoined(self.group_id, state.member_id, state.epoch, assignor))
+        if is_news:
             logger.debug("group %r: epoch %d assigns %s", self.group_id, state.epoch, state.target)
         if state.target is not None:
             await self._offer(state.target)
@@ -204,6 +213,7 @@ class ConsumerProtocolMembership(GroupMembership):
     def _handle(self, error: BrokerError) -> bool:
         """Whether this is still a member. Raises: the error, if it is one to try again after."""
         note_coordinator_error(self._client, self.group_id, error.code)
+        self._tell_refused("heartbeat", error)
         remedy = self._state.refused(error)
         if remedy == "rejoin":
             self._lose(str(error))
@@ -253,6 +263,9 @@ class ConsumerProtocolMembership(GroupMembership):
         if self.phase != "joining" and assigned == self._assignment:
             return
         self._assignment = assigned
+        if self._client.steps:
+            member_id, epoch = self._state.member_id, self._state.epoch
+            self._client.steps.emit(GroupAssigned(self.group_id, member_id, epoch, tuple(assigned)))
         self.phase = "assigned"
         self._on_change()
 

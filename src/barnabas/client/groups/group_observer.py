@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.errors import BarnabasError
-from barnabas.events import OffsetsCommitted, PartitionsAssigned, PartitionsLost, PartitionsRevoked
+from barnabas.events import Event, OffsetsCommitted, PartitionsAssigned, PartitionsLost, PartitionsRevoked
 from barnabas.types import OffsetAndMetadata, TopicPartition
 from barnabas.windows import RollingWindow
 
@@ -18,7 +18,7 @@ from barnabas.windows import RollingWindow
 class GroupObserver:
     """Of one consumer. Counts are since it was made."""
 
-    def __init__(self, client_id: str, group_id: str, listeners: EventListeners) -> None:
+    def __init__(self, client_id: str, group_id: str, listeners: EventListeners[Event]) -> None:
         self.commits = 0
         self.commit_failures = 0
         self.commit_latency_ms = RollingWindow()

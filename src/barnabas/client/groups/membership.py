@@ -22,6 +22,7 @@ from barnabas.client.groups.subscription import Subscription
 from barnabas.errors import BarnabasError
 from barnabas.events import PollIntervalExceeded
 from barnabas.settings.table import ConsumerConfig
+from barnabas.steps import GroupLeft, GroupRefused, MemberPhaseChanged, RejoinRequested
 from barnabas.types import GroupIdentity, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -51,7 +52,7 @@ class GroupMembership(ABC):
         `on_error`: the caller has to be told. `progress` changes whenever the caller works through what a
         poll gave."""
         self.group_id = group_id
-        self.phase: Phase = "outside"
+        self._phase: Phase = "outside"
         self.needs_join = False
         self.is_lost = False
         """Membership ended without our doing; the partitions may be another member's already."""
@@ -67,6 +68,16 @@ class GroupMembership(ABC):
         self._tasks = Tasks[None]()
         self._heartbeats: asyncio.Task[None] | None = None
         self._poll_watch: asyncio.Task[None] | None = None
+
+    @property
+    def phase(self) -> Phase:
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        if self._client.steps and phase != self._phase:
+            self._client.steps.emit(MemberPhaseChanged(self.group_id, self._phase, phase))
+        self._phase = phase
 
     @property
     @abstractmethod
@@ -111,6 +122,8 @@ class GroupMembership(ABC):
         """The subscription or the cluster has changed: the consumer should join again. `reason`: for the
         broker's log."""
         if not self.needs_join:
+            if self._client.steps:
+                self._client.steps.emit(RejoinRequested(self.group_id, reason))
             self.needs_join = True
             self._join_reason = reason
             self._on_change()
@@ -172,6 +185,7 @@ class GroupMembership(ABC):
 
     def _lose(self, reason: str) -> None:
         logger.info("group %r: membership lost: %s", self.group_id, reason)
+        self._tell_left(reason)
         self._tasks.cancel_others()
         self._heartbeats = self._poll_watch = None
         self._forget_membership()
@@ -194,6 +208,7 @@ class GroupMembership(ABC):
         """Ends the membership. A static member stays in the group, to find its partitions when it is back
         within the session's time-out (KIP-345), unless `operation` says otherwise."""
         await self._tasks.end()
+        self._tell_left(reason)
         if operation != "remain_in_group" or self._config.group_instance_id is not None:
             leaving = self._leaving(reason, timeout_ms, operation)
             if leaving is not None:
@@ -202,6 +217,15 @@ class GroupMembership(ABC):
         self.phase = "outside"
         self.needs_join = False
         self.is_lost = False
+
+    def _tell_left(self, reason: str) -> None:
+        if self._client.steps:
+            identity = self.identity
+            self._client.steps.emit(GroupLeft(self.group_id, identity.member_id, reason))
+
+    def _tell_refused(self, action: str, error: BarnabasError) -> None:
+        if self._client.steps:
+            self._client.steps.emit(GroupRefused(self.group_id, action, error))
 
     async def close(self) -> None:
         """Ends the background work without telling the group."""

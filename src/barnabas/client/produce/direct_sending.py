@@ -30,7 +30,8 @@ from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.partition_queue import PartitionQueue
 from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
-from barnabas.net.connection import AnswerTo, Connection, SentElsewhere
+from barnabas.net.answers import AnswerTo, SentElsewhere
+from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.settings.table import ProducerConfig
@@ -239,7 +240,7 @@ class DirectSending:
         with self._counting:
             seconds_under_way, exchanges = self._accumulator.direct_figures()
             self._count(lent, exchanges)
-        if seconds_under_way > WATCH_SECONDS:
+        if seconds_under_way > WATCH_SECONDS or not lent.connection.is_plain:
             self.take_back()
             self._wake()
         elif not seconds_under_way and time.monotonic() - self._used_at > UNUSED_SECONDS:

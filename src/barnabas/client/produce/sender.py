@@ -25,6 +25,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.produce.availability import LeaderAvailability
+from barnabas.client.produce.batch_steps import BatchSteps
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.direct_sending import DirectSending
 from barnabas.client.produce.expiry import ExpiryWatch
@@ -52,7 +53,8 @@ from barnabas.errors import (
     TransactionAbortedError,
 )
 from barnabas.net.addresses import in_thread
-from barnabas.net.connection import AnswerTo, Connection
+from barnabas.net.answers import AnswerTo
+from barnabas.net.connection import Connection
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.settings.table import ProducerConfig
 from barnabas.types import Node, TopicPartition
@@ -78,6 +80,7 @@ class Sender:
         self.stats = SenderStats()
         self._config = config
         self._client = client
+        self._steps = BatchSteps(client.steps)
         self._transactions = transactions
         self._loop = asyncio.get_running_loop()
         self._queues: dict[TopicPartition, PartitionQueue] = {}
@@ -198,6 +201,7 @@ class Sender:
     def use_producer_id(self, producer_id: int, producer_epoch: int) -> None:
         """From now on batches carry these, and sequences from 0 on. Nothing may be on its way."""
         self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        self._steps.received_producer_id(producer_id, producer_epoch)
         for queue in self._queues.values():
             queue.set_producer_id(producer_id, producer_epoch)
 
@@ -450,6 +454,7 @@ class Sender:
             if pending.attempts == 1:
                 self.stats.queue_time_ms.add(now, now * 1000 - pending.batch.created_ms)
             sent[queue.partition] = SentBatch(queue, pending, len(data))
+            self._steps.sent(queue, pending, leader_id, len(data))
             topic = topics.get(name)
             if topic is None:
                 self.topics_in_use.use(name, now)
@@ -629,6 +634,7 @@ class Sender:
             return
         self.stats.batch_retries += 1
         queue.counters.batch_retries += 1
+        self._steps.retried(queue, pending, error)
         queue.retry(pending, self._retry_at(pending, code))
         self._waiting[queue.partition] = queue
 
@@ -692,10 +698,12 @@ class Sender:
         self.stats.batch_delivered(entry.queue.partition.topic, records, entry.bytes, now)
         latency_ms = now * 1000 - entry.pending.batch.created_ms
         entry.queue.counters.batch_delivered(records, entry.bytes, now, latency_ms)
+        self._steps.delivered(entry.queue, entry.pending, base_offset)
         self._done(entry.pending)
         entry.pending.batch.complete(base_offset, log_append_time)
 
     def _fail(self, queue: PartitionQueue, pending: PendingBatch, error: BarnabasError) -> None:
+        self._steps.failed(queue, pending, error)
         queue.failed(pending)
         told = error
         if self._transactions is not None:
@@ -772,6 +780,7 @@ class Sender:
         finally:
             self._is_getting_producer_id = False
         self.producer_id, self.producer_epoch = producer_id, epoch
+        self._steps.received_producer_id(producer_id, epoch)
         self.wake()
 
     async def _connect(self, leader_id: int, leader: LeaderInFlight) -> None:

@@ -50,6 +50,7 @@ from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from barnabas.settings.table import ProducerConfig
+from barnabas.steps import TransactionPartitionsAdded, TransactionPhaseChanged
 from barnabas.types import GroupIdentity, OffsetAndMetadata, PreparedTransaction, TopicPartition
 
 logger = logging.getLogger("barnabas.producer")
@@ -115,6 +116,7 @@ class TransactionCoordinator:
         self._prepared: PreparedTransaction | None = None
         self._sender.accumulator.set_shut(True)
         transactions.on_change = self._follow_up
+        transactions.on_state = self._tell_state
 
     async def initialize(self, timeout: float) -> None:
         await self._run("init_transactions", self._transactions.begin_initializing, self._initialize, timeout)
@@ -336,6 +338,11 @@ class TransactionCoordinator:
         transactions.abort_failed(error)
         transactions.failed(error)
 
+    def _tell_state(self, previous: State, state: State) -> None:
+        if self._client.steps:
+            error = self._transactions.error
+            self._client.steps.emit(TransactionPhaseChanged(self._id, previous.name, state.name, error))
+
     def _follow_up(self) -> None:
         """The sender, or one of the operations, has changed the state."""
         transactions = self._transactions
@@ -367,6 +374,9 @@ class TransactionCoordinator:
                 names = ", ".join(map(str, sorted(partitions)))
                 await self._within_delivery_timeout(names, partial(self._add_partitions, partitions))
                 transactions.registered(partitions)
+                steps = self._client.steps
+                if steps:
+                    steps.emit(TransactionPartitionsAdded(self._id, tuple(sorted(partitions))))
                 self._sender.wake()
         except BarnabasError as error:
             self._judge(error)

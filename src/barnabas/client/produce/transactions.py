@@ -97,7 +97,7 @@ class Transactions:
 
     def __init__(self, transactional_id: str) -> None:
         self.transactional_id = transactional_id
-        self.state = State.UNINITIALIZED
+        self._state = State.UNINITIALIZED
         self.error: BarnabasError | None = None
         """What ended the open transaction, or the producer."""
         self.failed_batch: FailedBatch | None = None
@@ -125,6 +125,18 @@ class Transactions:
         self.told: Callable[[BarnabasError, FailedBatch], BarnabasError] = lambda error, batch: error
         """What the records of a batch that failed are told. A facade may have its own words."""
         self.on_change: Callable[[], object] = lambda: None
+        self.on_state: Callable[[State, State], object] = lambda previous, state: None
+        """Called with each state that is left, and the one that is entered."""
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        previous, self._state = self._state, state
+        if previous is not state:
+            self.on_state(previous, state)
 
     # What the user calls
 
@@ -236,21 +248,21 @@ class Transactions:
     def failed(self, error: BarnabasError) -> None:
         """The open transaction can only be aborted from now on. The first error counts."""
         if self.state in (State.IN_TRANSACTION, State.COMMITTING):
-            self.state = State.ABORTABLE_ERROR
             self.error = error
+            self.state = State.ABORTABLE_ERROR
             self.on_change()
 
     def abort_failed(self, error: BarnabasError) -> None:
         """The abort was refused for a reason that may pass: it may be called again."""
         if self.state is State.ABORTING:
-            self.state = State.ABORTABLE_ERROR
             self.error = error
+            self.state = State.ABORTABLE_ERROR
 
     def failed_for_good(self, error: BarnabasError, batch: FailedBatch | None = None) -> None:
         """The producer can do nothing more, for a batch's sake if one is given. The first error counts."""
         if self.state is not State.FATAL_ERROR:
-            self.state = State.FATAL_ERROR
             self.error = error
+            self.state = State.FATAL_ERROR
             self.failed_batch = batch
             self.on_change()
 

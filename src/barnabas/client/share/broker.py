@@ -31,6 +31,7 @@ from barnabas.net.connection import Connection
 from barnabas.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from barnabas.protocol.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 from barnabas.settings.table import ShareConsumerConfig
+from barnabas.steps import AcknowledgementsSent, RecordsAcquired, ShareFetchSent
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -119,6 +120,9 @@ class ShareBroker:
                     pending = []
             request = self._fetch_request(wanted, pending)
             timeout_ms = self._config.request_timeout_ms + self._config.fetch_max_wait_ms
+            if self._client.steps:
+                sent = (self.node_id, request.share_session_epoch, tuple(wanted), len(pending))
+                self._client.steps.emit(ShareFetchSent(*sent))
             try:
                 response = await connection.send(request, timeout_ms=timeout_ms)
                 self._check(response.error_code, response.error_message, "share fetch")
@@ -211,6 +215,10 @@ class ShareBroker:
             [(a.first_offset, a.last_offset, a.delivery_count) for a in answer.acquired_records],
             check_crcs=self._config.check_crcs,
         )
+        if self._client.steps:
+            for lent in answer.acquired_records:
+                ends = (lent.first_offset, lent.last_offset, lent.delivery_count)
+                self._client.steps.emit(RecordsAcquired(self.node_id, acquisition.partition, *ends))
         self._ledger.add_unreadable(acquisition, acquired.unreadable)
         if acquired.error is not None:
             self._listener.failed(acquired.error)
@@ -297,6 +305,11 @@ class ShareBroker:
             self._fail(self._without(pending, without), error, results)
             return await self._acknowledge(connection, without, results)
         request = self._acknowledge_request(pending, self._session.next_epoch())
+        if self._client.steps:
+            partitions = tuple(entry.partition for entry in pending)
+            self._client.steps.emit(
+                AcknowledgementsSent(self.node_id, request.share_session_epoch, partitions)
+            )
         try:
             response = await connection.send(request, timeout_ms=self._config.request_timeout_ms)
             self._check(response.error_code, response.error_message, "share acknowledge")

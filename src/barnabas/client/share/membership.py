@@ -30,6 +30,7 @@ from barnabas.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from barnabas.settings.table import ShareConsumerConfig
+from barnabas.steps import GroupAssigned, GroupLeft, HeartbeatSent
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -114,6 +115,8 @@ class ShareMembership:
         self._forget()
         if not was_member:
             return
+        if self._client.steps:
+            self._client.steps.emit(GroupLeft(self._config.group_id, self._member_id, "leaving"))
         request = ShareGroupHeartbeatRequest(
             group_id=self._config.group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
         )
@@ -191,6 +194,9 @@ class ShareMembership:
             rack_id=self._config.client_rack if self._told_topics is None else None,
             subscribed_topic_names=None if topics == self._told_topics else sorted(topics),
         )
+        steps = self._client.steps
+        if steps:
+            steps.emit(HeartbeatSent(self._config.group_id, self._member_id, self._epoch))
         response = await send_to_group_coordinator(self._client, self._config.group_id, request)
         if response.error_code:
             self._handle(response)
@@ -238,5 +244,8 @@ class ShareMembership:
         }
         if self.assignment != before:
             self.rebalances += 1
+            if self._client.steps:
+                assigned = (self._member_id, self._epoch, tuple(self.assignment))
+                self._client.steps.emit(GroupAssigned(self._config.group_id, *assigned))
         logger.debug("share group %r assigns %s", self._config.group_id, list(self.assignment))
         self._on_assigned()

@@ -45,7 +45,7 @@ from barnabas.compat.confluent_kafka.admin._topic import TopicDescription
 from barnabas.compat.librdkafka.ask import metadata
 from barnabas.compat.librdkafka.ask.metadata import ClusterMetadata, GroupMetadata
 from barnabas.compat.librdkafka.ask.new_topics import NewPartitions, NewTopic
-from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
+from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import AdminStatistics
@@ -87,21 +87,19 @@ class AdminClient:
         if self._session is not None:
             raise RuntimeError("Admin already __init__:ialized")
         configuration = Configuration.parse("admin", (conf,), kwargs)
-        callbacks = ClientCallbacks(
-            error_cb=configuration.callbacks.get("error_cb"),
-            throttle_cb=configuration.callbacks.get("throttle_cb"),
-            stats_cb=configuration.callbacks.get("stats_cb"),
-            logger=configuration.logger,
-            statistics_interval_ms=configuration.values["statistics.interval.ms"],
-        )
         values = configuration.values
         # The default in librdkafka's table is for consumers.
         self._allows_auto_create = (
             not values.is_given("allow.auto.create.topics") or values["allow.auto.create.topics"]
         )
-        self._events = events = ClientEvents(callbacks, name=configuration.instance_name)
+        protocol: str = values["security.protocol"]
+        prefix = "" if protocol == "plaintext" else f"{protocol}://"
+        self._events = events = ClientEvents(
+            client_callbacks(configuration), name=configuration.instance_name, prefix=prefix
+        )
         self._session = AdminSession(
             configuration,
+            events.log,
             lambda admin: events.attach(admin, AdminStatistics(admin.kafka_client, events, values).as_json),
         )
         self._closes = weakref.finalize(self, _close, self._session, self._events)

@@ -16,6 +16,7 @@ from typing import Any
 from barnabas.client.admin.admin import Admin
 from barnabas.compat.librdkafka.ask.requests import BrokerRequests
 from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.told.client_log import MAIN, ClientLog
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.loop_thread import loop_thread
@@ -30,7 +31,9 @@ Outcome = Callable[[Any, KafkaException | None], None]
 class AdminSession:
     """The open part of an AdminClient; what is under way keeps it, and not the AdminClient."""
 
-    def __init__(self, configuration: Configuration, prepare: Callable[[Admin], object]) -> None:
+    def __init__(
+        self, configuration: Configuration, log: ClientLog, prepare: Callable[[Admin], object]
+    ) -> None:
         async def make() -> Admin:
             admin = Admin(configuration.bootstrap_servers, **configuration.settings)
             # librdkafka connects at once, and tells error_cb where that fails.
@@ -42,6 +45,7 @@ class AdminSession:
             self.admin = loop_thread().run(make(), what="admin client")
         except BarnabasError as error:
             raise configuration.creation_error(error) from error
+        self._log = log
         self._lock = threading.Lock()
         self._is_closed = False
         self._tasks: dict[asyncio.Task[None], Outcome] = {}
@@ -52,12 +56,19 @@ class AdminSession:
     def start(self, operation: Operation, timeout_ms: int | None, outcome: Outcome) -> None:
         """Begins `operation`; `outcome(result, None)` or `outcome(None, error)` is called when it ends."""
 
+        name = getattr(operation, "func", operation).__name__.replace("_", "").upper()
+
+        def tell(state: str, result: str = "Success") -> None:
+            self._log.debug("admin", name, MAIN, f"{name} worker called in state {state}: {result}")
+
         async def work() -> None:
             result, error = None, None
+            tell("initializing")
             try:
                 result = await operation(self._requests(timeout_ms))
             except Exception as failure:
                 error = _exception_of(failure)
+            tell("waiting for response from broker", "Success" if error is None else error.args[0].str())
             task = asyncio.current_task()
             if task is not None and self._tasks.pop(task, None) is not None:
                 self._fill(outcome, result, error)

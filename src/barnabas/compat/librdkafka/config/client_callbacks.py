@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.config.log_properties import LogProperties, log_properties
 from barnabas.compat.librdkafka.config.property_rules import LogLine
 from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.compat.librdkafka.values.models import ThrottleEvent
@@ -14,8 +15,8 @@ from barnabas.values import frozen
 
 @frozen
 class ClientCallbacks:
-    """What a program wants to be called, how often statistics are made (0: never), and what a logger is told
-    of the configuration."""
+    """What a program wants to be called, how often statistics are made (0: never), which log lines there are,
+    and those about the configuration."""
 
     error_cb: Callable[[KafkaError], object] | None = None
     throttle_cb: Callable[[ThrottleEvent], object] | None = None
@@ -23,6 +24,7 @@ class ClientCallbacks:
     logger: Any = None
     statistics_interval_ms: int = 0
     warnings: Sequence[LogLine] = ()
+    log: LogProperties = LogProperties()
 
 
 def client_callbacks(configuration: Configuration) -> ClientCallbacks:
@@ -35,4 +37,5 @@ def client_callbacks(configuration: Configuration) -> ClientCallbacks:
         configuration.logger,
         configuration.values["statistics.interval.ms"],
         configuration.warnings,
+        log_properties(configuration.values),
     )

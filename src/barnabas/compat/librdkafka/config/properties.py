@@ -327,17 +327,18 @@ _TOPIC: tuple[Property, ...] = (
     _number("consume.callback.max.messages", "C", 0, 0, 1_000_000),
 )
 
-_OF_TOPICS = {p.name: p for p in _TOPIC}
+OF_TOPICS = {p.name: p for p in _TOPIC}
+"""Those that librdkafka has for topics, by name."""
 _TOPIC_PREFIX = "topic."
 
-PROPERTIES: dict[str, Property] = {**{p.name: p for p in _GLOBAL}, **_OF_TOPICS}
+PROPERTIES: dict[str, Property] = {**{p.name: p for p in _GLOBAL}, **OF_TOPICS}
 """All by name, in librdkafka's order. What it has for clients and for topics is the client's here."""
 
 
 def find(name: str) -> Property | None:
     """The property of this name, or that an alias of this name stands for. `topic.` may stand before those of
     topics."""
-    found = PROPERTIES.get(name) or _OF_TOPICS.get(name.removeprefix(_TOPIC_PREFIX))
+    found = PROPERTIES.get(name) or OF_TOPICS.get(name.removeprefix(_TOPIC_PREFIX))
     return PROPERTIES[found.alias_of] if found is not None and found.alias_of is not None else found
 
 

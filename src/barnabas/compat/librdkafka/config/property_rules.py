@@ -15,8 +15,13 @@ from barnabas.values import frozen
 
 ClientKind = Literal["producer", "consumer", "share_consumer", "admin"]
 
+# As in syslog.
+LOG_CRITICAL = 2
+LOG_ERROR = 3
 LOG_WARNING = 4
 LOG_NOTICE = 5
+LOG_INFO = 6
+LOG_DEBUG = 7
 
 _MAX_IN_FLIGHT = "max.in.flight.requests.per.connection"
 _LONGEST_FETCH_WAIT_BEFORE_SOCKET_TIMEOUT_MS = 1000
@@ -316,18 +321,15 @@ def _of_mechanisms(values: PropertyValues) -> Iterator[str]:
 
 
 def warnings(kind: ClientKind, values: PropertyValues) -> list[LogLine]:
-    """What librdkafka logs about properties when it makes a client of them."""
-    return [LogLine(LOG_WARNING, "CONFWARN", text) for text in _warnings(kind, values)] + (
-        []
-        if values["bootstrap.servers"]
-        else [
-            LogLine(
-                LOG_NOTICE,
-                "CONFWARN",
-                "No `bootstrap.servers` configured: client will not be able to connect to Kafka cluster",
-            )
-        ]
-    )
+    """What librdkafka logs about properties, and about the kind of client, when it makes one of them."""
+    lines = [LogLine(LOG_WARNING, "CONFWARN", text) for text in _warnings(kind, values)]
+    if not values["bootstrap.servers"]:
+        text = "No `bootstrap.servers` configured: client will not be able to connect to Kafka cluster"
+        lines.append(LogLine(LOG_NOTICE, "CONFWARN", text))
+    if kind == "share_consumer":
+        text = 'The share consumer is in "Preview" and is not recommended for production use'
+        lines.append(LogLine(LOG_WARNING, "SHARECONSUMER", text))
+    return lines
 
 
 def _warnings(kind: ClientKind, values: PropertyValues) -> Iterator[str]:

@@ -28,6 +28,7 @@ from barnabas.compat.librdkafka.consume.consumer_session import (
     ShownNames,
     abandon,
 )
+from barnabas.compat.librdkafka.told.client_log import APPLICATION, MAIN
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ConsumerStatistics
 from barnabas.compat.librdkafka.values.arguments import (
@@ -156,6 +157,8 @@ class Consumer(MessagePoller):
             session.subscribe(names, listener)
         except (re.error, MisuseError):
             raise _invalid("Failed to set subscription") from None
+        text = f"{self._group}: subscribe to new subscription of {len(names)} topics"
+        self._debug("cgrp consumer", "SUBSCRIBE", MAIN, text)
 
     def _rebalance_callback(self, callback: Any) -> Callable[[list[Partition]], None] | None:
         if callback is ...:
@@ -168,6 +171,15 @@ class Consumer(MessagePoller):
         """Ends the subscription. Partitions are given back in the next poll, where `on_revoke` wants to
         hear."""
         self._open.unsubscribe()
+        self._debug("cgrp", "UNSUBSCRIBE", MAIN, f"{self._group}: unsubscribe from current subscription")
+
+    @property
+    def _group(self) -> str:
+        return f'Group "{self._setup.config.group_id}"'
+
+    def _debug(self, contexts: str, facility: str, thread: str, text: str) -> None:
+        if self._events is not None:
+            self._events.log.debug(contexts, facility, thread, text)
 
     @c_one_argument("Consumer.assign")
     def assign(self, partitions: list[TopicPartition]) -> None:
@@ -182,6 +194,8 @@ class Consumer(MessagePoller):
         # What was assigned before is gone even where this fails.
         session.assign({})
         session.incremental_assign(_offsets_to_assign(wanted, "Failed to set assignment"))
+        text = f"Added {len(wanted)} partition(s) to assignment"
+        self._debug("cgrp consumer", "ASSIGNMENT", MAIN, text)
 
     @c_no_arguments("Consumer.unassign")
     def unassign(self) -> None:
@@ -253,18 +267,23 @@ class Consumer(MessagePoller):
         if partition.offset == OFFSET_STORED:
             raise _invalid(what)
         self._run(what, partial(session.seek, key, partition.offset))
+        self._debug("topic", "CONSUMER", APPLICATION, f"Seek {_name(key)} to offset {partition.offset}")
 
     @c_arguments("O")
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Gives no messages of these partitions until resume()."""
         session = self._open
-        session.pause([_key(p) for p in _partitions(partitions)])
+        wanted = _partitions(partitions)
+        session.pause([_key(p) for p in wanted])
+        self._debug("topic", "PAUSE", APPLICATION, f"Application pausing {len(wanted)} partition(s)")
 
     @c_arguments("O")
     def resume(self, partitions: list[TopicPartition]) -> None:
         """Ends pause()."""
         session = self._open
-        session.resume([_key(p) for p in _partitions(partitions)])
+        wanted = _partitions(partitions)
+        session.resume([_key(p) for p in wanted])
+        self._debug("topic", "RESUME", APPLICATION, f"Application resuming {len(wanted)} partition(s)")
 
     # Commits
 
@@ -431,8 +450,10 @@ class Consumer(MessagePoller):
         session, events = self._session, self._events
         if session is None or events is None:
             return
+        self._debug("cgrp consumer", "CLOSE", APPLICATION, "Closing consumer")
         try:
             session.close()
+            events.serve()
         finally:
             self._session = None  # type: ignore[misc]
             self._finalizer.detach()

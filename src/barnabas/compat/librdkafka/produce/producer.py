@@ -25,6 +25,7 @@ from barnabas.compat.librdkafka.ask.reach import reach_cluster
 from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks, client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
+from barnabas.compat.librdkafka.config.property_rules import LOG_WARNING
 from barnabas.compat.librdkafka.produce.delivery_errors import delivery_error
 from barnabas.compat.librdkafka.produce.fatal_end import FatalEnd
 from barnabas.compat.librdkafka.produce.transaction_errors import (
@@ -37,6 +38,7 @@ from barnabas.compat.librdkafka.produce.transaction_errors import (
     timed_out,
 )
 from barnabas.compat.librdkafka.produce.wanted_topics import WantedTopics
+from barnabas.compat.librdkafka.told.client_log import APPLICATION
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ProducerStatistics
 from barnabas.compat.librdkafka.values.arguments import (
@@ -471,6 +473,7 @@ class Producer(MessageSender):
         transactions = self._core.transactions
         if transactions is None:
             raise not_transactional()
+        self._tell_call(f"Transactional API called: {call} (while {transactions.state.value})")
         if self._unfinished_call not in ("", call):
             raise conflict(self._unfinished_call)
         self._unfinished_call = ""
@@ -489,14 +492,21 @@ class Producer(MessageSender):
         self, call: str, transactions: Transactions, work: Callable[[], Coroutine[Any, Any, None]]
     ) -> None:
         self._end.call = call
+        result = "Success"
         try:
             self._run(work())
         except BarnabasError as error:
             self._end.check()
             failed = self._failures() - self._failures_before
-            raise call_error(transactions, call, error, failed=failed) from error
+            raised = call_error(transactions, call, error, failed=failed)
+            result = raised.args[0].str()
+            raise raised from error
         finally:
+            self._tell_call(f"Transactional API {call} return: {result}")
             self._end.call = ""
+
+    def _tell_call(self, text: str) -> None:
+        self._events.log.debug("eos", "TXNAPI", APPLICATION, text)
 
     def _failures(self) -> int:
         """Messages that were not delivered, since the producer was made."""
@@ -581,13 +591,12 @@ def _abandon(
     reaching.cancel()
     left, size = events.queue.outstanding_messages, events.queue.outstanding_bytes
     if left:
-        logger.warning(
-            "%s: Producer terminating with %d messages (%d bytes) still in queue or transit: use flush() to "
-            "wait for outstanding message delivery",
-            events.name,
-            left,
-            size,
+        waiting = f"{left} message{'s' if left > 1 else ''} ({size} byte{'s' if size != 1 else ''})"
+        text = (
+            f"Producer terminating with {waiting} still in queue or transit: use flush() to wait for "
+            "outstanding message delivery"
         )
+        events.log.write(LOG_WARNING, "TERMINATE", APPLICATION, text)
     events.detach()
 
     def close() -> None:

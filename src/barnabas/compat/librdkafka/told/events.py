@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,10 +26,21 @@ from barnabas._kernel import EventQueue
 from barnabas.client.cluster.observed import Observed
 from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
 from barnabas.compat.librdkafka.config.client_settings import NOWHERE
-from barnabas.compat.librdkafka.config.property_rules import LOG_NOTICE, LOG_WARNING, LogLine
+from barnabas.compat.librdkafka.config.property_rules import (
+    LOG_CRITICAL,
+    LOG_DEBUG,
+    LOG_ERROR,
+    LOG_INFO,
+    LOG_WARNING,
+)
+from barnabas.compat.librdkafka.told.client_log import MAIN, ClientLog
+from barnabas.compat.librdkafka.told.cluster_lines import node_name
+from barnabas.compat.librdkafka.told.debug_lines import DebugLines
+from barnabas.compat.librdkafka.told.failures import FailureLimit, connect_failure
+from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.compat.librdkafka.values.models import ThrottleEvent
-from barnabas.errors import BarnabasError, CredentialsError, TlsError
+from barnabas.errors import BarnabasError, CredentialsError, KafkaConnectionError, TlsError
 from barnabas.events import (
     AllBrokersDown,
     AuthenticationFailed,
@@ -39,16 +49,18 @@ from barnabas.events import (
     ConnectFailed,
     Event,
     Fault,
+    OffsetOutOfRange,
+    PollIntervalExceeded,
     Throttled,
 )
 from barnabas.loop_thread import loop_thread
 
 logger = logging.getLogger("barnabas.compat")
 
-_LEVELS = {LOG_WARNING: logging.WARNING, LOG_NOTICE: logging.INFO}
-
 # Those of which librdkafka tells throttle_cb.
 _THROTTLED_REQUESTS = ("Produce", "Fetch")
+
+_LOGICAL_OFFSETS = {"earliest": "BEGINNING", "latest": "END"}
 
 _instances = itertools.count(1)
 
@@ -69,11 +81,14 @@ class ClientEvents:
         self._callbacks = callbacks
         self._prefix = prefix
         self._connected_at: dict[tuple[int, str, int], float] = {}
+        self._failures = FailureLimit()
         self._statistics: Callable[[], str] | None = None
         self._client: Observed | None = None
         self._timer: Any = None
         self._is_attached = False
-        self._tell_warnings(callbacks.warnings)
+        self.log = ClientLog(callbacks.log, callbacks.logger, name=name, put=self.queue.put)
+        self._debug_lines: DebugLines | None = None
+        self.log.begin(callbacks.warnings)
 
     def put(self, call: Callable[[], object]) -> None:
         """`call()` is made by a later `serve`. On any thread."""
@@ -82,7 +97,7 @@ class ClientEvents:
     def tell_of_end(self, error: KafkaError, call: Callable[[], object]) -> None:
         """The client can do nothing more. `call()` is made by a later `serve`."""
         text = f"Fatal error: {KafkaError(error.code()).str()}: {error.str()}"
-        self._log(logging.CRITICAL, "FATAL", "main", text)
+        self.log.write(LOG_CRITICAL, "FATAL", MAIN, text)
         self.put(call)
 
     def serve(self, timeout: float = 0.0) -> int:
@@ -99,6 +114,8 @@ class ClientEvents:
         self._statistics = statistics
         self._is_attached = True
         client.add_event_listener(self._listen)
+        if self.log.has_debug:
+            self._debug_lines = DebugLines(client.kafka_client, self.log)
         if self._callbacks.stats_cb is not None and self._callbacks.statistics_interval_ms > 0:
             loop_thread().call(self._schedule_statistics)
 
@@ -108,19 +125,11 @@ class ClientEvents:
         if self._client is not None:
             self._client.remove_event_listener(self._listen)
             self._client = None
+        if self._debug_lines is not None:
+            self._debug_lines.end()
         self._statistics = None
         if self._timer is not None:
             loop_thread().call(self._timer.cancel)
-
-    def _tell_warnings(self, lines: Iterable[LogLine]) -> None:
-        """Has the logger told, as all it is told, by `serve`; without one they are logged at once."""
-        for line in lines:
-            text = f"[thrd:app]: {line.text}"
-            arguments = (_LEVELS[line.level], "%s [%s] %s", line.facility, self.name, text)
-            if self._callbacks.logger is None:
-                logger.log(*arguments)
-            else:
-                self.put(partial(self._callbacks.logger.log, *arguments))
 
     # On the event loop's thread
 
@@ -147,18 +156,20 @@ class ClientEvents:
             case BrokerDisconnected(error=BarnabasError()):
                 since = self._connected_at.pop((event.node_id, event.host, event.port), now)
                 age_ms = int((now - since) * 1000)
-                self._error(KafkaError._TRANSPORT, event, f"Disconnected (after {age_ms}ms in state UP)")
+                self._disconnected(event, f"(after {age_ms}ms in state UP)")
             case ConnectFailed() if f"{event.host}:{event.port}" == NOWHERE:
                 # A client without brokers connects to none and complains of none.
                 pass
             case ConnectFailed():
-                code, text = _connect_failure(event)
+                code, text = connect_failure(event.host, event.port, event.error)
                 self._error(code, event, text)
             case AuthenticationFailed(error=TlsError()):
                 self._error(KafkaError._SSL, event, f"SSL handshake failed: {event.error}")
             case AuthenticationFailed(error=CredentialsError()):
                 text = f"Failed to acquire SASL OAUTHBEARER token: {event.error}"
-                self._tell(KafkaError(KafkaError._AUTHENTICATION, text), "OAUTHBEARER", "background")
+                error = KafkaError(KafkaError._AUTHENTICATION, text)
+                self._call_back(error)
+                self.log.write(LOG_ERROR, "OAUTHBEARER", "background", error.str())
             case AuthenticationFailed():
                 self._error(KafkaError._AUTHENTICATION, event, f"SASL authentication error: {event.error}")
             case AllBrokersDown():
@@ -172,7 +183,18 @@ class ClientEvents:
                     self.put(partial(self._callbacks.throttle_cb, throttled))
             case Fault():
                 text = f"{event.what}: {event.error}"
-                self._tell(KafkaError(KafkaError._STATE, text), "FAULT", "main")
+                error = KafkaError(KafkaError._STATE, text)
+                self._call_back(error)
+                self.log.write(LOG_ERROR, "FAULT", MAIN, error.str())
+            case PollIntervalExceeded():
+                text = (
+                    f"Application maximum poll interval ({event.max_poll_interval_ms}ms) exceeded by "
+                    f"{event.exceeded_by_ms}ms (adjust max.poll.interval.ms for long-running message "
+                    "processing): leaving group"
+                )
+                self.log.write(LOG_WARNING, "MAXPOLL", MAIN, text)
+            case OffsetOutOfRange():
+                self._log_reset(event)
             case _:
                 pass
 
@@ -180,37 +202,37 @@ class ClientEvents:
         return 0 if self._client is None else len(self._client.kafka_client.stats().brokers)
 
     def _error(
-        self, code: int, event: BrokerDisconnected | ConnectFailed | AuthenticationFailed, text: str
+        self,
+        code: int,
+        event: BrokerDisconnected | ConnectFailed | AuthenticationFailed,
+        text: str,
+        level: int = LOG_ERROR,
     ) -> None:
-        broker = f"{self._prefix}{event.host}:{event.port}/{_node_name(event.node_id)}"
-        self._tell(KafkaError(code, f"{broker}: {text}"), "FAIL", broker)
+        broker = f"{self._prefix}{event.host}:{event.port}/{node_name(event.node_id)}"
+        error = KafkaError(code, f"{broker}: {text}")
+        self._call_back(error)
+        line = self._failures.line(broker, error.str())
+        if line is not None:
+            self.log.write(level, "FAIL", broker, line)
+
+    def _disconnected(self, event: BrokerDisconnected, when: str) -> None:
+        is_peers = isinstance(event.error, KafkaConnectionError) and "closed the connection" in str(
+            event.error
+        )
+        reason = ": connection closed by peer: receive 0 after POLLIN" if is_peers else ""
+        level = LOG_INFO if self._callbacks.log.tells_closed_connections else LOG_DEBUG
+        self._error(KafkaError._TRANSPORT, event, f"Disconnected{reason} {when}", level)
+
+    def _log_reset(self, event: OffsetOutOfRange) -> None:
+        if event.reset_to in _LOGICAL_OFFSETS:
+            text = (
+                f"{event.partition.topic} [{event.partition.partition}]: offset reset (at offset "
+                f"{event.position} (leader epoch -1), broker {event.leader}) to offset "
+                f"{_LOGICAL_OFFSETS[event.reset_to]} (leader epoch -1): fetch failed due to requested offset "
+                f"not available on the broker: {text_of(KafkaError.OFFSET_OUT_OF_RANGE)}"
+            )
+            self.log.write(LOG_WARNING, "OFFSET", MAIN, text)
 
     def _call_back(self, error: KafkaError) -> None:
         if self._callbacks.error_cb is not None:
             self.put(partial(self._callbacks.error_cb, error))
-
-    def _tell(self, error: KafkaError, facility: str, thread: str) -> None:
-        self._call_back(error)
-        self._log(logging.ERROR, facility, thread, error.str())
-
-    def _log(self, level: int, facility: str, thread: str, text: str) -> None:
-        if self._callbacks.logger is not None:
-            line = f"[thrd:{thread}]: {text}"
-            self.put(partial(self._callbacks.logger.log, level, "%s [%s] %s", facility, self.name, line))
-
-
-def _node_name(node_id: int) -> str:
-    return "bootstrap" if node_id < 0 else str(node_id)
-
-
-def _connect_failure(event: ConnectFailed) -> tuple[int, str]:
-    cause = event.error.__cause__
-    if isinstance(cause, OSError) and cause.strerror:
-        if "resolve" in str(event.error):
-            text = f"Failed to resolve '{event.host}:{event.port}': {cause.strerror}"
-            return KafkaError._RESOLVE, f"{text} (after 0ms in state CONNECT)"
-        family = "ipv6" if ":" in event.host else "ipv4"
-        reason = os.strerror(cause.errno) if cause.errno else cause.strerror
-        text = f"Connect to {family}#{event.host}:{event.port} failed: {reason}"
-        return KafkaError._TRANSPORT, f"{text} (after 0ms in state CONNECT)"
-    return KafkaError._TRANSPORT, str(event.error)
