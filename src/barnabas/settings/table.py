@@ -413,7 +413,9 @@ class ShareConsumerConfig(CommonConfig):
     share_acquire_mode: ShareAcquireMode = setting(
         "batch_optimized", "Whether whole batches are lent, or max_poll_records at most (KIP-1206)."
     )
-    max_poll_records: int = setting(500, "Records of one poll that names no limit.", low=1)
+    max_poll_records: int = setting(
+        500, "Records of one poll that names no limit; what was lent together comes together.", low=1
+    )
     max_poll_interval_ms: int = setting(
         300_000, "Longest time between polls before a member leaves its group.", low=1
     )

@@ -77,8 +77,9 @@ class ShareConsumer(ShareConsumerFront, Owned):
         self._run_callback()
 
     def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord]:
-        """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
-        first. An empty list when none came, or after `wakeup`.
+        """The next records; waits up to `timeout` seconds for the first. An empty list when none came, or
+        after `wakeup`. `max_records` at most: what was lent beyond that waits for the next poll. Without it,
+        max_poll_records or so, since what a broker has lent together comes together.
 
         Raises: MisuseError where a record of the last poll is to be acknowledged and was not, or without
         topics; CorruptBatchError (once; the batch is rejected), BrokerError such as

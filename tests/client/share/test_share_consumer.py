@@ -16,6 +16,7 @@ from tests.share_groups import begin_at_the_first_record
 
 from barnabas import Producer, ShareConsumer, ShareRecord, TopicPartition, aio
 from barnabas.broker_errors import InvalidRecordStateError, ShareSessionNotFoundError
+from barnabas.client.share.acknowledgements import AcknowledgementResult
 from barnabas.errors import (
     ClosedError,
     InvalidSettingError,
@@ -23,6 +24,7 @@ from barnabas.errors import (
     MisuseError,
     NoCommonVersionError,
 )
+from barnabas.events import PollIntervalExceeded
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 MakeTopic = Callable[..., str]
@@ -289,6 +291,107 @@ def test_max_poll_records_limits_what_is_lent_only_in_record_limit_mode(
         assert [r.value for r in found] == (numbers(20)[10:] if mode == "record_limit" else [])
         for record in found:
             other.acknowledge(record)
+
+
+def send_at_once(kafka: ApacheKafka, topic: str, values: list[bytes]) -> None:
+    """One batch, which closing sends."""
+    with Producer(kafka.bootstrap, linger_ms=60_000, batch_size=1_000_000) as producer:
+        for value in values:
+            producer.send(topic, value)
+
+
+def test_a_poll_gives_what_was_lent_together_unless_it_names_a_limit(
+    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup, eventually: Any
+) -> None:
+    topic = make_topic(kafka)
+    send_at_once(kafka, topic, numbers(100))
+    settings: dict[str, Any] = {"topics": [topic], "max_poll_records": 10}
+    with ShareConsumer(kafka.bootstrap, group_id=make_group(), **settings) as consumer:
+        records = eventually(lambda: consumer.poll(0.5))
+        assert [r.value for r in records] == numbers(100)
+    with ShareConsumer(kafka.bootstrap, group_id=make_group(), **settings) as consumer:
+        records = eventually(lambda: consumer.poll(0.5, 30))
+        assert [r.value for r in records] == numbers(30)
+        assert [r.value for r in consumer.poll(0.5)] == numbers(100)[30:]
+
+
+def test_a_member_that_polls_now_and_then_keeps_nothing_from_the_others(
+    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup
+) -> None:
+    topic, group = make_topic(kafka), make_group()
+    # As much in each batch as may be lent of a partition at once.
+    for _ in range(5):
+        send_at_once(kafka, topic, numbers(2000))
+    settings: dict[str, Any] = {"topics": [topic], "max_poll_records": 100}
+    seen: Counter[int] = Counter()
+    deadline = time.monotonic() + 20
+    with (
+        ShareConsumer(kafka.bootstrap, group_id=group, **settings) as one,
+        ShareConsumer(kafka.bootstrap, group_id=group, **settings) as other,
+    ):
+        while len(seen) < 10_000:
+            assert time.monotonic() < deadline, f"{len(seen)} records came"
+            for consumer in (one, other):
+                seen.update(record.offset for record in consumer.poll(1))
+                assert set(consumer.commit().values()) <= {None}
+    assert set(seen.values()) == {1}
+
+
+def test_who_does_not_poll_for_too_long_is_told_of_and_joins_again_with_the_next_poll(
+    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+) -> None:
+    topic, group = make_topic(kafka), make_group()
+    fill_topic(kafka, topic, numbers(2))
+    told: list[PollIntervalExceeded] = []
+    with explicit(kafka, group, topic, max_poll_interval_ms=500) as consumer:
+        consumer.add_event_listener(
+            lambda event: told.append(event) if isinstance(event, PollIntervalExceeded) else None
+        )
+        for record in read(consumer, 2):
+            consumer.acknowledge(record, "release")
+        eventually(lambda: told)
+        assert [r.value for r in read(consumer, 2)] == numbers(2)
+    assert [(event.group_id, event.max_poll_interval_ms) for event in told] == [(group, 500)]
+
+
+def test_what_is_committed_while_a_broker_is_being_told_is_told_after_that(
+    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+) -> None:
+    topic, group = make_topic(kafka), make_group()
+    fill_topic(kafka, topic, numbers(2))
+    with explicit(kafka, group, topic) as consumer:
+        consumer.set_acknowledgement_commit_callback(lambda *result: None)
+        first, second = read(consumer, 2)
+
+        async def commit_twice() -> int:
+            consumer.acknowledge(first)
+            consumer._core.commit_async()
+            # The first is taken from the ledger, and not answered yet.
+            consumer.acknowledge(second)
+            consumer._core.commit_async()
+            return len(consumer._core._acknowledging)
+
+        assert consumer._run(commit_twice()) == 1
+        results = eventually(lambda: len(consumer._core._results) == 2 and list(consumer._core._results))
+        assert [(result.offsets, result.error) for result in results] == [([0], None), ([1], None)]
+
+
+def test_results_behind_one_for_which_the_callback_raised_are_told_with_the_next_call() -> None:
+    partitions = [TopicPartition("t", index) for index in range(2)]
+    told: list[TopicPartition] = []
+
+    def fail(partition: TopicPartition, offsets: list[int], error: Any) -> None:
+        told.append(partition)
+        raise ValueError("mine")
+
+    with ShareConsumer("127.0.0.1:1", group_id="g") as consumer:
+        consumer.set_acknowledgement_commit_callback(fail)
+        for partition in partitions:
+            consumer._core.acknowledged(AcknowledgementResult(partition, [0], None))
+        for _ in partitions:
+            with pytest.raises(ValueError, match="mine"):
+                consumer.commit()
+    assert told == partitions
 
 
 def test_markers_of_transactions_hold_nothing_up(

@@ -19,6 +19,7 @@ RECENT_MS = 300_000
 _MEASURED = (
     (re.compile(r"\b\d+(\.\d+)?ms\b"), "<duration>ms"),
     (re.compile(r"0x[0-9a-f]{6,}"), "<address>"),
+    (re.compile(r"\(id: \d+\)"), "(id: <thread>)"),
     (re.compile(r"PID\{Id:\d+,"), "PID{Id:<n>,"),
     (re.compile(r"#(producer|consumer)-\d+"), r"#\1-<n>"),
     # How CPython itself names a type in its own sentences depends on the language it was written in.

@@ -111,11 +111,11 @@ class Stage:
     def group(self) -> str:
         return self.name("group")
 
-    def share_group(self) -> str:
-        """A share group that starts with the first records."""
+    def share_group(self, **configs: str) -> str:
+        """A share group that starts with the first records. Configs are named with underscores for dots."""
         assert self._house is not None
         group = self.name("group")
-        begin_at_the_first_record(self.bootstrap, group)
+        begin_at_the_first_record(self.bootstrap, group, **configs)
         return group
 
     def limited_client(self, **bytes_per_second: float) -> str:
@@ -143,6 +143,13 @@ class Stage:
     def fill(self, topic: str, *values: bytes | str | None, partition: int = 0) -> None:
         encoded = [value.encode() if isinstance(value, str) else value for value in values]
         self.fill_records(topic, *((None, value, None) for value in encoded), partition=partition)
+
+    def fill_at_once(self, topic: str, count: int, partition: int = 0) -> None:
+        """One batch of so many records."""
+        assert self._house is not None
+        with barnabas.Producer(self.bootstrap, linger_ms=60_000, batch_size=1_000_000) as producer:
+            for index in range(count):
+                producer.send(topic, b"%d" % index, partition=partition)
 
     def fill_records(self, topic: str, *records: tuple[Any, Any, Any], partition: int = 0) -> None:
         """`records`: key, value and headers of each."""

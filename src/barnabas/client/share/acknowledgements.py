@@ -151,10 +151,10 @@ class ShareLedger:
                 if any(k.codes or k.unreadable for k in kept.values())
             ]
 
-    def has_decisions(self, node_id: int) -> bool:
-        """Whether the caller decided something that this broker has not been told."""
+    def decided(self, node_id: int) -> set[TopicPartition]:
+        """The partitions of which the caller decided something that this broker has not been told."""
         with self._lock:
-            return any(kept.codes for kept in self._decided.get(node_id, {}).values())
+            return {entry.partition for entry in self._decided.get(node_id, {}).values() if entry.codes}
 
     def take(self, node_id: int) -> list[PartitionAcknowledgements]:
         """All that is to be told to a broker, which is then gone from here."""

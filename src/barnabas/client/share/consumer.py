@@ -62,8 +62,8 @@ class ShareConsumerFront(Observed):
         """Figures of the consumer and its brokers, as they are now."""
         return self._client.stats()
 
-    def _limit(self, max_records: int | None) -> int:
-        return self.config.max_poll_records if max_records is None else as_limit(max_records)
+    def _limit(self, max_records: int | None) -> int | None:
+        return None if max_records is None else as_limit(max_records)
 
     def _take_rest(self) -> list[ShareRecord]:
         """Records that an iteration was going to hand out."""
@@ -73,7 +73,7 @@ class ShareConsumerFront(Observed):
 
     def _run_callback(self) -> None:
         if self._callback is not None:
-            for result in self._core.take_results():
+            while (result := self._core.take_result()) is not None:
                 self._callback(result.partition, result.offsets, result.error)
 
 
@@ -123,8 +123,9 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         self._run_callback()
 
     async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[ShareRecord]:
-        """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
-        first. An empty list when none came, or after `wakeup`.
+        """The next records; waits up to `timeout` seconds for the first. An empty list when none came, or
+        after `wakeup`. `max_records` at most: what was lent beyond that waits for the next poll. Without it,
+        max_poll_records or so, since what a broker has lent together comes together.
 
         Raises: MisuseError where a record of the last poll is to be acknowledged and was not, or without
         topics; CorruptBatchError (once; the batch is rejected), BrokerError such as

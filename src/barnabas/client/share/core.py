@@ -63,6 +63,8 @@ class ShareCore:
         self._brokers: dict[int, ShareBroker] = {}
         self._fetches: dict[int, asyncio.Task[None]] = {}
         self._acknowledging: dict[int, asyncio.Task[list[AcknowledgementResult]]] = {}
+        self._decided_since: set[int] = set()
+        """Brokers that are being told, and were to be told again meanwhile."""
         self._commits = Tasks[list[AcknowledgementResult]]()
         self._failures: defaultdict[int, int] = defaultdict(int)
         self._last_node_id = -1
@@ -110,6 +112,14 @@ class ShareCore:
         self.check_open()
         await self._give_up(timeout_ms)
 
+    def end_subscription(self) -> None:
+        """Reads nothing any more and leaves the group, without waiting. What was lent stays lent, and can be
+        acknowledged. Raises: ClosedError."""
+        self.check_open()
+        self._stop_watch()
+        self.topics = frozenset()
+        self._membership.unsubscribe()
+
     async def _watch_topics(self, topics: list[str]) -> None:
         """Tells the caller, once, when a topic that is subscribed to does not turn up."""
         try:
@@ -126,8 +136,10 @@ class ShareCore:
 
     # Records
 
-    async def poll(self, timeout: float, limit: int) -> list[ShareRecord] | None:
-        """Records that nobody has been handed yet; the front hands them out. None after `wakeup`.
+    async def poll(self, timeout: float, limit: int | None = None) -> list[ShareRecord] | None:
+        """Records that nobody has been handed yet, up to `limit`; the front hands them out. Without a limit
+        it stops at max_poll_records, but leaves nothing behind of what was lent together. None after
+        `wakeup`.
 
         Raises: MisuseError, ClosedError, and once each what failed in the background.
         """
@@ -179,15 +191,23 @@ class ShareCore:
                 "with share_acknowledgement_mode='explicit' every record of a poll must be before the next"
             )
 
-    def _take(self, limit: int) -> list[ShareRecord]:
-        """Records whose acquisition lock has expired are another member's to get."""
+    def _take(self, limit: int | None) -> list[ShareRecord]:
+        """Records whose acquisition lock has expired are another member's to get.
+
+        Whoever polls now and then would keep a rest from everybody else until the next poll; with many
+        records lent at once that may be all that the group's other members wait for.
+        """
         taken: list[ShareRecord] = []
         now = time.monotonic()
-        while self._records and len(taken) < limit:
+        most = self.config.max_poll_records if limit is None else limit
+        while self._records and (len(taken) < most or (limit is None and self._is_of_one_loan(taken[-1]))):
             record = self._records.popleft()
             if record.acquisition.locked_until > now:
                 taken.append(record)
         return taken
+
+    def _is_of_one_loan(self, record: ShareRecord) -> bool:
+        return self._records[0].acquisition is record.acquisition
 
     def give_back(self, records: Sequence[ShareRecord]) -> None:
         """Nobody has seen these: they come first in the next poll."""
@@ -317,26 +337,41 @@ class ShareCore:
 
         Raises: KafkaTimeoutError, ClosedError.
         """
+        outcome, silent = await self.commit_by_partition(timeout_ms)
+        if silent:
+            raise KafkaTimeoutError(
+                f"share group {self.config.group_id!r}: brokers have not answered to acknowledgements of "
+                f"{len(silent)} partitions within {timeout_ms:.0f} ms; the callback will hear what they say"
+            )
+        return outcome
+
+    async def commit_by_partition(
+        self, timeout_ms: float
+    ) -> tuple[dict[TopicPartition, BarnabasError | None], set[TopicPartition]]:
+        """`commit`; gives what brokers say, and the partitions of which they say nothing in time.
+
+        Raises: ClosedError.
+        """
         self.check_open()
         if self.config.share_acknowledgement_mode == "implicit":
             self.ledger.accept_all()
         deadline = time.monotonic() + timeout_ms / 1000
-        tasks = [
-            self._commits.start(self._broker(node_id).acknowledge(deadline))
-            for node_id in self.ledger.node_ids()
-        ]
-        if tasks:
-            _, silent = await asyncio.wait(tasks, timeout=timeout_ms / 1000)
-            if silent:
-                raise KafkaTimeoutError(
-                    f"share group {self.config.group_id!r}: {len(silent)} brokers have not answered to "
-                    f"acknowledgements within {timeout_ms:.0f} ms; the callback will hear what they say"
-                )
+        told: dict[asyncio.Task[list[AcknowledgementResult]], set[TopicPartition]] = {}
+        for node_id in self.ledger.node_ids():
+            partitions = self.ledger.decided(node_id)
+            told[self._commits.start(self._broker(node_id).acknowledge(deadline))] = partitions
         outcome: dict[TopicPartition, BarnabasError | None] = {}
-        for result in (result for task in tasks if not task.cancelled() for result in task.result()):
-            if outcome.get(result.partition) is None:
-                outcome[result.partition] = result.error
-        return outcome
+        silent: set[TopicPartition] = set()
+        if told:
+            await asyncio.wait(told, timeout=timeout_ms / 1000)
+        for task, partitions in told.items():
+            if not task.done():
+                silent |= partitions
+            elif not task.cancelled():
+                for result in task.result():
+                    if outcome.get(result.partition) is None:
+                        outcome[result.partition] = result.error
+        return outcome, silent
 
     def commit_async(self) -> None:
         self.check_open()
@@ -344,12 +379,9 @@ class ShareCore:
             self.ledger.accept_all()
         self._tell_brokers(self.ledger.node_ids())
 
-    def take_results(self) -> list[AcknowledgementResult]:
+    def take_result(self) -> AcknowledgementResult | None:
         """For the caller's callback. Any thread."""
-        results: list[AcknowledgementResult] = []
-        while self._results:
-            results.append(self._results.popleft())
-        return results
+        return self._results.popleft() if self._results else None
 
     def acquisition_lock_timeout_ms(self) -> int | None:
         """The shortest that a broker named last; None before the first fetch. Any thread."""
@@ -360,7 +392,9 @@ class ShareCore:
         """Acknowledges in the background, at brokers that no fetch will tell."""
         deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
         for node_id in node_ids:
-            if node_id not in self._acknowledging:
+            if node_id in self._acknowledging:
+                self._decided_since.add(node_id)
+            else:
                 task = self.client.in_background(
                     self._broker(node_id).acknowledge(deadline), f"acknowledging at broker {node_id}"
                 )
@@ -369,6 +403,10 @@ class ShareCore:
 
     def _told(self, node_id: int) -> None:
         self._acknowledging.pop(node_id, None)
+        if node_id in self._decided_since:
+            self._decided_since.discard(node_id)
+            if not self.is_closed and node_id in self.ledger.node_ids():
+                self._tell_brokers([node_id])
 
     # The end
 
@@ -395,6 +433,19 @@ class ShareCore:
         """What closing waits for."""
         return f"share group {self.config.group_id!r} to hear of it, for at most {CLOSE_TIMEOUT_MS // 1000} s"
 
+    async def abandon(self) -> None:
+        """Closes the connections, and with them the sessions: what was lent is released. The group is not
+        told, and notices by itself."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._changed.set()
+        self._stop_watch()
+        await self._membership.end()
+        await self._end_tasks()
+        await self._pool.close()
+        await self.client.close()
+
     async def _give_up(self, timeout_ms: float) -> None:
         deadline = time.monotonic() + timeout_ms / 1000
         self._stop_watch()
@@ -407,6 +458,11 @@ class ShareCore:
         await asyncio.gather(
             *(broker.close(max(0.0, deadline - time.monotonic()) * 1000) for broker in self._brokers.values())
         )
+        await self._end_tasks()
+        await self._membership.leave(max(0.0, deadline - time.monotonic()) * 1000)
+
+    async def _end_tasks(self) -> None:
+        """Nothing of what was lent is ours any more."""
         tasks: list[asyncio.Task[Any]] = [
             *self._fetches.values(),
             *self._acknowledging.values(),
@@ -418,7 +474,6 @@ class ShareCore:
         self._fetches.clear()
         self._records.clear()
         self.ledger.forget_all()
-        await self._membership.leave(max(0.0, deadline - time.monotonic()) * 1000)
 
     def check_open(self) -> None:
         """Raises: ClosedError."""

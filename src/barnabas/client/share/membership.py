@@ -25,6 +25,7 @@ from barnabas.client.groups.group_coordinator import (
 )
 from barnabas.client.groups.poll_watch import PollWatch
 from barnabas.errors import BarnabasError, BrokenProtocolError
+from barnabas.events import PollIntervalExceeded
 from barnabas.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
@@ -64,9 +65,9 @@ class ShareMembership:
     ) -> None:
         """`on_assigned`: `assignment` has changed. `on_error`: the caller has to be told."""
         self.assignment: dict[TopicPartition, uuid.UUID] = {}
+        """What the group has given this member, with topic ids."""
         self.rebalances = 0
         """How often the assignment has changed."""
-        """What the group has given this member, with topic ids."""
         self._client = client
         self._config = config
         self._member_id = member_id
@@ -82,6 +83,7 @@ class ShareMembership:
         self._heartbeats: asyncio.Task[None] | None = None
         self._poll_watch: asyncio.Task[None] | None = None
         self._tasks = Tasks[None]()
+        self._goodbyes = Tasks[None]()
         self.polls = PollWatch(config.max_poll_interval_ms)
 
     def subscribe(self, topics: Iterable[str]) -> None:
@@ -102,14 +104,29 @@ class ShareMembership:
                 self._watch_polls(), self._client, "watching whether the caller polls"
             )
 
+    def unsubscribe(self) -> None:
+        """Leaves without waiting. Whoever subscribes meanwhile joins when that is done."""
+        self._topics = frozenset()
+        for task in self._tasks:
+            task.cancel()
+        self._leave_soon()
+
     async def leave(self, timeout_ms: float) -> None:
         """Ends the membership and the background work. Never raises for what the broker says."""
         await self._tasks.end()
         self._topics = frozenset()
-        await self._end(timeout_ms)
+        self._leave_soon(timeout_ms)
+        if self._goodbyes:
+            await asyncio.wait(self._goodbyes, timeout=timeout_ms / 1000)
 
-    async def _end(self, timeout_ms: float) -> None:
-        """Forgets the membership, then tells the group, if this was a member."""
+    async def end(self) -> None:
+        """Ends the background work. The group is not told."""
+        await self._tasks.end()
+        await self._goodbyes.end()
+        self._forget()
+
+    def _leave_soon(self, timeout_ms: float | None = None) -> None:
+        """Forgets the membership at once, and tells the group, if this was a member."""
         was_member = self._epoch != JOIN_EPOCH
         self._heartbeats = self._poll_watch = None
         self._forget()
@@ -117,13 +134,16 @@ class ShareMembership:
             return
         if self._client.steps:
             self._client.steps.emit(GroupLeft(self._config.group_id, self._member_id, "leaving"))
+        timeout_ms = self._config.request_timeout_ms if timeout_ms is None else timeout_ms
         request = ShareGroupHeartbeatRequest(
             group_id=self._config.group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
         )
         leaving = send_to_group_coordinator(
             self._client, self._config.group_id, request, timeout_ms=timeout_ms
         )
-        await say_goodbye(self._config.group_id, leaving, timeout_ms)
+        self._goodbyes.start_in_background(
+            say_goodbye(self._config.group_id, leaving, timeout_ms), self._client, "leaving the group"
+        )
 
     def _forget(self) -> None:
         self._epoch = JOIN_EPOCH
@@ -142,14 +162,25 @@ class ShareMembership:
             self._config.group_id,
             self._config.max_poll_interval_ms,
         )
+        self._client.events.emit(
+            PollIntervalExceeded(
+                self._config.client_id,
+                self._config.group_id,
+                self._config.max_poll_interval_ms,
+                round(-self.polls.overdue_in_ms()),
+            )
+        )
         self._heartbeats.cancel()
-        await self._end(self._config.request_timeout_ms)
+        self._leave_soon()
 
     # Heartbeats
 
     async def _send_heartbeats(self) -> None:
         group_id = self._config.group_id
         failures = 0
+        if self._goodbyes:
+            # It would take us for the member that has joined since.
+            await asyncio.wait(self._goodbyes)
         while True:
             self._wake.clear()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import ModuleType
 from typing import Any
 
@@ -185,3 +186,203 @@ def share_consumers_of_a_group_divide_records(kafka: ModuleType, stage: Stage) -
 
     stage.until(lambda: len(values) >= 10, poll)
     stage.record("values", sorted(values))
+
+
+def _seen(topic: str, messages: list[Any]) -> list[Any]:
+    """Which messages, without their contents."""
+    return [[m.topic() == topic, m.partition(), m.offset(), m.delivery_count()] for m in messages]
+
+
+def _batches(stage: Stage, partitions: int, size: int) -> str:
+    """A topic with one batch of so many records in each partition."""
+    topic = stage.topic(partitions)
+    for partition in range(partitions):
+        stage.fill_at_once(topic, size, partition)
+    return topic
+
+
+@on_apache()
+def what_was_given_out_is_acknowledged_after_unsubscribe_too(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b", "c", "d")
+    consumer = _subscribed(stage, topic, **EXPLICIT)
+    told: list[Any] = []
+    consumer.set_acknowledgement_commit_callback(
+        lambda offsets, error: told.append([list(offsets.values()), error])
+    )
+    messages = _polled(stage, consumer, 4)
+    stage.attempt("before", consumer.acknowledge, messages[0])
+    stage.attempt("unsubscribe", consumer.unsubscribe)
+    stage.attempt("after", consumer.acknowledge, messages[1])
+    stage.attempt("subscription", consumer.subscription)
+    stage.attempt("poll", consumer.poll, 0.1)
+    stage.attempt("commit", consumer.commit_sync, WAIT)
+    stage.attempt("release", consumer.acknowledge, messages[2], kafka.AcknowledgeType.RELEASE)
+    stage.attempt("commit", consumer.commit_sync, WAIT)
+    stage.attempt("subscribe", consumer.subscribe, [topic])
+    stage.attempt("poll", consumer.poll, 0.1)
+    stage.attempt("release", consumer.acknowledge, messages[3], kafka.AcknowledgeType.RELEASE)
+    stage.record("again", _seen(topic, _polled(stage, consumer, 2)))
+    stage.record("told", told)
+
+
+@on_apache()
+def what_was_given_out_is_accepted_after_unsubscribe_too(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b")
+    consumer = _subscribed(stage, topic)
+    _polled(stage, consumer, 2)
+    stage.attempt("unsubscribe", consumer.unsubscribe)
+    stage.attempt("poll", consumer.poll, 0.1)
+    stage.attempt("commit", consumer.commit_sync, WAIT)
+    consumer.subscribe([topic])
+    stage.fill(topic, "c")
+    stage.record("next", _seen(topic, _polled(stage, consumer, 1)))
+
+
+@on_apache()
+def another_subscription_leaves_what_was_given_out_as_it_is(kafka: ModuleType, stage: Stage) -> None:
+    first, second = stage.filled_topic("a", "b"), stage.filled_topic("c")
+    consumer = _subscribed(stage, first)
+    _polled(stage, consumer, 2)
+    consumer.subscribe([second])
+    stage.record("second", _seen(second, _polled(stage, consumer, 1)))
+    stage.attempt("commit", consumer.commit_sync, WAIT)
+    consumer.subscribe([first, second])
+    stage.fill(first, "d")
+    stage.record("first", _seen(first, _polled(stage, consumer, 1)))
+
+
+@on_apache()
+def closing_accepts_nothing_by_itself_and_commits_what_was_acknowledged(
+    kafka: ModuleType, stage: Stage
+) -> None:
+    topic, group = stage.filled_topic("a", "b", "c"), stage.share_group()
+    told: list[Any] = []
+    consumer = stage.share_consumer(group_id=group, **EXPLICIT)
+    consumer.set_acknowledgement_commit_callback(
+        lambda offsets, error: told.append([list(offsets.values()), error])
+    )
+    consumer.subscribe([topic])
+    messages = _polled(stage, consumer, 3)
+    consumer.acknowledge(messages[0])
+    stage.attempt("close", consumer.close)
+    stage.record("told", told)
+    for label in ("explicit", "implicit"):
+        consumer = stage.share_consumer(group_id=group)
+        consumer.subscribe([topic])
+        stage.record(label, _seen(topic, _polled(stage, consumer, 2)))
+        stage.attempt("close", consumer.close)
+
+
+@on_apache()
+def acknowledging_judges_the_place_the_mode_the_type_and_then_the_state(
+    kafka: ModuleType, stage: Stage
+) -> None:
+    topic = stage.filled_topic("a", "b")
+    for mode in ("explicit", "implicit"):
+        consumer = _subscribed(stage, topic, share_acknowledgement_mode=mode)
+        message = _polled(stage, consumer, 2)[0]
+        for kind in (0, 1, 3, 4, 9):
+            stage.attempt(f"{mode} no topic, {kind}", consumer.acknowledge, kafka.Message(), kind)
+            stage.attempt(f"{mode} before all, {kind}", consumer.acknowledge_offset, topic, 0, -1, kind)
+            stage.attempt(f"{mode} no partition, {kind}", consumer.acknowledge_offset, topic, -1, 0, kind)
+            stage.attempt(f"{mode} unknown, {kind}", consumer.acknowledge_offset, topic, 0, 77, kind)
+            stage.attempt(f"{mode} known, {kind}", consumer.acknowledge, message, kind)
+        consumer.close()
+
+
+@on_apache()
+def one_poll_gets_no_more_than_may_be_locked_of_a_partition(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.topic()
+    for index in range(250):
+        stage.fill(topic, f"{index}")
+    consumer = stage.share_consumer(group_id=stage.share_group(share_partition_max_record_locks="100"))
+    consumer.subscribe([topic])
+    counts: list[int] = []
+
+    def poll() -> None:
+        counts.append(len(consumer.poll(0.3)))
+
+    stage.until(lambda: sum(counts) >= 250, poll)
+    stage.record("counts", [count for count in counts if count])
+
+
+@on_apache()
+def batches_are_given_out_whole(kafka: ModuleType, stage: Stage) -> None:
+    topic = _batches(stage, 3, 40)
+    for settings in ({}, EXPLICIT):
+        consumer = _subscribed(stage, topic, max_poll_records=10, **settings)
+        polls: list[tuple[int, int]] = []
+
+        def poll(consumer: Any = consumer, polls: list[Any] = polls, settings: Any = settings) -> None:
+            messages = consumer.poll(0.3)
+            if messages:
+                polls.append((len({m.partition() for m in messages}), len(messages)))
+            if settings:
+                for message in messages:
+                    consumer.acknowledge(message)
+
+        stage.until(lambda polls=polls: sum(count for _, count in polls) >= 120, poll)
+        stage.record(f"polls {settings}", polls)
+        consumer.close()
+
+
+@on_apache()
+def a_share_consumer_that_polls_too_late_hears_of_it_and_joins_again(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b")
+    consumer = _subscribed(stage, topic, max_poll_interval_ms=1000, **EXPLICIT)
+    messages = _polled(stage, consumer, 2)
+    for message in messages:
+        consumer.acknowledge(message)
+    time.sleep(2.5)
+    stage.attempt("commit", consumer.commit_sync, WAIT)
+    stage.attempt("poll", consumer.poll, 0.5)
+    stage.attempt("next", lambda: list(consumer.poll(0.5)))
+    stage.fill(topic, "c")
+    (message,) = _polled(stage, consumer, 1)
+    stage.record("again a member", _seen(topic, [message]))
+    consumer.acknowledge(message)
+    stage.attempt("commit", consumer.commit_sync, WAIT)
+
+
+@on_apache()
+def brokers_that_do_not_answer_in_time_are_told_of_by_partition(kafka: ModuleType, stage: Stage) -> None:
+    consumer = _subscribed(stage, stage.filled_topic("a", "b"), **EXPLICIT)
+    told: list[Any] = []
+    consumer.set_acknowledgement_commit_callback(
+        lambda offsets, error: told.append([list(offsets.values()), error])
+    )
+    for message in _polled(stage, consumer, 2):
+        consumer.acknowledge(message)
+    stage.attempt("at once", consumer.commit_sync, 0)
+    stage.attempt("again", consumer.commit_sync, WAIT)
+    stage.until(lambda: told, lambda: consumer.poll(0.1))
+    stage.record("told", told)
+
+
+@on_apache()
+def two_share_consumers_that_commit_a_backlog_do_not_wait_for_each_other(
+    kafka: ModuleType, stage: Stage
+) -> None:
+    topic, group = stage.topic(), stage.share_group()
+    for _ in range(5):
+        stage.fill_at_once(topic, 2000)
+    members = [stage.share_consumer(group_id=group, max_poll_records=100) for _ in range(2)]
+    for member in members:
+        member.subscribe([topic])
+    offsets: set[int] = set()
+
+    def poll() -> None:
+        for member in members:
+            messages = member.poll(1.0)
+            offsets.update(message.offset() for message in messages)
+            if messages:
+                member.commit_sync(WAIT)
+
+    stage.record("in time", stage.until(lambda: len(offsets) >= 10_000, poll, timeout=25))
+
+
+@on_apache()
+def a_topic_that_does_not_exist_gives_nothing(kafka: ModuleType, stage: Stage) -> None:
+    consumer = _subscribed(stage, stage.name("topic"))
+    stage.attempt("poll", lambda: list(consumer.poll(2)))
+    stage.attempt("close", consumer.close)

@@ -15,6 +15,8 @@ from tests.share_groups import begin_at_the_first_record
 
 from barnabas import Admin, NewTopic, Producer
 from barnabas.compat import confluent_kafka as ours
+from barnabas.compat.librdkafka.consume.share_consumer_session import ShareConsumerSession
+from barnabas.settings.table import ShareConsumerConfig, load
 from barnabas.testing import ApacheKafka
 
 WAIT_SECONDS = 60.0
@@ -55,7 +57,10 @@ class Bench:
                 producer.send(self.topic, b"v%d" % number, headers=[("h", b"x")])
 
     def consumer(self, **settings: Any) -> Any:
-        names = {name.replace("_", "."): value for name, value in settings.items()}
+        names = {
+            name if name.endswith("_cb") else name.replace("_", "."): value
+            for name, value in settings.items()
+        }
         consumer = self.package.ShareConsumer(
             {"bootstrap.servers": self.kafka.bootstrap, "group.id": self.group, **names}
         )
@@ -257,3 +262,102 @@ def test_a_configuration_that_makes_no_sense_is_refused(settings: dict[str, Any]
 def test_it_has_every_public_name_of_the_real_one() -> None:
     public = {name for name in dir(real.ShareConsumer) if not name.startswith("_")}
     assert public == {name for name in dir(ours.ShareConsumer) if not name.startswith("_")}
+
+
+def test_what_has_come_when_a_callback_raises_is_given_out_by_the_next_poll(
+    apache_kafka: ApacheKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The original accepts it with that poll, and nobody has seen it.
+    bench = Bench(ours, apache_kafka)
+    bench.produce()
+    consumer = bench.consumer()
+    consumer.subscribe([bench.topic])
+    take = consumer._session.take
+    taken: list[int] = []
+
+    def fail() -> None:
+        raise ValueError("mine")
+
+    def take_and_fail(timeout: float) -> Any:
+        records = take(timeout)
+        if records:
+            taken.append(len(records))
+            if len(taken) == 1:
+                consumer._events.put(fail)
+        return records
+
+    monkeypatch.setattr(consumer._session, "take", take_and_fail)
+    with pytest.raises(ValueError, match="mine"):
+        bench.poll(consumer)
+    assert [m.offset() for m in bench.poll(consumer)] == list(range(RECORDS))
+    assert taken == [RECORDS, RECORDS]
+    consumer.close()
+
+
+def test_a_callback_may_poll_its_consumer_and_close_it(apache_kafka: ApacheKafka) -> None:
+    # The original's process does not survive either.
+    bench = Bench(ours, apache_kafka)
+    bench.produce()
+    inner: list[Any] = []
+
+    def poll(text: str) -> None:
+        if len(inner) < RECORDS:
+            inner.extend(consumer.poll(0.1))
+
+    consumer = bench.consumer(statistics_interval_ms=50, stats_cb=poll)
+    consumer.subscribe([bench.topic])
+    outer: list[Any] = []
+    deadline = time.monotonic() + WAIT_SECONDS
+    while len(inner) + len(outer) < RECORDS:
+        assert time.monotonic() < deadline
+        outer.extend(consumer.poll(0.3))
+    assert sorted(m.offset() for m in [*inner, *outer]) == list(range(RECORDS))
+    consumer.close()
+
+    closing = bench.consumer(statistics_interval_ms=50, stats_cb=lambda text: closing.close())
+    closing.subscribe([bench.topic])
+    with pytest.raises(ours.IllegalStateException, match="Share consumer closed"):
+        closing.poll(WAIT_SECONDS)
+
+
+def test_addresses_at_which_nobody_answers_for_long_are_not_an_error_of_poll() -> None:
+    settings = {
+        "bootstrap_servers": "127.0.0.1:1",
+        "group_id": "g",
+        "request_timeout_ms": 200,
+        "default_api_timeout_ms": 300,
+    }
+    session = ShareConsumerSession(load(ShareConsumerConfig, settings))
+    session.subscribe(["t"])
+    deadline = time.monotonic() + 1.5
+    while (remaining := deadline - time.monotonic()) > 0:
+        assert not session.take(remaining)
+    session.close()
+
+
+def test_a_commit_that_a_broker_refuses_says_so_by_partition() -> None:
+    with ApacheKafka(config={"group.share.min.record.lock.duration.ms": "1000"}) as kafka:
+
+        def script(bench: Bench) -> Any:
+            begin_at_the_first_record(kafka.bootstrap, bench.group, share_record_lock_duration_ms="1000")
+            bench.produce()
+            told: list[Any] = []
+            consumer = bench.consumer(share_acknowledgement_mode="explicit")
+            consumer.set_acknowledgement_commit_callback(
+                lambda offsets, error: told.append(
+                    [[(p.partition, p.error, o) for p, o in offsets.items()], plain(error.args)]
+                )
+            )
+            consumer.subscribe([bench.topic])
+            messages = bench.poll(consumer)
+            # Until the broker has taken them back.
+            time.sleep(2.5)
+            for message in messages:
+                consumer.acknowledge(message)
+            (outcome,) = consumer.commit_sync(WAIT_SECONDS).items()
+            consumer.close()
+            return plain(outcome[0].error), plain(outcome[1].args), told
+
+        outcomes = [script(Bench(package, kafka)) for package in (real, ours)]
+    assert outcomes[1] == outcomes[0]
+    assert outcomes[1][0] == (real.KafkaError.INVALID_RECORD_STATE, "Broker: The record state is invalid")

@@ -26,7 +26,7 @@ NO_TIMESTAMP = (0, -1)
 NO_OFFSET = -1001
 
 # What goes away by itself, or what `error_cb` is told of: not an event of the consumer.
-_NOT_EVENTS = (
+NOT_EVENTS = (
     AuthenticationError,
     BootstrapError,
     KafkaConnectionError,
@@ -55,17 +55,21 @@ def unavailable_message(topic: str, code: int) -> Message:
 
 
 def overdue_message(event: PollIntervalExceeded) -> Message:
+    return _message(overdue_error(event), TopicPartition("", 0))
+
+
+def overdue_error(event: PollIntervalExceeded, *, retriable: bool = False) -> KafkaError:
     text = (
         f"Application maximum poll interval ({event.max_poll_interval_ms}ms) exceeded by "
         f"{event.exceeded_by_ms}ms"
     )
-    return _message(KafkaError(KafkaError._MAX_POLL_EXCEEDED, text), TopicPartition("", 0))
+    return KafkaError(KafkaError._MAX_POLL_EXCEEDED, text, retriable=retriable)
 
 
 def failure_message(failure: Failure, metadata: ClusterMetadata) -> Message | None:
     """None for what is no event."""
     raised, partition = failure.error, failure.partition
-    if isinstance(raised, _NOT_EVENTS):
+    if isinstance(raised, NOT_EVENTS):
         return None
     if isinstance(raised, UnknownTopicOrPartitionError) and partition is None:
         # Said of topics that are subscribed to as soon as metadata shows it: `unavailable_message`.

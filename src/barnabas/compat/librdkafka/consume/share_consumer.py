@@ -1,24 +1,29 @@
-"""`ShareConsumer` as programs for librdkafka know it, on Barnabas' own.
+"""`ShareConsumer` as programs for librdkafka know it: the arguments, results and exceptions of its methods.
 
-Owns the arguments, results and exceptions of its methods, and which messages are still to be acknowledged.
+Owns whose turn it is, and when the program's callbacks are called. What an open one does is its
+`ShareConsumerSession`'s; without one it is closed.
 """
 # The constants of KafkaError begin with an underscore, as librdkafka's do, and are there for everyone.
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from barnabas._kernel import Message
 from barnabas.client.share.records import AcknowledgeType as Acknowledgement
 from barnabas.client.share.records import ShareRecord
 from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
+from barnabas.compat.librdkafka.config.first_token import with_first_token
+from barnabas.compat.librdkafka.consume.consumer_events import overdue_error
+from barnabas.compat.librdkafka.consume.share_consumer_session import ShareConsumerSession
 from barnabas.compat.librdkafka.told.events import ClientEvents
 from barnabas.compat.librdkafka.told.statistics import ShareStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, no_state
@@ -32,62 +37,83 @@ from barnabas.compat.librdkafka.values.errors import (
 )
 from barnabas.compat.librdkafka.values.models import Messages
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
-from barnabas.errors import BarnabasError, MisuseError
-from barnabas.sync.share_consumer import ShareConsumer as OwnShareConsumer
-from barnabas.types import TopicPartition as Partition
+from barnabas.errors import BarnabasError
+from barnabas.settings.table import ShareConsumerConfig, load
 
 # What poll waits for at a time where it waits without end.
 LONG_WAIT_SECONDS = 3600.0
 DEFAULT_COMMIT_SECONDS = 60.0
 _ACKNOWLEDGEMENTS: dict[int, Acknowledgement] = {1: "accept", 2: "release", 3: "reject"}
 
-Place = tuple[str, int, int]
-"""Topic, partition and offset."""
 CommitCallback = Callable[[dict[TopicPartition, set[int]], KafkaException | None], object]
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+def _unless_closed(
+    method: Callable[Concatenate[ShareConsumer, _Parameters], _Result],
+) -> Callable[Concatenate[ShareConsumer, _Parameters], _Result]:
+    """A closed consumer says so before it looks at arguments."""
+
+    @functools.wraps(method)
+    def checked(self: ShareConsumer, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        self._check_open()
+        return method(self, *args, **kwargs)
+
+    return checked
 
 
 class ShareConsumer:
     """Works through messages of topics together with the other members of a share group.
 
-    ShareConsumer(config) takes a dict of librdkafka's properties, group.id at least. What poll() gives is
-    lent for a while. With share.acknowledgement.mode=implicit, the default, the next poll or commit accepts
-    it all; with explicit the program acknowledges each message and then commits. For one thread at a time:
-    another one gets ConcurrentModificationException. A context manager. A closed one raises
-    IllegalStateException.
+    ShareConsumer(config) takes a dict of librdkafka's properties, group.id at least, and callbacks; keyword
+    arguments count as well. Callbacks run in the thread that calls poll(), commit_sync(), commit_async() or
+    close(), and what they raise comes out of there.
+
+    What poll() gives is lent for a while. With share.acknowledgement.mode=implicit, the default, the next
+    poll or commit accepts it all; with explicit the program acknowledges each message and then commits. For
+    one thread at a time: another one gets ConcurrentModificationException. A context manager. A closed one
+    raises IllegalStateException.
     """
 
     __module__ = "cimpl"
 
-    _consumer: OwnShareConsumer | None = None
+    _session: ShareConsumerSession | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if self._session is not None:
+            raise RuntimeError("ShareConsumer already initialized")
         configuration = Configuration.parse("share_consumer", args, kwargs)
+        settings = {"bootstrap_servers": configuration.bootstrap_servers, **configuration.settings}
+        config = load(ShareConsumerConfig, with_first_token(settings))
         protocol: str = configuration.values["security.protocol"]
         prefix = "" if protocol == "plaintext" else f"{protocol}://"
         self._events = ClientEvents(
             client_callbacks(configuration), name=configuration.instance_name, prefix=prefix
         )
-        consumer = OwnShareConsumer(configuration.bootstrap_servers, **configuration.settings)
-        consumer.set_acknowledgement_commit_callback(self._note_result)
-        self._statistics = ShareStatistics(consumer._core, self._events)
-        self._events.attach(consumer, self._statistics.as_json)
-        self._is_explicit = consumer.config.share_acknowledgement_mode == "explicit"
-        self._topics: list[str] = []
-        self._in_hand: dict[Place, ShareRecord] = {}
-        self._undecided: set[Place] = set()
-        self._results: list[tuple[Partition, set[int], BarnabasError | None]] = []
+        session = ShareConsumerSession(config)
+        self._events.queue.notify(session.wake)
+        self._statistics = ShareStatistics(session.core, self._events)
+        self._events.attach(session, self._statistics.as_json)
+        session.start()
         self._callback: CommitCallback | None = None
         self._is_in_callback = False
         self._gate = threading.Lock()
         self._thread: int | None = None
-        self._consumer = consumer
+        self._finalizer = session.abandoned_with(self)
+        self._session = session
+
+    def _check_open(self) -> ShareConsumerSession:
+        session = self._session
+        if session is None:
+            raise IllegalStateException("Share consumer closed")
+        return session
 
     @contextmanager
-    def _using(self, conflict: str | None = None) -> Generator[OwnShareConsumer]:
-        """The open consumer, for this thread alone."""
-        consumer = self._consumer
-        if consumer is None:
-            raise IllegalStateException("Share consumer closed")
+    def _using(self, what: str | None = None) -> Generator[ShareConsumerSession]:
+        """The open session, for this thread alone. `what` fails if that is not to be had."""
+        session = self._check_open()
         this = threading.get_ident()
         with self._gate:
             other = self._thread
@@ -96,87 +122,106 @@ class ShareConsumer:
                     "Share consumer is not safe for multi-threaded access. "
                     f"currentThread(id: {this}) otherThread(id: {other})"
                 )
-                if conflict is not None:
-                    text = f"{conflict}: {text_of(KafkaError._CONFLICT)}"
-                raise ConcurrentModificationException(text)
+                raise ConcurrentModificationException(
+                    text if what is None else _failed(what, KafkaError._CONFLICT)
+                )
             self._thread = this
         try:
-            yield consumer
+            if self._is_in_callback:
+                text = (
+                    "Share consumer methods are not accessible from user-defined acknowledgement commit "
+                    "callback"
+                )
+                raise IllegalStateException(text if what is None else _failed(what, KafkaError._STATE))
+            yield session
         except (BarnabasError, TimeoutError) as error:
             raise KafkaException(kafka_error_of(error)) from error
         finally:
             self._thread = other
 
+    @_unless_closed
     @c_arguments("O")
     def subscribe(self, topics: list[str]) -> None:
         """Reads these topics in place of those before; none at all ends the subscription.
 
         Raises: ValueError for an empty name or one that comes twice.
         """
-        with self._using("Failed to subscribe") as consumer:
-            if not isinstance(topics, list):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError("expected list of topic unicode strings")
-            names = [topic.decode() if isinstance(topic, bytes) else str(topic) for topic in topics]
+        what = "Failed to subscribe"
+        if not isinstance(topics, list):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError("expected list of topic unicode strings")
+        names = [str(topic) for topic in topics]
+        with self._using(what) as session:
             if "" in names or len(set(names)) < len(names):
-                raise ValueError(f"Failed to subscribe: {text_of(KafkaError._INVALID_ARG)}")
+                raise ValueError(_failed(what, KafkaError._INVALID_ARG))
             if names:
-                consumer.subscribe(names)
-                self._topics = names
+                session.subscribe(names)
             else:
-                self._end_subscription(consumer)
+                session.unsubscribe()
 
     @c_no_arguments("ShareConsumer.unsubscribe")
     def unsubscribe(self) -> None:
-        """Reads nothing any more; what is not acknowledged goes to others."""
-        with self._using("Failed to unsubscribe") as consumer:
-            self._end_subscription(consumer)
-
-    def _end_subscription(self, consumer: OwnShareConsumer) -> None:
-        if self._topics:
-            self._topics = []
-            self._drop_in_hand()
-            consumer.unsubscribe()
-            self._tell_results()
+        """Reads nothing any more. What was given out can still be acknowledged, and in the explicit mode has
+        to be before the next poll."""
+        with self._using("Failed to unsubscribe") as session:
+            session.unsubscribe()
 
     @c_no_arguments("ShareConsumer.subscription")
     def subscription(self) -> list[str]:
         """The topics that are subscribed to."""
-        with self._using("Failed to get subscription"):
-            return sorted(self._topics)
+        with self._using("Failed to get subscription") as session:
+            return sorted(session.topics)
 
+    @_unless_closed
     @c_arguments("d")
     def poll(self, timeout: float = -1.0) -> Messages:
         """The next messages; waits for up to `timeout` seconds (negative: without end) for the first.
-        Callbacks are called from here.
+        Callbacks are called from here; if one raises, the next poll gives what has come meanwhile.
 
         Raises: IllegalStateException without a subscription, or while a message of the last poll is to be
-        acknowledged; KafkaException.
+        acknowledged; KafkaException, for instance once when max.poll.interval.ms was exceeded.
         """
-        with self._using() as consumer:
-            if not self._topics:
-                raise IllegalStateException("Consumer is not subscribed to any topics")
-            if self._undecided:
-                count = len(self._undecided)
-                raise IllegalStateException(f"{count} records from previous poll have not been acknowledged")
-            self._drop_in_hand()
-            self._events.serve()
-            records = self._next_records(consumer, timeout)
-            self._in_hand = {(r.topic, r.partition, r.offset): r for r in records}
-            if self._is_explicit:
-                self._undecided = set(self._in_hand)
+        with self._using() as session:
+            records = self._next_records(session, timeout)
             self._statistics.received(records)
-            self._tell_results()
-            return Messages([_message(record) for record in records])
+            return Messages(session.hand_out(records))
 
-    def _next_records(self, consumer: OwnShareConsumer, timeout: float) -> list[ShareRecord]:
+    def _next_records(self, session: ShareConsumerSession, timeout: float) -> Sequence[ShareRecord]:
         deadline = None if timeout < 0 else time.monotonic() + timeout
         while True:
+            self._serve(session)
+            self._check_pollable()
             wait = LONG_WAIT_SECONDS if deadline is None else max(0.0, deadline - time.monotonic())
-            records = consumer.poll(wait)
-            self._events.serve()
-            if records or (deadline is not None and time.monotonic() >= deadline):
+            records = session.take(wait)
+            if records:
+                self._serve_before(session, records)
+                return records
+            if records is not None and deadline is not None and time.monotonic() >= deadline:
+                self._serve(session)
                 return records
 
+    def _check_pollable(self) -> None:
+        # A callback may have done what it liked.
+        session = self._check_open()
+        if session.undecided:
+            raise IllegalStateException(
+                f"{session.undecided} records from previous poll have not been acknowledged"
+            )
+        if not session.topics:
+            raise IllegalStateException("Consumer is not subscribed to any topics")
+        overdue = session.next_overdue()
+        if overdue is not None:
+            raise KafkaException(overdue_error(overdue, retriable=True))
+
+    def _serve_before(self, session: ShareConsumerSession, records: Sequence[ShareRecord]) -> None:
+        try:
+            self._serve(session)
+            self._check_pollable()
+        except BaseException:
+            if self._session is not None:
+                session.give_back(records)
+            raise
+
+    @_unless_closed
     @c_arguments((Message, "i"), function=None)
     def acknowledge(self, message: Message, ack_type: int = 1) -> None:
         """Says what is to become of a message (AcknowledgeType: ACCEPT, RELEASE or REJECT); the broker hears
@@ -192,87 +237,86 @@ class ShareConsumer:
         )
         self._acknowledge(place, ack_type, "Failed to acknowledge message")
 
+    @_unless_closed
     @c_arguments("siLi")
     def acknowledge_offset(self, topic: str, partition: int, offset: int, ack_type: int = 1) -> None:
         """`acknowledge` for whoever knows only where the message is."""
         self._acknowledge((topic, partition, offset), ack_type, "Failed to acknowledge offset")
 
     def _acknowledge(self, place: tuple[str | None, int, int], ack_type: int, what: str) -> None:
-        with self._using(what) as consumer:
+        with self._using(what) as session:
             topic, partition, offset = place
             if topic is None or partition < 0 or offset < 0:
-                raise ValueError(f"{what}: {text_of(KafkaError._INVALID_ARG)}")
-            key = (topic, partition, offset)
-            record = self._in_hand.get(key)
-            if not self._is_explicit or record is None:
-                raise IllegalStateException(f"{what}: {text_of(KafkaError._STATE)}")
+                raise ValueError(_failed(what, KafkaError._INVALID_ARG))
+            if not session.is_explicit:
+                raise IllegalStateException(_failed(what, KafkaError._STATE))
             acknowledgement = _ACKNOWLEDGEMENTS.get(ack_type)
             if acknowledgement is None:
-                raise ValueError(f"{what}: {text_of(KafkaError._INVALID_ARG)}")
-            try:
-                consumer.acknowledge(record, acknowledgement)
-            except MisuseError:
-                raise IllegalStateException(f"{what}: {text_of(KafkaError._STATE)}") from None
-            self._undecided.discard(key)
+                raise ValueError(_failed(what, KafkaError._INVALID_ARG))
+            if not session.acknowledge((topic, partition, offset), acknowledgement):
+                raise IllegalStateException(_failed(what, KafkaError._STATE))
 
+    @_unless_closed
     @c_arguments("d")
     def commit_sync(
         self, timeout: float = DEFAULT_COMMIT_SECONDS
     ) -> dict[TopicPartition, KafkaException | None]:
         """Tells brokers what was acknowledged and waits for up to `timeout` seconds (negative: without end):
-        for each partition None, or what failed. Raises: KafkaException."""
-        with self._using() as consumer:
-            outcome = consumer.commit(timeout=LONG_WAIT_SECONDS if timeout < 0 else timeout)
-            self._forget_decided()
-            self._tell_results()
+        for each partition None, or what failed. Callbacks are called. Raises: KafkaException."""
+        with self._using() as session:
+            outcome, silent = session.commit(LONG_WAIT_SECONDS if timeout < 0 else timeout)
+            self._serve(session)
+            errors = {p: None if error is None else kafka_error_of(error) for p, error in outcome.items()}
+            errors |= dict.fromkeys(silent, KafkaError(KafkaError.REQUEST_TIMED_OUT))
             return {
-                topic_partition(*partition, 0): None if error is None else _exception(error)
-                for partition, error in outcome.items()
+                topic_partition(*p, 0, error=error): None if error is None else KafkaException(error)
+                for p, error in errors.items()
             }
 
     @c_no_arguments("ShareConsumer.commit_async")
     def commit_async(self) -> None:
-        """Tells brokers what was acknowledged, without waiting; the callback hears what they say."""
-        with self._using() as consumer:
-            consumer.commit_async()
-            self._forget_decided()
-            self._tell_results()
+        """Tells brokers what was acknowledged, without waiting; the callback hears what they say. Callbacks
+        are called."""
+        with self._using() as session:
+            session.commit_async()
+            self._serve(session)
 
+    @_unless_closed
     @c_arguments("O")
     def set_acknowledgement_commit_callback(self, callback: CommitCallback | None) -> None:
-        """`callback(offsets, exception)` hears of acknowledgements that brokers have answered: the offsets by
-        partition, and what failed or None. It is called from poll, the commits and close. None takes it away.
+        """`callback(offsets, exception)` hears of acknowledgements that brokers have answered: the offsets of
+        one partition, and what failed or None. It is called from poll, the commits and close, and cannot call
+        this consumer. None takes it away.
 
         Raises: TypeError, IllegalStateException in the callback itself.
         """
-        with self._using():
-            if callback is not None and not callable(callback):
-                raise TypeError("callback must be callable or None")
-            if self._is_in_callback:
-                raise IllegalStateException(
-                    "set_acknowledgement_commit_callback() cannot be called from the callback"
-                )
+        if callback is not None and not callable(callback):
+            raise TypeError("callback must be callable or None")
+        with self._using() as session:
             self._callback = callback
+            session.keep_results(wanted=callback is not None)
 
+    @_unless_closed
     @c_arguments("ss")
     def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Connections that are opened from now on use these, with SASL PLAIN or SCRAM."""
-        with self._using() as consumer:
-            if consumer.config.sasl_mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
-                consumer.set_sasl_credentials(username, password)
+        """Connections that are opened from now on use these, with SASL PLAIN or SCRAM. Any thread."""
+        session = self._check_open()
+        if session.config.sasl_mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
+            session.set_sasl_credentials(username, password)
 
     @c_no_arguments("ShareConsumer.close")
     def close(self) -> None:
-        """Tells brokers what was acknowledged and leaves the group. A second time it does nothing."""
-        if self._consumer is None:
+        """Tells brokers what was acknowledged and leaves the group. Callbacks are called. A second time it
+        does nothing."""
+        if self._session is None:
             return
-        with self._using() as consumer:
+        with self._using() as session:
             try:
-                consumer.close()
-                self._events.serve()
-                self._tell_results()
+                session.close()
+                self._serve(session)
             finally:
-                self._consumer = None
+                self._session = None
+                self._finalizer.detach()
                 self._events.detach()
 
     def __enter__(self) -> Self:
@@ -289,50 +333,18 @@ class ShareConsumer:
     def __getstate__(self) -> NoReturn:
         raise no_state(self)
 
-    def _drop_in_hand(self) -> None:
-        self._in_hand = {}
-        self._undecided = set()
-
-    def _forget_decided(self) -> None:
-        """What was acknowledged and committed is not lent any more."""
-        self._in_hand = {place: r for place, r in self._in_hand.items() if place in self._undecided}
-
-    def _note_result(self, partition: Partition, offsets: Any, error: BarnabasError | None) -> None:
-        self._results.append((partition, set(offsets), error))
-
-    def _tell_results(self) -> None:
-        results, self._results = self._results, []
-        callback = self._callback
-        if callback is None or not results:
-            return
-        by_error: dict[str, tuple[KafkaException | None, dict[TopicPartition, set[int]]]] = {}
-        for partition, offsets, error in results:
-            exception = None if error is None else _exception(error)
-            _, told = by_error.setdefault(str(exception), (exception, {}))
-            told.setdefault(topic_partition(*partition, 0), set()).update(offsets)
-        self._is_in_callback = True
-        try:
-            for exception, told in by_error.values():
-                callback(told, exception)
-        finally:
-            self._is_in_callback = False
+    def _serve(self, session: ShareConsumerSession) -> None:
+        """Calls the callbacks that are due. If one raises, the others are left for the next time."""
+        self._events.serve()
+        while self._callback is not None and (result := session.next_result()) is not None:
+            exception = None if result.error is None else KafkaException(kafka_error_of(result.error))
+            offsets = {topic_partition(*result.partition, 0): set(result.offsets)}
+            self._is_in_callback = True
+            try:
+                self._callback(offsets, exception)
+            finally:
+                self._is_in_callback = False
 
 
-def _exception(error: BarnabasError) -> KafkaException:
-    return KafkaException(kafka_error_of(error))
-
-
-def _message(record: ShareRecord) -> Message:
-    epoch = record.leader_epoch
-    headers = list(record.headers) or None
-    return Message(
-        topic=record.topic,
-        partition=record.partition,
-        offset=record.offset,
-        key=record.key,
-        value=record.value,
-        headers=headers,
-        timestamp=(record.timestamp_type + 1, record.timestamp),
-        leader_epoch=-1 if epoch is None else epoch,
-        delivery_count=record.delivery_count,
-    )
+def _failed(what: str, code: int) -> str:
+    return f"{what}: {text_of(code)}"

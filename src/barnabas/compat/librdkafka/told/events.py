@@ -18,9 +18,10 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec
 
 from barnabas._kernel import EventQueue
 from barnabas.client.cluster.observed import Observed
@@ -48,6 +49,7 @@ from barnabas.events import (
     BrokerDisconnected,
     ConnectFailed,
     Event,
+    EventListener,
     Fault,
     OffsetOutOfRange,
     PollIntervalExceeded,
@@ -58,7 +60,9 @@ from barnabas.loop_thread import loop_thread
 logger = logging.getLogger("barnabas.compat")
 
 # Those of which librdkafka tells throttle_cb.
-_THROTTLED_REQUESTS = ("Produce", "Fetch")
+_THROTTLED_REQUESTS = ("Produce", "Fetch", "ShareFetch")
+
+_Parameters = ParamSpec("_Parameters")
 
 _LOGICAL_OFFSETS = {"earliest": "BEGINNING", "latest": "END"}
 
@@ -84,6 +88,7 @@ class ClientEvents:
         self._failures = FailureLimit()
         self._statistics: Callable[[], str] | None = None
         self._client: Observed | None = None
+        self._listener: EventListener = self._listen
         self._timer: Any = None
         self._is_attached = False
         self.log = ClientLog(callbacks.log, callbacks.logger, name=name, put=self.queue.put)
@@ -109,21 +114,26 @@ class ClientEvents:
         return len(self.queue)
 
     def attach(self, client: Observed, statistics: Callable[[], str] | None = None) -> None:
-        """From now on the events of `client` are told. `statistics` gives the text for `stats_cb`."""
+        """From now on the events of `client` are told. `statistics` gives the text for `stats_cb`.
+
+        Neither `client` nor the event loop keeps this: what the program's callbacks refer to, their own
+        client for instance, is collected when the program drops it.
+        """
         self._client = client
         self._statistics = statistics
         self._is_attached = True
-        client.add_event_listener(self._listen)
+        self._listener = _weak(self._listen)
+        client.add_event_listener(self._listener)
         if self.log.has_debug:
             self._debug_lines = DebugLines(client.kafka_client, self.log)
         if self._callbacks.stats_cb is not None and self._callbacks.statistics_interval_ms > 0:
-            loop_thread().call(self._schedule_statistics)
+            loop_thread().call(_weak(self._schedule_statistics))
 
     def detach(self) -> None:
         """Nothing is added any more; what waits stays."""
         self._is_attached = False
         if self._client is not None:
-            self._client.remove_event_listener(self._listen)
+            self._client.remove_event_listener(self._listener)
             self._client = None
         if self._debug_lines is not None:
             self._debug_lines.end()
@@ -136,7 +146,7 @@ class ClientEvents:
     def _schedule_statistics(self) -> None:
         if self._is_attached:
             seconds = self._callbacks.statistics_interval_ms / 1000
-            self._timer = loop_thread().loop.call_later(seconds, self._statistics_due)
+            self._timer = loop_thread().loop.call_later(seconds, _weak(self._statistics_due))
 
     def _statistics_due(self) -> None:
         statistics, callback = self._statistics, self._callbacks.stats_cb
@@ -236,3 +246,15 @@ class ClientEvents:
     def _call_back(self, error: KafkaError) -> None:
         if self._callbacks.error_cb is not None:
             self.put(partial(self._callbacks.error_cb, error))
+
+
+def _weak(method: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    """Calls a method for as long as its object is there."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
+        found = reference()
+        if found is not None:
+            found(*args, **kwargs)
+
+    return call
