@@ -264,6 +264,9 @@ def _close_all(*, is_interrupted: bool = False) -> None:
 def _end_as_interrupted() -> None:
     """Python ends with the status that it had before Ctrl-C. The C library ends the process by the signal
     instead, as one that does not catch Ctrl-C, when Python has done all that it does at its end."""
+    if sys.platform == "win32":
+        # No process ends by a signal there.
+        return
     import ctypes
 
     library = ctypes.CDLL(None)
