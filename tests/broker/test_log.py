@@ -255,6 +255,73 @@ def test_a_missing_last_segment_is_an_error(opened: Open) -> None:
         opened(segment_bytes=300, clean=True, recovery_point=20)
 
 
+@pytest.mark.parametrize("compacts", [False, True])
+@pytest.mark.parametrize("lost_bytes", [1, 30, 69])
+def test_a_file_that_was_cut_after_an_end_in_good_order_is_told_of_and_its_offsets_are_not_given_again(
+    opened: Open, caplog: pytest.LogCaptureFixture, compacts: bool, lost_bytes: int
+) -> None:
+    log = opened(compacts=compacts)
+    for text in ("a", "b", "c"):
+        append(log, batch_of([(b"key " + text.encode(), text.encode())]))
+    log.close(NOW_MS)
+    path = log.active.path
+    log.segments.clear()
+    os.truncate(path, path.stat().st_size - lost_bytes)
+    again = opened(clean=True, recovery_point=3, compacts=compacts)
+    assert f"{path} is damaged from byte" in caplog.text
+    assert "offsets 2 to 3 cannot be read" in caplog.text
+    assert again.log_end_offset == 3
+    with pytest.raises(CorruptMessageError, match="offsets 2 to 3 cannot be read"):
+        again.read(2, 1000, at_least_one=True)
+    assert append(again, batch_of(values("d"))).base_offset == 3
+
+
+@pytest.mark.parametrize("compacts", [False, True])
+def test_batches_that_are_missing_at_the_end_after_an_end_in_good_order_are_an_error(
+    opened: Open, compacts: bool
+) -> None:
+    log = opened(compacts=compacts)
+    for text in ("a", "b", "c"):
+        append(log, batch_of(values(text)))
+    log.close(NOW_MS)
+    path = log.active.path
+    log.segments.clear()
+    os.truncate(path, path.stat().st_size // 3 * 2)
+    with pytest.raises(DamagedLogError, match="offsets 2 to 3, which were on the disk, are missing"):
+        opened(clean=True, recovery_point=3, compacts=compacts)
+
+
+def test_a_segment_of_a_compacted_log_that_was_cut_is_told_of(
+    opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = filled_log(opened)
+    log.close(NOW_MS)
+    bad, following = log.segments[1], log.segments[2].base_offset
+    log.segments.clear()
+    os.truncate(bad.path, bad.path.stat().st_size - 1)
+    again = opened(segment_bytes=300, clean=True, recovery_point=20, compacts=True)
+    assert f"{bad.path} is damaged from byte" in caplog.text
+    assert f"to {following} cannot be read" in caplog.text
+    assert values_of(again, following) == [str(index) for index in range(following, 20)]
+
+
+def test_a_cut_file_is_told_of_where_nobody_knows_its_end(
+    opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file of recovery points is gone."""
+    log = opened()
+    for text in ("a", "b", "c"):
+        append(log, batch_of(values(text)))
+    log.close(NOW_MS)
+    path = log.active.path
+    log.segments.clear()
+    os.truncate(path, path.stat().st_size - 1)
+    again = opened(clean=True)
+    assert "ends with a part of a batch" in caplog.text
+    append(again, batch_of(values("d")))
+    assert values_of(again) == ["a", "b", "d"]
+
+
 def read_everything(log: PartitionLog) -> tuple[dict[int, str], set[int]]:
     """What can be read, and the offsets that an error tells of, by a reader that goes on behind those."""
     found: dict[int, str] = {}

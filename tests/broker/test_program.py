@@ -169,5 +169,18 @@ def test_an_error_of_the_disk_says_which_file_and_what_to_do() -> None:
         "No such file or directory (/data/t-0/x.log); the data directory was moved or removed: put it back, "
         "or stop the broker"
     )
-    assert described(OSError(errno.ENOSPC, "")).endswith("free space there, reads go on")
+    assert described(OSError(errno.ENOSPC, "")).endswith("free space there")
     assert described(OSError("odd")) == "odd; check the disk"
+
+
+def test_a_full_disk_at_the_start_says_which_file(tmp_path: Path) -> None:
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    start = "import sys; from barnabas.broker.__main__ import main; sys.exit(main())\n"
+    arguments = ["--port", "0", "--data-dir", str(tmp_path)]
+    command = [sys.executable, "-c", full + start, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"barnabas: the broker cannot start with the data in {tmp_path}: File too large")
+    assert f"({tmp_path}/metadata.json)" in line
+    assert line.endswith("; free space there")

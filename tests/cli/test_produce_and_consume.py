@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas import Admin, TopicPartition
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -178,3 +180,83 @@ def test_a_reader_that_goes_away_ends_consume(
         os.close(read_end)
         _, errors = process.communicate(timeout=60)
     assert (errors, process.returncode) == ("", 0)
+
+
+def test_a_group_does_not_pass_over_what_a_reader_that_went_away_was_not_given(
+    broker: ApacheKafka | EmbeddedBroker, cli: Cli, created: Created
+) -> None:
+    name = created()
+    cli("produce", name, input="line\n" * 100)
+    reading = ["consume", name, "--group", f"group-{name}", "-X", "auto.offset.reset=earliest"]
+    read_end, write_end = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-m", "barnabas.cli", *reading, "-b", broker.bootstrap],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        os.close(write_end)
+        os.close(read_end)
+        _, errors = process.communicate(timeout=60)
+    assert (errors, process.returncode) == ("", 0)
+    assert cli(*reading, "--max", "100", "--timeout", "30").stdout == "line\n" * 100
+
+
+def address(server: socket.socket) -> str:
+    host, port = server.getsockname()
+    return f"{host}:{port}"
+
+
+@pytest.mark.parametrize("of_group", [[], ["--group", "g"]])
+def test_consume_that_never_reached_a_broker_fails_on_ctrl_c(of_group: list[str]) -> None:
+    # Connects, and never answers.
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        subprocess.Popen(
+            [sys.executable, "-m", "barnabas.cli", "consume", "topic", *of_group, "-b", address(silent)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        connection, _ = silent.accept()
+        with connection:
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=60)
+    assert out == ""
+    assert "error: none of 127.0.0.1:" in errors
+    assert " had answered before Ctrl-C: nothing was read\n" in errors
+    assert process.returncode == 1
+
+
+def test_produce_says_how_many_it_sent_before_ctrl_c(
+    broker: ApacheKafka | EmbeddedBroker, created: Created
+) -> None:
+    name = created()
+    with subprocess.Popen(
+        [sys.executable, "-m", "barnabas.cli", "produce", name, "-b", broker.bootstrap],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("line\n" * 100)
+        process.stdin.flush()
+        partition = TopicPartition(name, 0)
+        with Admin(broker.bootstrap) as admin:
+            while admin.list_offsets({partition: "latest"})[partition].offset < 100:
+                pass
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+        assert process.wait(60) != 0
+    assert f"100 records sent to {name} before this" in errors
+
+
+def test_produce_says_how_many_it_sent_before_an_error(cli: Cli, created: Created) -> None:
+    name = created()
+    done = cli("produce", name, "--key-separator", ":", input="a:1\nb:2\nc\n", ok=False)
+    assert done.returncode != 0
+    assert f"2 records sent to {name} before this" in done.stderr
+    assert "line 3 has no key separator" in done.stderr
+    assert cli("consume", name, "--from-beginning", "--until-end").stdout == "1\n2\n"

@@ -102,8 +102,8 @@ OTHER_WORDS: dict[tuple[str, str], list[tuple[str, str]]] = {
         ),
         (
             "shows at the first call.",
-            "shows at the first call. In the child of a fork every call raises ClosedError: make a new "
-            "Producer there.",
+            "shows at the first call. In the child of a fork every call but `close` raises ClosedError: make "
+            "a new Producer there.",
         ),
     ],
     ("Producer", "send"): [

@@ -3,17 +3,23 @@ are a process of their own, since its end is what matters."""
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import gc
+import pickle
 import signal
+import socket
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.programs import ended, record_count, started
 
-from barnabas import Admin, Consumer, Producer
+import barnabas
+from barnabas import Admin, Consumer, Producer, aio
 
 AWAY = "127.0.0.1:9"
 STUCK = (
@@ -96,7 +102,7 @@ def test_the_end_of_a_process_says_what_it_waits_for_and_ctrl_c_gives_up_only_th
     assert record_count(broker, topic) == 100
     process.send_signal(signal.SIGINT)
     status, said, seconds = ended(process)
-    assert status == 0
+    assert status == -signal.SIGINT
     assert "7 records were not delivered" in said
     assert seconds < 20
 
@@ -115,7 +121,7 @@ def test_ctrl_c_while_the_first_second_runs_loses_nothing_that_can_be_delivered(
     assert process.stdout is not None
     assert process.stdout.readline() == "ending\n"
     process.send_signal(signal.SIGINT)
-    ended(process)
+    assert ended(process)[0] == -signal.SIGINT
     assert record_count(broker, topic) == 1_000
 
 
@@ -132,8 +138,52 @@ def test_ctrl_c_between_two_of_atexits_calls_loses_nothing_that_can_be_delivered
         "def interrupted(): raise KeyboardInterrupt\n"
         "atexit.register(interrupted)\n"
     )
-    ended(started(HEAD + code, broker.bootstrap, topic))
+    assert ended(started(HEAD + code, broker.bootstrap, topic))[0] == -signal.SIGINT
     assert record_count(broker, topic) == 1_000
+
+
+def test_an_interrupted_end_leaves_time_for_all_that_python_does_at_its_end(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    code = (
+        "import atexit, os\n"
+        "file = open(sys.argv[1], 'w')\n"
+        "file.write('not flushed yet')\n"
+        "print('not flushed either', end='')\n"
+        "away = stuck(client_id='away')\n"
+        "atexit.register(os.write, 2, b'ending\\n')\n"
+    )
+    process = started(
+        "import atexit, os; atexit.register(os.write, 2, b'last\\n')\n" + HEAD + code, str(kept)
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "ending\n"
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert "last\n" in said
+    assert printed == "not flushed either"
+    assert kept.read_text() == "not flushed yet"
+
+
+def test_producers_whose_broker_does_not_answer_are_waited_for_side_by_side(broker: Any, topic: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        code = (
+            "def stuck(number):\n"
+            "    producer = Producer('127.0.0.1:' + sys.argv[3], delivery_timeout_ms=4_000,\n"
+            "        request_timeout_ms=3_000, linger_ms=0, client_id=f'away-{number}')\n"
+            "    producer._core.accumulator.set_partition_count('topic', 1)\n"
+            "    producer.send('topic', b'v')\n"
+            "    return producer\n"
+            "away = [stuck(number) for number in range(4)]\n"
+            "there = Producer(sys.argv[1], linger_ms=60_000)\n"
+            "for n in range(100): there.send(sys.argv[2], b'v')\n"
+        )
+        port = str(silent.getsockname()[1])
+        status, said, seconds = ended(started(HEAD + code, broker.bootstrap, topic, port))
+    assert status == 0
+    assert said.count("the producer was not closed, and 1 records were not delivered") == 4
+    assert record_count(broker, topic) == 100
+    assert seconds < 12
 
 
 @pytest.mark.parametrize(
@@ -238,6 +288,59 @@ def test_the_child_of_a_fork_drops_its_parents_clients_without_a_word(broker: An
     )
     status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
     assert (status, said.replace("DeprecationWarning", "")) == (0, said)
+
+
+def test_in_the_child_of_a_fork_close_leaves_all_to_the_parent(broker: Any, topic: str) -> None:
+    code = (
+        "import asyncio, os\n"
+        "from barnabas import ParallelConsumer, aio\n"
+        "servers, topic = sys.argv[1:]\n"
+        "clients = [Producer(servers), Consumer(servers), Admin(servers)]\n"
+        "clients.append(ShareConsumer(servers, group_id='s'))\n"
+        "clients.append(ParallelConsumer(servers, print, group_id='p', topics=[topic]))\n"
+        "async def main():\n"
+        "    async with aio.Producer(servers) as producer:\n"
+        "        if os.fork() == 0:\n"
+        "            await producer.close()\n"
+        "            for client in clients: client.close()\n"
+        "            for client in clients:\n"
+        "                with client: pass\n"
+        "            os._exit(7)\n"
+        "        assert os.waitstatus_to_exitcode(os.wait()[1]) == 7\n"
+        "        await (await producer.send(topic, b'v'))\n"
+        "asyncio.run(main())\n"
+        "clients[0].send(topic, b'v').result(30)\n"
+        "clients[2].list_topics()\n"
+        "for client in clients: client.close()\n"
+    )
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic, warn="ignore"))
+    assert (status, said) == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["Admin", "Consumer", "ParallelConsumer", "Producer", "ShareConsumer"])
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_client_is_neither_pickled_nor_copied(kind: str, duplicate: Callable[[object], object]) -> None:
+    arguments: dict[str, Any] = {}
+    if kind in ("ParallelConsumer", "ShareConsumer"):
+        arguments = {"group_id": "g", "topics": ["topic"]}
+    handlers = [print] if kind == "ParallelConsumer" else []
+    refused = f"a {kind} cannot be pickled or copied: its connections are of this process"
+    client = getattr(barnabas, kind)(AWAY, *handlers, **arguments)
+    try:
+        with pytest.raises(TypeError, match=refused):
+            duplicate(client)
+    finally:
+        client.close(0) if kind != "Admin" else client.close()
+
+    async def main() -> None:
+        client = getattr(aio, kind)(AWAY, *handlers, **arguments)
+        try:
+            with pytest.raises(TypeError, match=refused):
+                duplicate(client)
+        finally:
+            await (client.close(0) if kind != "Admin" else client.close())
+
+    asyncio.run(main())
 
 
 def test_a_delivery_is_not_waited_for_in_a_callback(broker: Any, topic: str) -> None:

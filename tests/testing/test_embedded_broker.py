@@ -79,3 +79,17 @@ def test_a_broker_dies_with_the_process_that_started_it(eventually: Callable[...
         eventually(lambda: is_broker_ready(port))
         starter.send_signal(signal.SIGKILL)
     eventually(lambda: is_port_free(port))
+
+
+def test_a_data_dir_that_cannot_be_is_an_error_of_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    log = tmp_path / "folder" / "broker.log"
+    log.mkdir(parents=True)
+    for data_dir, reason in (
+        (file, "File exists"),
+        (file / "x", "Not a directory"),
+        (log.parent, "Is a dir"),
+    ):
+        with pytest.raises(ServerStartError, match=rf"{reason}.*{data_dir}.*choose a folder that this user"):
+            EmbeddedBroker(data_dir).start()

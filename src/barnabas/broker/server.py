@@ -15,10 +15,11 @@ from typing import Any
 from barnabas import background
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.data_directory import DataDirectory, data_directory
+from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import BrokerParts, Call
+from barnabas.broker.log.files import described
 from barnabas.errors import ClosedError
 from barnabas.net.server import KafkaServer, RequestContext
 from barnabas.protocol.messages.request_header import RequestHeader
@@ -73,8 +74,7 @@ class Broker:
     async def start(self) -> None:
         """Opens the log, repairs it if need be, and serves.
 
-        Raises: DataDirectoryError (in use, unreadable), ListenError (port in use), InvalidConfigError,
-        OSError.
+        Raises: DataDirectoryError (in use, unreadable, full), ListenError (port in use), InvalidConfigError.
         """
         directory = DataDirectory(self._data_dir)
         cluster: Cluster | None = None
@@ -93,11 +93,15 @@ class Broker:
             )
             self._parts = parts
             parts.port = await server.start(self._host, self._port)
-        except BaseException:
+        except BaseException as error:
             self._parts = None
             if cluster is not None:
                 cluster.close()
             directory.release()
+            if isinstance(error, OSError):
+                raise DataDirectoryError(
+                    f"the broker cannot start with the data in {self._data_dir}: {described(error)}"
+                ) from error
             raise
         self._directory, self._server = directory, server
         self._start_upkeep(parts)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Annotated, BinaryIO
 
 import typer
@@ -15,6 +15,7 @@ from barnabas import Consumer, Record, TopicPartition
 from barnabas.cli import record_format
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note
+from barnabas.errors import BootstrapError
 from barnabas.settings.table import ConsumerConfig
 
 _MAX_RECORDS_A_POLL = 10_000
@@ -74,7 +75,8 @@ def consume(
         settings["group_id"] = group
     else:
         settings.pop("group_id", None)
-    with contextlib.suppress(KeyboardInterrupt), Consumer(**settings) as consumer:
+    consumer = Consumer(**settings)
+    with _until_interrupted(consumer), consumer:
         ends: dict[TopicPartition, int] = {}
         if group is not None:
             consumer.subscribe([topic])
@@ -92,8 +94,7 @@ def consume(
             records = consumer.poll(timeout=_POLL_SECONDS, max_records=limit)
             if until_end:
                 records = [r for r in records if r.offset < ends[TopicPartition(r.topic, r.partition)]]
-            if not printer.write(records):
-                return
+            printer.write(records)
             count += len(records)
             if records:
                 last_came = time.monotonic()
@@ -143,6 +144,23 @@ def _all_reached(consumer: Consumer, ends: dict[TopicPartition, int]) -> bool:
     return all(consumer.position(partition) >= end for partition, end in ends.items())
 
 
+class _ReaderGoneError(Exception):
+    """Whoever reads our lines has gone. What could not be written is not committed."""
+
+
+@contextlib.contextmanager
+def _until_interrupted(consumer: Consumer) -> Generator[None]:
+    """Ctrl-C ends it in good order, if there was anything to read. Raises: BootstrapError."""
+    try:
+        yield
+    except _ReaderGoneError:
+        return
+    except KeyboardInterrupt:
+        if not consumer.kafka_client.metadata.nodes:
+            servers = ", ".join(consumer.config.bootstrap_servers)
+            raise BootstrapError(f"none of {servers} had answered before Ctrl-C: nothing was read") from None
+
+
 class _Printer:
     """Writes lines to stdout, until whoever reads them has gone."""
 
@@ -150,13 +168,12 @@ class _Printer:
         self._stream = stream
         self._line_of = line_of
 
-    def write(self, records: Sequence[Record]) -> bool:
-        """False when there is nobody to write to any more, as after `| head`."""
+    def write(self, records: Sequence[Record]) -> None:
+        """Raises: _ReaderGoneError when there is nobody to write to any more, as after `| head`."""
         try:
             self._stream.write(b"".join(map(self._line_of, records)))
             self._stream.flush()
         except BrokenPipeError:
             # Python would flush stdout once more at exit, and complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return False
-        return True
+            raise _ReaderGoneError from None

@@ -31,12 +31,16 @@ _BYTES_WORTH_A_BAR = 4_000_000
 
 @dataclass
 class Deliveries:
-    """The first failure among the records sent."""
+    """How many records were begun and delivered, and the first failure among those that were not."""
 
+    begun: int = 0
+    count: int = 0
     error: BaseException | None = None
 
     def __call__(self, error: BaseException | None, _metadata: RecordMetadata | None) -> None:
-        if error is not None and self.error is None:
+        if error is None:
+            self.count += 1
+        elif self.error is None:
             self.error = error
 
 
@@ -77,9 +81,9 @@ def produce(
     fixed_key = None if key is None else key.encode()
     separator = None if key_separator is None else key_separator.encode()
     deliveries = Deliveries()
-    count = 0
     settings = client_settings(ProducerConfig, bootstrap, command_config, setting)
-    with Producer(**settings) as producer, _lines(file) as lines:
+    producer = Producer(**settings)
+    with _told_what_was_delivered(topic, deliveries), producer, _lines(file) as lines:
         for line_number, line in enumerate(lines, 1):
             value: bytes | None = line.rstrip(b"\r\n") if line.endswith(b"\r\n") else line.rstrip(b"\n")
             record_key = fixed_key
@@ -89,19 +93,34 @@ def produce(
                     raise UsageError(f"line {line_number} has no key separator {key_separator!r}")
             if tombstones and not value:
                 value = None
+            deliveries.begun += 1
             producer.send(
                 topic, value, key=record_key, headers=headers, partition=partition, on_delivery=deliveries
             )
-            count += 1
             if deliveries.error is not None:
                 raise deliveries.error
         producer.flush()
-    if deliveries.error is not None:
-        raise deliveries.error
+        if deliveries.error is not None:
+            raise deliveries.error
     if as_json:
-        print_json({"topic": topic, "records": count})
+        print_json({"topic": topic, "records": deliveries.count})
     else:
-        note(f"{count} record{'' if count == 1 else 's'} sent to {topic}")
+        note(_sent(topic, deliveries))
+
+
+@contextmanager
+def _told_what_was_delivered(topic: str, deliveries: Deliveries) -> Generator[None]:
+    """An error, or Ctrl-C, leaves behind what was sent before it."""
+    try:
+        yield
+    except BaseException:
+        if deliveries.begun:
+            note(f"{_sent(topic, deliveries)} before this")
+        raise
+
+
+def _sent(topic: str, deliveries: Deliveries) -> str:
+    return f"{deliveries.count} record{'' if deliveries.count == 1 else 's'} sent to {topic}"
 
 
 @contextmanager

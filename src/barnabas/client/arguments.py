@@ -65,21 +65,42 @@ def as_timeout_ms(timeout: float | None, default_ms: int) -> float:
     return default_ms if timeout is None else max(0.0, timeout * 1000)
 
 
+def check_callbacks(**callbacks: object) -> None:
+    """Each of them is a function, or None. Raises: MisuseError."""
+    for name, callback in callbacks.items():
+        if callback is not None and not callable(callback):
+            raise MisuseError(f"{name} must be callable, not {callback!r}")
+
+
 class TakenRecords:
     """Records that were taken from the buffer to be handed out one by one."""
 
-    __slots__ = ("records",)
+    __slots__ = ("_all", "records")
 
     def __init__(self) -> None:
+        self._all: list[Record] = []
         self.records: Iterator[Record] = iter(())
 
     def put(self, records: list[Record]) -> None:
-        self.records = iter(records)
+        # Ctrl-C comes between calls only: the two change at once.
+        iterator = iter(records)
+        self._all, self.records = records, iterator
 
     def count(self) -> int:
         """How many are left; also what shows that a caller makes progress."""
         return operator.length_hint(self.records)
 
+    @property
+    def in_hand(self) -> Record | None:
+        """The one that was handed out last."""
+        unseen = self.count()
+        return self._all[-1 - unseen] if unseen < len(self._all) else None
+
     def rest(self) -> list[Record]:
-        """Those that nobody has seen, which are then gone from here."""
-        return list(self.records)
+        """Those that nobody has seen."""
+        return self._all[len(self._all) - self.count() :]
+
+    def clear(self) -> None:
+        """Whoever goes through the records comes to their end."""
+        list(self.records)
+        self.put([])

@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 
 from barnabas.spark.errors import InvalidOptionError
 from barnabas.spark.options import SinkOptions, SourceOptions, sink_options, source_options
+from barnabas.spark.short_errors import short_errors
 from barnabas.spark.tables import is_being_created
 
 if TYPE_CHECKING:
@@ -47,11 +48,13 @@ class DefaultSource(DataSource):
     def name(cls) -> str:
         return "barnabas"
 
+    @short_errors
     def schema(self) -> str:
         """The columns as DDL. Checks the options too, so that `load()` fails and not the first action."""
         types = COLUMNS if is_being_created(self.options) else _columns(source_options(self.options))
         return ", ".join(f"{name} {data_type}" for name, data_type in types.items())
 
+    @short_errors
     def reader(self, schema: StructType) -> DataSourceReader:
         from barnabas.spark.reading.source import KafkaReader
 
@@ -62,6 +65,7 @@ class DefaultSource(DataSource):
             return FilteringKafkaReader(options)
         return KafkaReader(options)
 
+    @short_errors
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from barnabas.spark.pyspark_features import LIMITS_BATCHES
         from barnabas.spark.reading.stream_source import KafkaStreamReader
@@ -73,6 +77,7 @@ class DefaultSource(DataSource):
             return UnlimitedStreamReader(options)
         return KafkaStreamReader(options)
 
+    @short_errors
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         from barnabas.spark.writing.exactly_once import ExactlyOnceWriter
         from barnabas.spark.writing.sink import KafkaWriter
@@ -83,6 +88,7 @@ class DefaultSource(DataSource):
         is_once = options.delivery == "exactly-once"
         return ExactlyOnceWriter(options, schema) if is_once else KafkaWriter(options, schema)
 
+    @short_errors
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from barnabas.spark.pyspark_features import STREAMS_ARROW_TO_SINKS
         from barnabas.spark.writing.exactly_once import ExactlyOnceStreamWriter

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
+from barnabas import fork
 from barnabas.client.admin import admin as core
 from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.cluster.observed import Observed
@@ -40,6 +41,7 @@ class Admin(Observed, Owned):
         self, bootstrap_servers: str | Sequence[str] = (), **settings: Unpack[AdminSettings]
     ) -> None:
         self._thread = loop_thread()
+        self._generation = fork.current
 
         async def make() -> core.Admin:
             return core.Admin(bootstrap_servers, **settings)
@@ -133,7 +135,8 @@ class Admin(Observed, Owned):
 
     def close(self) -> None:
         """Closes the connections. May be called twice."""
-        self._thread.run_steps(self._steps_at_exit(), what="admin client")
+        if self._generation == fork.current:
+            self._thread.run_steps(self._steps_at_exit(), what="admin client")
 
     def _steps_at_exit(self) -> Steps:
         """When the interpreter ends."""

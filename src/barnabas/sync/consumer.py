@@ -21,13 +21,13 @@ from barnabas._kernel import ArrowRecords, Record
 from barnabas.client.arguments import (
     OffsetsLike,
     PartitionLike,
-    TakenRecords,
     TimestampsLike,
     as_limit,
     as_offsets,
     as_partition,
     as_partitions,
     as_timeout_ms,
+    check_callbacks,
 )
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.consume.consumer import ITERATION_POLL_SECONDS, to_arrow
@@ -79,7 +79,6 @@ class Consumer(ConsumerFront, Owned):
         self._generation = generation()
         self._loop = loop_thread()
         self._waiting = PollWaiting()
-        self._taken = TakenRecords()
         self._is_woken = False
         self._polls = threading.RLock()
         """Held while a thread polls."""
@@ -88,11 +87,11 @@ class Consumer(ConsumerFront, Owned):
             return ConsumerCore(
                 self.config,
                 notify=self._waiting.wake,
-                progress=self._taken.count,
                 direct_fetches=direct_fetches(self._waiting),
             )
 
         self._core = self._loop.run(make_core(), what="consumer")
+        self._taken = self._core.taken
         self._client = self._core.client
         self._life = Lifetime(
             self._steps_at_exit, f"consumer {self.config.client_id!r}", self._loop, self._core
@@ -121,6 +120,7 @@ class Consumer(ConsumerFront, Owned):
         Raises: MisuseError after `assign`, ClosedError.
         """
         self._give_back()
+        check_callbacks(on_assigned=on_assigned, on_revoked=on_revoked, on_lost=on_lost)
         listener = RebalanceListener(on_assigned, on_revoked, on_lost)
         weak_listener = listener.held_weakly()
         self._on_loop(lambda: self._core.subscribe(topics, pattern, weak_listener))
@@ -129,7 +129,7 @@ class Consumer(ConsumerFront, Owned):
     def unsubscribe(self) -> None:
         """Reads nothing any more and leaves the group; commits first if enable_auto_commit is set."""
         self._give_back()
-        steps = self._giving_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+        steps = self._giving_up("the consumer unsubscribed", self.config.default_api_timeout_ms)
         self._loop.run_steps(steps, what="consumer")
 
     def assign(self, partitions: Iterable[PartitionLike]) -> None:
@@ -164,12 +164,16 @@ class Consumer(ConsumerFront, Owned):
 
     def poll_one(self, timeout: float = 1.0) -> Record | None:
         """The next record, or None when none came within `timeout` seconds. Raises: see `poll`."""
-        if not self._core.needs_attention:
-            record = next(self._taken.records, None)
-            if record is not None:
-                return record
-        self._taken.put(self._poll(timeout) or [])
-        return next(self._taken.records, None)
+        try:
+            if not self._core.needs_attention:
+                record = next(self._taken.records, None)
+                if record is not None:
+                    return record
+            self._taken.put(self._poll(timeout) or [])
+            return next(self._taken.records, None)
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     def __iter__(self) -> Iterator[Record]:
         """Records without end; `wakeup` and `close` end it."""
@@ -181,10 +185,14 @@ class Consumer(ConsumerFront, Owned):
                     break
             if core.is_closed:
                 return
-            records = self._poll(ITERATION_POLL_SECONDS)
+            try:
+                records = self._poll(ITERATION_POLL_SECONDS)
+                self._taken.put(records or [])
+            except BaseException as error:
+                self._interrupted(error)
+                raise
             if records is None:
                 return
-            self._taken.put(records)
 
     def poll_arrow(
         self,
@@ -207,8 +215,12 @@ class Consumer(ConsumerFront, Owned):
             records = buffer.take_arrow(limit, headers=headers)
             return records if records.num_rows else None
 
-        records = self._next(take, timeout, end_offsets)
-        return to_arrow(records or buffer.take_arrow(0, headers=headers))
+        try:
+            records = self._next(take, timeout, end_offsets)
+            return to_arrow(records or buffer.take_arrow(0, headers=headers))
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     def wakeup(self) -> None:
         """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
@@ -219,13 +231,17 @@ class Consumer(ConsumerFront, Owned):
         """None after `wakeup`."""
         limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
         buffer = self._core.buffer
-        records = self._next(lambda: buffer.take(limit), timeout)
-        if not records and self._is_woken:
-            self._is_woken = False
-            return None
-        if records and self.config.interceptors:
-            return self._core.intercept(records)
-        return records or []
+        try:
+            records = self._next(lambda: buffer.take(limit), timeout)
+            if not records and self._is_woken:
+                self._is_woken = False
+                return None
+            if records and self.config.interceptors:
+                return self._core.intercept(records)
+            return records or []
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     def _next(
         self,
@@ -329,6 +345,7 @@ class Consumer(ConsumerFront, Owned):
         it a failure is logged. Commits are made in the order of calls. Raises: MisuseError without group_id.
         """
         self._give_back()
+        check_callbacks(on_commit=on_commit)
         self._on_loop(lambda: self._core.commit_async(as_offsets(offsets), on_commit))
 
     def committed(
@@ -408,11 +425,11 @@ class Consumer(ConsumerFront, Owned):
         leaves it; "leave_group" and "remain_in_group" are for both.
         """
         timeout_ms = as_timeout_ms(timeout, CLOSE_TIMEOUT_MS)
-        self._close(self._closing(True, timeout_ms, group_membership_operation), is_hurried=timeout is None)
+        self._close(self._closing(timeout_ms, group_membership_operation), is_hurried=timeout is None)
 
     def _steps_at_exit(self) -> Steps:
-        """When the interpreter ends."""
-        return self._closing(True, CLOSE_TIMEOUT_MS)
+        """When the interpreter ends. Nobody has said that the record in hand is done with."""
+        return self._closing(CLOSE_TIMEOUT_MS, takes_back=True)
 
     def _close(self, steps: Steps, *, is_hurried: bool) -> None:
         """`is_hurried`: Ctrl-C leaves it only moments."""
@@ -422,14 +439,21 @@ class Consumer(ConsumerFront, Owned):
             self._loop.run_steps(steps, what="consumer")
 
     def _closing(
-        self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
+        self,
+        timeout_ms: float,
+        operation: GroupMembershipOperation = "default",
+        *,
+        takes_back: bool = False,
     ) -> Steps:
+        """`takes_back`: what the last poll returned may not be done, and is not committed."""
         if self._core.is_closed or self._generation != generation():
             return
         self._end_poll(timeout_ms)
         self._give_back()
+        if takes_back:
+            self._core.take_back()
         try:
-            yield from self._giving_up("the consumer was closed", commit, timeout_ms, operation)
+            yield from self._giving_up("the consumer was closed", timeout_ms, operation)
         except GeneratorExit:
             raise
         except BaseException:
@@ -447,13 +471,12 @@ class Consumer(ConsumerFront, Owned):
     def _giving_up(
         self,
         reason: str,
-        commit: bool,
         timeout_ms: float,
         operation: GroupMembershipOperation = "default",
     ) -> Steps:
         core = self._core
         while call := (
-            yield core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+            yield core.next_giving_up_step(reason, commit=True, timeout_ms=timeout_ms, operation=operation)
         ):
             _run_callback(call)
         for on_commit, offsets, error in core.commits.take_finished():
@@ -469,7 +492,8 @@ class Consumer(ConsumerFront, Owned):
         traceback: TracebackType | None,
     ) -> None:
         # What was being worked on when an error came up may not be done: it is not committed.
-        self._close(self._closing(exc_type is None, CLOSE_TIMEOUT_MS), is_hurried=True)
+        steps = self._closing(CLOSE_TIMEOUT_MS, takes_back=exc_type is not None)
+        self._close(steps, is_hurried=True)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run(work, what="consumer")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, Unpack
@@ -71,6 +70,8 @@ class ParallelConsumer(ParallelFront):
         with closed_on_error(self._consumer):
             super().__init__(
                 self._consumer,
+                handler=handler,
+                on_failure=on_failure,
                 max_concurrency=max_concurrency,
                 ordering=ordering,
                 max_backlog=max_backlog,
@@ -87,6 +88,7 @@ class ParallelConsumer(ParallelFront):
             """No handler is to begin, or to be tried again, any more."""
             self._has_ended = threading.Event()
             self._has_ended.set()
+            self._waits_for_handlers = True
             self._consumer.subscribe(
                 topics, pattern=pattern, on_revoked=self._give_up_partitions, on_lost=self._lose_partitions
             )
@@ -114,8 +116,14 @@ class ParallelConsumer(ParallelFront):
                 if offsets:
                     self._consumer.commit_async(offsets, self._committed)
         finally:
-            self._end_handlers()
-            self._has_ended.set()
+            try:
+                self._end_handlers()
+            except BaseException:
+                # Ctrl-C once more: whoever closes next does not wait for them either.
+                self._waits_for_handlers = False
+                raise
+            finally:
+                self._has_ended.set()
         if self._failure is not None:
             raise self._failure
 
@@ -208,12 +216,10 @@ class ParallelConsumer(ParallelFront):
 
     def _drain(self, partitions: list[TopicPartition]) -> None:
         """Begins nothing more of these partitions, and waits for what is under way."""
-        deadline = time.monotonic() + self._drain_timeout_ms / 1000
+        seconds = self._drain_timeout_ms / 1000 if self._waits_for_handlers else 0
         with self._lock:
             self._queue.give_up(partitions)
-            self._has_finished.wait_for(
-                lambda: not self._queue.under_way(partitions), max(0, deadline - time.monotonic())
-            )
+            self._has_finished.wait_for(lambda: not self._queue.under_way(partitions), seconds)
             self._warn_of_unfinished(partitions)
 
     def __enter__(self) -> Self:

@@ -48,7 +48,7 @@ class Producer(RecordSender, Observed, Owned):
     without `timeout`, take only for as long as records go out, a few seconds at most.
 
     Raises: UnknownSettingError, InvalidSettingError. An unreachable cluster shows at the first call. In the
-    child of a fork every call raises ClosedError: make a new Producer there.
+    child of a fork every call but `close` raises ClosedError: make a new Producer there.
     """
 
     def __init__(self, bootstrap_servers: str | Sequence[str], **settings: Unpack[ProducerSettings]) -> None:
@@ -242,8 +242,8 @@ class Producer(RecordSender, Observed, Owned):
     def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
         that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
-        twice."""
-        if self._core.is_closed:
+        twice. In the child of a fork it leaves all to the parent."""
+        if self._core.is_closed or self._core.generation != fork.current:
             return
         if timeout is None and is_handling_ctrl_c():
             self._life.close_in_moments(self._closing(self._core.close_unattended()))

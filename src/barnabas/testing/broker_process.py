@@ -20,6 +20,7 @@ from barnabas.testing.process import (
     ServerProcess,
     ServerStartError,
     check_port_is_free,
+    folder_error,
     wait_until_ready,
 )
 
@@ -89,9 +90,12 @@ class BrokerProcess(ABC):
         """
         if self._directory is None:
             self._port = self._chosen_port or self._kept_ports.take()[0]
-            self._directory = self._data_dir or self._temporary_directory()
-            self._directory.mkdir(parents=True, exist_ok=True)
-            self._prepare(self._directory)
+            try:
+                self._directory = self._data_dir or self._temporary_directory()
+                self._directory.mkdir(parents=True, exist_ok=True)
+                self._prepare(self._directory)
+            except OSError as error:
+                raise folder_error(self._name, error) from None
         self._process = self._run(self._directory)
 
     def wait_until_ready(self) -> None:

@@ -33,6 +33,14 @@ class ServerStartError(BarnabasError):
     """A server did not become ready; the message quotes the end of its log."""
 
 
+def folder_error(what: str, error: OSError) -> ServerStartError:
+    """For a server whose files cannot be made."""
+    return ServerStartError(
+        f"{what} cannot have its files: {error}; choose a folder that this user may write to, on a disk "
+        "that has room"
+    )
+
+
 class KeptPorts:
     """Ports of 127.0.0.1 that nobody else is given by `free_ports` or here, in whichever process, until they
     are let go of: while a server is down, its clients would take a stranger on its port for it. Only Linux
@@ -114,7 +122,11 @@ class ServerProcess:
     ) -> None:
         self.command = list(command)
         self.log_path = log_path
-        with log_path.open("ab") as log:
+        try:
+            log_file = log_path.open("ab")
+        except OSError as error:
+            raise folder_error(f"the server {command[0]}", error) from None
+        with log_file as log:
             self.log_start = log.tell()
             self._process = subprocess.Popen(
                 self.command,

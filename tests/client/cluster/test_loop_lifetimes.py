@@ -202,7 +202,8 @@ def test_the_end_of_a_loop_says_what_it_waits_for_and_ctrl_c_gives_up_only_that(
     assert f"7 records to be delivered to {AWAY}, for at most 1" in line
     assert record_count(broker, topic) == 100
     process.send_signal(signal.SIGINT)
-    _, said, seconds = ended(process)
+    status, said, seconds = ended(process)
+    assert status != 0
     assert "7 records were not delivered" in said
     assert seconds < 20
 

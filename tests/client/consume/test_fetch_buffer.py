@@ -143,7 +143,7 @@ def test_records_that_were_given_back_come_again_in_their_order() -> None:
     fetched(buffer, A, batch(0, 4), end=4)
     fetched(buffer, B, batch(0, 4), end=4)
     taken = buffer.take(6)
-    buffer.give_back(taken[3:])
+    buffer.give_back(taken[3:], in_hand=taken[2])
     assert buffer.state(A).position == 3
     assert buffer.state(B).position == 0
     again = {(record.partition, record.offset) for record in buffer.take(2)}
@@ -153,11 +153,70 @@ def test_records_that_were_given_back_come_again_in_their_order() -> None:
     assert buffer.positions() == {A: OffsetAndMetadata(4, "", 3), B: OffsetAndMetadata(4, "", 3)}
 
 
+def test_what_a_poll_returned_before_the_last_one_is_not_taken_back() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 10), end=10)
+    buffer.begin_poll()
+    assert len(buffer.take(4)) == 4
+    buffer.begin_poll()
+    assert len(buffer.take(4)) == 4
+    buffer.take_back()
+    assert buffer.positions() == {A: OffsetAndMetadata(4, "", 3)}
+    assert buffer.state(A).fetch_offset == 4
+
+
+def test_of_records_that_are_handed_out_one_by_one_the_one_in_hand_is_taken_back() -> None:
+    buffer = ready(Calls(), A, B)
+    fetched(buffer, A, batch(0, 4), end=4)
+    fetched(buffer, B, batch(0, 4), end=4)
+    buffer.begin_poll()
+    taken = buffer.take(6)
+    buffer.give_back(taken[3:], in_hand=taken[2])
+    buffer.take_back()
+    assert (buffer.state(A).position, buffer.state(B).position) == (2, 0)
+
+
+def test_what_the_caller_has_committed_is_not_taken_back() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 10), end=10)
+    buffer.begin_poll()
+    buffer.take(10)
+    buffer.note_handled({A: OffsetAndMetadata(7)})
+    buffer.note_handled({A: OffsetAndMetadata(5)})
+    buffer.take_back()
+    assert buffer.positions() == {A: OffsetAndMetadata(7)}
+
+
+def test_a_seek_backwards_holds_when_the_rest_is_taken_back() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 10), end=10)
+    buffer.begin_poll()
+    buffer.take(5)
+    buffer.begin_poll()
+    buffer.take(5)
+    buffer.seek(A, 3)
+    buffer.take_back()
+    assert buffer.state(A).position == 3
+
+
+def test_records_whose_taker_was_interrupted_before_the_position_moved_are_fetched_again() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 10), end=10)
+    buffer.begin_poll()
+    lent = buffer.lend()
+    assert lent is not None
+    lent[1].take(4)
+    buffer.take_back()
+    assert (buffer.state(A).position, buffer.state(A).fetch_offset) == (0, 0)
+    fetched(buffer, A, batch(0, 10), end=10)
+    assert offsets(buffer) == list(range(10))
+
+
 def test_records_given_back_are_fetched_again_for_columns() -> None:
     calls = Calls()
     buffer = ready(calls, A)
     fetched(buffer, A, batch(0, 4), end=4)
-    buffer.give_back(buffer.take(4)[1:])
+    buffer.give_back(buffer.take(4)[1:], in_hand=None)
     asked = calls.room
     assert buffer.take_arrow(100, headers=False).num_rows == 0
     assert calls.room == asked + 1
@@ -321,7 +380,7 @@ def test_an_end_behind_records_that_were_given_back_comes_again_behind_them() ->
     buffer = ready(Calls(), A)
     fetched(buffer, A, batch(0, 5), end=5)
     mark_end(buffer, A)
-    buffer.give_back(buffer.take(100)[2:])
+    buffer.give_back(buffer.take(100)[2:], in_hand=None)
     assert buffer.take_ends() == {}
     assert offsets(buffer) == [2, 3, 4]
     assert buffer.take_ends() == {A: 5}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -116,6 +116,11 @@ impl Accumulator {
         let timestamp = record.timestamp;
         if timestamp < 0 {
             return Err(invalid_record(py, format!("timestamp {timestamp} ms is before 1970")));
+        }
+        if let Some(given) = on_delivery.as_ref().map(|given| given.bind(py))
+            && !given.is_callable()
+        {
+            return Err(PyTypeError::new_err(format!("on_delivery must be callable, not {}", given.repr()?)));
         }
         let name = topic.to_str()?;
         let appended = {

@@ -10,9 +10,9 @@ from pathlib import Path
 CHECKPOINT_VERSION = 0
 
 _ADVICE = {
-    errno.ENOSPC: "free space there, reads go on",
-    errno.EDQUOT: "free space there, reads go on",
-    errno.EFBIG: "free space there, reads go on",
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space there",
+    errno.EFBIG: "free space there",
     errno.ENOENT: "the data directory was moved or removed: put it back, or stop the broker",
     errno.EACCES: "let this user write there",
     errno.EPERM: "let this user write there",
@@ -41,8 +41,10 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
             if sync:
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError:
+    except OSError as error:
         temporary.unlink(missing_ok=True)
+        # What fails on a descriptor does not say which file that is.
+        error.filename = error.filename or str(path)
         raise
     if sync:
         sync_directory(path.parent)

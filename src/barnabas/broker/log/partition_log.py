@@ -123,15 +123,16 @@ class PartitionLog:
         Raises: DamagedLogError where records are missing before the next segment.
         """
         self.log_end_offset = max(self.log_end_offset, segment.base_offset)
-        is_trusted = clean or (next_base is not None and next_base <= self.recovery_point)
         known_end = next_base if next_base is not None else (self.recovery_point or None) if clean else None
+        is_trusted = known_end is not None and (clean or known_end <= self.recovery_point)
         # A compaction that was cut short has left what lies behind in this one, too.
         end_offset = NO_END if known_end is None or not self._is_contiguous else known_end
         rules = Rules(end_offset, self._is_contiguous)
         if is_trusted and segment.load_indexes():
-            end_offset = segment.find_end_offset()
-            if self._ends_right(end_offset, known_end) and end_offset <= replay_from:
-                self.log_end_offset = max(self.log_end_offset, end_offset)
+            found_end = segment.find_end_offset()
+            ends_right = self._ends_right(found_end, known_end, is_last=next_base is None)
+            if found_end is not None and ends_right and found_end <= replay_from:
+                self.log_end_offset = max(self.log_end_offset, found_end)
                 return
         segment.forget_indexes()
         for position, batches in segment.scan_good(rules):
@@ -143,7 +144,11 @@ class PartitionLog:
         good_bytes, end_offset = segment.end_of_scan
         if good_bytes < segment.size:
             self._keep_or_cut(segment, known_end, end_offset)
-        elif next_base is not None and end_offset < next_base and not self._ends_right(end_offset, next_base):
+        elif (
+            next_base is not None
+            and end_offset < next_base
+            and not self._ends_right(end_offset, next_base, is_last=False)
+        ):
             raise DamagedLogError(
                 f"{self.partition}: offsets {end_offset} to {next_base} are missing in {self.directory}, "
                 f"between {segment.path.name} and {next_base:020d}.log: restore the file from a copy, or, to "
@@ -172,11 +177,13 @@ class PartitionLog:
         segment.note_bad_end(end_offset + count if count is not None else known_end or end_offset)
         self.log_end_offset = max(self.log_end_offset, segment.damages[-1].next_offset)
 
-    def _ends_right(self, end_offset: int, known_end: int | None) -> bool:
-        """Whether a segment that ends so misses nothing, and has nothing that is the next one's."""
-        if known_end is None or end_offset == known_end:
-            return True
-        return end_offset < known_end and (not self._is_contiguous or known_end <= self.log_start_offset)
+    def _ends_right(self, end_offset: int | None, known_end: int | None, *, is_last: bool) -> bool:
+        """Whether a segment that ends so misses nothing, and has nothing that is the next one's. Compaction
+        leaves the last one alone."""
+        if end_offset is None or known_end is None or end_offset == known_end:
+            return end_offset is not None
+        may_miss = (not self._is_contiguous and not is_last) or known_end <= self.log_start_offset
+        return end_offset < known_end and may_miss
 
     @property
     def _is_contiguous(self) -> bool:
@@ -186,7 +193,7 @@ class PartitionLog:
     def _check_end(self) -> None:
         """Raises: DamagedLogError."""
         end = max(self.log_end_offset, self.log_start_offset)
-        if end < self.recovery_point and self._is_contiguous:
+        if end < self.recovery_point:
             raise DamagedLogError(
                 f"{self.partition}: offsets {end} to {self.recovery_point}, which were on the disk, are "
                 f"missing at the end of {self.directory}: restore its files from a copy, or, to do without "
@@ -290,7 +297,7 @@ class PartitionLog:
     def _storage_error(self, error: OSError) -> KafkaStorageError:
         text = (
             f"{self.partition}: cannot append at offset {self.log_end_offset} in {self.directory}: "
-            f"{described(error)}"
+            f"{described(error)}; reads go on"
         )
         if not self._storage_failed:
             self._storage_failed = True

@@ -331,12 +331,14 @@ class Segment:
     def _content(self) -> mmap.mmap:
         return mmap.mmap(self._descriptor, self.size, prot=mmap.PROT_READ)
 
-    def find_end_offset(self) -> int:
-        """The offset after the last record, by a walk from the last index entry."""
-        end = self.base_offset
-        for _, batches in self.scan(self.index.last_position, check_crcs=False):
+    def find_end_offset(self) -> int | None:
+        """The offset after the last record, by a walk from the last index entry; None where it does not come
+        to the end of the file."""
+        position, end = self.index.last_position, self.base_offset
+        for start, batches in self.scan(position, check_crcs=False):
+            position = start + batches[-1].position + batches[-1].size
             end = batches[-1].last_offset + 1
-        return end
+        return end if position == self.size else None
 
     def chunks(self, position: int = 0) -> Iterator[bytes]:
         """The segment's content from a batch's position on, in pieces of whole batches, without what is known

@@ -13,13 +13,14 @@ import contextlib
 import logging
 import math
 import os
+import signal
 import sys
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Protocol
+from typing import Any, Never, Protocol
 
 from barnabas.fork import generation
 from barnabas.loop_thread import LoopThread, Steps, was_just_interrupted
@@ -68,7 +69,18 @@ def closed_on_error(client: Closable) -> Generator[None]:
         raise
 
 
-class Owned:
+class OfThisProcess:
+    """Base of all clients: their connections, and what runs for them, are in one process, and once."""
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        name = type(self).__name__
+        raise TypeError(
+            f"a {name} cannot be pickled or copied: its connections are of this process; hand its settings "
+            f"over, and make a {name} of them there"
+        )
+
+
+class Owned(OfThisProcess):
     """Base of the clients for plain calls. A client sets `_life` when it is made."""
 
     _life: Lifetime
@@ -226,23 +238,41 @@ def is_handling_ctrl_c() -> bool:
 def _close_all(*, is_interrupted: bool = False) -> None:
     global _has_closed
     closings: list[_Closing] = []
+    if is_interrupted:
+        _end_as_interrupted()
     try:
         is_interrupted |= isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
         closings = _closings()
         if not is_interrupted and not was_just_interrupted():
             _wait_for(closings)
     except KeyboardInterrupt:
+        _end_as_interrupted()
         logger.warning("Ctrl-C: what cannot be done within moments is given up")
     try:
         closings = _closings()
         _finish(closings)
     except KeyboardInterrupt:
+        _end_as_interrupted()
         for closing in closings:
             if not closing.is_over:
                 logger.error(
                     "%s was not closed: %d records left", closing.life.what, closing.life.unfinished()
                 )
     _has_closed = True
+
+
+def _end_as_interrupted() -> None:
+    """Python ends with the status that it had before Ctrl-C. The C library ends the process by the signal
+    instead, as one that does not catch Ctrl-C, when Python has done all that it does at its end."""
+    if sys.platform == "win32":
+        # No process ends by a signal there.
+        return
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    library.__cxa_atexit(
+        ctypes.cast(getattr(library, "raise"), ctypes.c_void_p), ctypes.c_void_p(signal.SIGINT), None
+    )
 
 
 def _close_what_was_passed_over() -> None:

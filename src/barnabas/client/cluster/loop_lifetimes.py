@@ -26,6 +26,7 @@ from barnabas.background import detached
 from barnabas.client.cluster.lifetimes import (
     MOMENTS_SECONDS,
     SILENT_SECONDS,
+    OfThisProcess,
     Remains,
     is_handling_ctrl_c,
     last_words,
@@ -38,7 +39,7 @@ logger = logging.getLogger("barnabas.client")
 HINT = "use `async with`, or `await close()`"
 
 
-class OwnedByLoop(ABC):
+class OwnedByLoop(OfThisProcess, ABC):
     """Base of the clients for asyncio, which call `_begin_life` when they are made, and `_end_life` when they
     are closed. Nothing that the loop holds may hold them."""
 

@@ -71,7 +71,10 @@ class MetadataSource:
         reasons = self._bootstrap_reasons
         servers = self._asked_servers or self._servers
         texts = [str(reasons.get(server, f"{server}: no answer yet")) for server in servers]
-        return BootstrapError(f"none of {self._setting} answered{when}: {'; '.join(texts)}")
+        return BootstrapError(
+            f"none of {self._setting} answered{when}: {'; '.join(texts)}; check these addresses, and whether "
+            "brokers run there"
+        )
 
     async def ask(self, request: MetadataRequest, node_ids: Sequence[int]) -> MetadataResponse:
         """From one of these known brokers, which are tried in this order; from bootstrap_servers where there

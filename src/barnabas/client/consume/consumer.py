@@ -22,13 +22,13 @@ from barnabas._kernel import ArrowRecords, Record
 from barnabas.client.arguments import (
     OffsetsLike,
     PartitionLike,
-    TakenRecords,
     TimestampsLike,
     as_limit,
     as_offsets,
     as_partition,
     as_partitions,
     as_timeout_ms,
+    check_callbacks,
 )
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
@@ -77,10 +77,10 @@ class Consumer(OwnedByLoop, ConsumerFront):
         )
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
-        self._taken = TakenRecords()
         self._is_woken = False
         self._polled_by: asyncio.Task[Any] | None = None
-        self._core = ConsumerCore(self.config, notify=self._changed.set, progress=self._taken.count)
+        self._core = ConsumerCore(self.config, notify=self._changed.set)
+        self._taken = self._core.taken
         self._client = self._core.client
         self._begin_life(f"consumer {self.config.client_id!r}")
         if topics is not None or pattern is not None:
@@ -105,12 +105,13 @@ class Consumer(OwnedByLoop, ConsumerFront):
         Raises: MisuseError after `assign`, ClosedError.
         """
         self._give_back()
+        check_callbacks(on_assigned=on_assigned, on_revoked=on_revoked, on_lost=on_lost)
         self._core.subscribe(topics, pattern, RebalanceListener(on_assigned, on_revoked, on_lost))
 
     async def unsubscribe(self) -> None:
         """Reads nothing any more and leaves the group; commits first if enable_auto_commit is set."""
         self._give_back()
-        await self._give_up("the consumer unsubscribed", True, self.config.default_api_timeout_ms)
+        await self._give_up("the consumer unsubscribed", self.config.default_api_timeout_ms)
 
     def assign(self, partitions: Iterable[PartitionLike]) -> None:
         """Reads exactly these partitions, without the group having a say. Those assigned before keep their
@@ -143,12 +144,16 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
     async def poll_one(self, timeout: float = 1.0) -> Record | None:
         """The next record, or None when none came within `timeout` seconds. Raises: see `poll`."""
-        if not self._core.needs_attention:
-            record = next(self._taken.records, None)
-            if record is not None:
-                return record
-        self._taken.put(await self.poll(timeout))
-        return next(self._taken.records, None)
+        try:
+            if not self._core.needs_attention:
+                record = next(self._taken.records, None)
+                if record is not None:
+                    return record
+            self._taken.put(await self._poll(timeout) or [])
+            return next(self._taken.records, None)
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     async def __aiter__(self) -> AsyncIterator[Record]:
         """Records without end; `wakeup` and `close` end it."""
@@ -159,10 +164,14 @@ class Consumer(OwnedByLoop, ConsumerFront):
                     break
             if self._core.is_closed:
                 return
-            records = await self._poll(ITERATION_POLL_SECONDS)
+            try:
+                records = await self._poll(ITERATION_POLL_SECONDS)
+                self._taken.put(records or [])
+            except BaseException as error:
+                self._interrupted(error)
+                raise
             if records is None:
                 return
-            self._taken.put(records)
 
     async def poll_arrow(
         self,
@@ -185,8 +194,12 @@ class Consumer(OwnedByLoop, ConsumerFront):
             records = buffer.take_arrow(limit, headers=headers)
             return records if records.num_rows else None
 
-        records = await self._next(take, timeout, end_offsets)
-        return to_arrow(records or buffer.take_arrow(0, headers=headers))
+        try:
+            records = await self._next(take, timeout, end_offsets)
+            return to_arrow(records or buffer.take_arrow(0, headers=headers))
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     def wakeup(self) -> None:
         """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
@@ -197,13 +210,17 @@ class Consumer(OwnedByLoop, ConsumerFront):
         """None after `wakeup`."""
         limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
         buffer = self._core.buffer
-        records = await self._next(lambda: buffer.take(limit), timeout)
-        if not records and self._is_woken:
-            self._is_woken = False
-            return None
-        if records and self.config.interceptors:
-            return self._core.intercept(records)
-        return records or []
+        try:
+            records = await self._next(lambda: buffer.take(limit), timeout)
+            if not records and self._is_woken:
+                self._is_woken = False
+                return None
+            if records and self.config.interceptors:
+                return self._core.intercept(records)
+            return records or []
+        except BaseException as error:
+            self._interrupted(error)
+            raise
 
     async def _next(
         self,
@@ -289,6 +306,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         it a failure is logged. Commits are made in the order of calls. Raises: MisuseError without group_id.
         """
         self._give_back()
+        check_callbacks(on_commit=on_commit)
         self._core.commit_async(as_offsets(offsets), on_commit)
 
     async def committed(
@@ -368,36 +386,42 @@ class Consumer(OwnedByLoop, ConsumerFront):
         `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
         leaves it; "leave_group" and "remain_in_group" are for both.
         """
-        await self._close(True, as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+        await self._close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
 
     async def _close(
-        self, commit: bool, timeout_ms: float, operation: GroupMembershipOperation = "default"
+        self,
+        timeout_ms: float,
+        operation: GroupMembershipOperation = "default",
+        *,
+        takes_back: bool = False,
     ) -> None:
+        """`takes_back`: what the last poll returned may not be done, and is not committed."""
         if self._core.is_closed:
             return
         self._give_back()
+        if takes_back:
+            self._core.take_back()
         try:
-            await self._give_up("the consumer was closed", commit, timeout_ms, operation)
+            await self._give_up("the consumer was closed", timeout_ms, operation)
         finally:
             await self._core.close()
             self._changed.set()
             self._end_life()
 
     @property
-    def _remains(self) -> ConsumerCore:
-        return self._core
+    def _remains(self) -> _Unattended:
+        return _Unattended(self, self._core)
 
     async def _give_up(
         self,
         reason: str,
-        commit: bool,
         timeout_ms: float,
         operation: GroupMembershipOperation = "default",
     ) -> None:
         core = self._core
 
         def next_step() -> Coroutine[Any, Any, ListenerCall | None]:
-            return core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
+            return core.next_giving_up_step(reason, commit=True, timeout_ms=timeout_ms, operation=operation)
 
         while call := await next_step():
             await _run(call)
@@ -414,7 +438,19 @@ class Consumer(OwnedByLoop, ConsumerFront):
         traceback: TracebackType | None,
     ) -> None:
         # What was being worked on when an error came up may not be done: it is not committed.
-        await self._close(exc_type is None, CLOSE_TIMEOUT_MS)
+        await self._close(CLOSE_TIMEOUT_MS, takes_back=exc_type is not None)
+
+
+class _Unattended:
+    """A consumer that nobody closes, at the end of its loop or of its own life."""
+
+    def __init__(self, consumer: Consumer, core: ConsumerCore) -> None:
+        self._consumer = consumer
+        self.unfinished = core.unfinished
+        self.waits_for = core.waits_for
+
+    async def close_unattended(self) -> None:
+        await self._consumer._close(CLOSE_TIMEOUT_MS, takes_back=True)  # pyright: ignore[reportPrivateUsage]
 
 
 async def _run(call: ListenerCall) -> None:

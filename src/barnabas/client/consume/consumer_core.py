@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import Record
+from barnabas.client.arguments import TakenRecords
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.telemetry_metrics import consumer_metrics
@@ -69,12 +70,11 @@ class ConsumerCore:
         config: ConsumerConfig,
         *,
         notify: Callable[[], None],
-        progress: Callable[[], int],
         direct_fetches: DirectFetches | None = None,
     ) -> None:
-        """`notify` is called, on any thread, when a poll that waits should look again. `progress`: see
-        GroupMembership. `direct_fetches`: what the caller's thread waits with, if that can fetch by itself;
-        `take_in` is to be called after each wait."""
+        """`notify` is called, on any thread, when a poll that waits should look again. `direct_fetches`: what
+        the caller's thread waits with, if that can fetch by itself; `take_in` is to be called after each
+        wait."""
         self.config = config
         self.subscription = Subscription()
         self.needs_attention = False
@@ -84,7 +84,8 @@ class ConsumerCore:
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self._notify = notify
-        self._progress = progress
+        self.taken = TakenRecords()
+        """What the front hands out one by one."""
         self.client = KafkaClient(config, allow_auto_topic_creation=config.allow_auto_create_topics)
         self.buffer = FetchBuffer(
             config.queued_max_bytes, on_data=notify, on_room=self._wake_fetcher, on_lookup=self._attend
@@ -126,7 +127,7 @@ class ConsumerCore:
             group_id,
             on_change=self._group_changed,
             on_error=self.buffer.raise_later,
-            progress=self._progress,
+            progress=self.taken.count,
             on_unsupported=self._use_classic_protocol if is_auto else None,
         )
 
@@ -137,7 +138,7 @@ class ConsumerCore:
             group_id,
             on_change=self._group_changed,
             on_error=self.buffer.raise_later,
-            progress=self._progress,
+            progress=self.taken.count,
         )
 
     def _use_classic_protocol(self) -> None:
@@ -503,6 +504,7 @@ class ConsumerCore:
     def poll_began(self) -> None:
         """To be called in the caller's thread when a poll begins: what earlier ones returned is done with."""
         self.poll_clock.began()
+        self.buffer.begin_poll()
         if self._group is None:
             return
         self._group.polls.began()
@@ -515,6 +517,20 @@ class ConsumerCore:
                 self._loop.call_soon_threadsafe(
                     self.commits.start, positions, self.config.default_api_timeout_ms
                 )
+
+    def give_back(self) -> None:
+        """What was taken but not handed out is to be read again: positions are exact from here on. In the
+        caller's thread."""
+        in_hand, unused = self.taken.in_hand, self.taken.rest()
+        if in_hand is not None or unused:
+            self.buffer.give_back(unused, in_hand)
+            self.taken.clear()
+
+    def take_back(self) -> None:
+        """As `give_back`, with all that the caller has not handled: of one that was interrupted. In its
+        thread, or when it is no more."""
+        self.give_back()
+        self.buffer.take_back()
 
     def intercept(self, records: list[Record]) -> list[Record]:
         """What the interceptors make of records just taken. To be called in the caller's thread."""
@@ -542,6 +558,7 @@ class ConsumerCore:
         self._check_group("commit()")
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else offsets
+        self.buffer.note_handled(offsets)
         await self.commits.commit(offsets, timeout_ms, retries_unknown=retries_unknown)
 
     def commit_async(self, offsets: Offsets | None, on_commit: CommitCallback | None) -> None:
@@ -549,6 +566,7 @@ class ConsumerCore:
         self._check_group("commit_async()")
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else dict(offsets)
+        self.buffer.note_handled(offsets)
         self.commits.start(offsets, self.config.default_api_timeout_ms, on_commit)
 
     def group_metadata(self) -> GroupIdentity:
@@ -678,11 +696,12 @@ class ConsumerCore:
                 logger.exception("closing interceptor %r failed", interceptor)
 
     async def close_unattended(self) -> None:
-        """Leaves the group and closes, for a consumer that nobody holds any more. Commits nothing: what was
-        returned last may not be done."""
+        """Leaves the group and closes, for a consumer that nobody holds any more. Commits what was handled:
+        what was returned last may not be done."""
+        self.take_back()
         try:
             while await self.next_giving_up_step(
-                "the consumer was dropped without close()", commit=False, timeout_ms=CLOSE_TIMEOUT_MS
+                "the consumer was dropped without close()", commit=True, timeout_ms=CLOSE_TIMEOUT_MS
             ):
                 pass
         except BarnabasError as error:

@@ -15,7 +15,7 @@ from barnabas.client.arguments import (
 )
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.consume.consumer_core import ConsumerCore
-from barnabas.errors import MisuseError
+from barnabas.errors import BarnabasError, MisuseError
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition, Watermarks
@@ -99,9 +99,13 @@ class ConsumerFront(Observed):
 
     def _give_back(self) -> None:
         """What was taken but not handed out is to be read again: positions are exact from here on."""
-        unused = self._taken.rest()
-        if unused:
-            self._core.buffer.give_back(unused)
+        self._core.give_back()
+
+    def _interrupted(self, error: BaseException) -> None:
+        """A call that was to return records ends by `error`. By Ctrl-C for instance, which comes at any
+        moment: what the call had taken is read again."""
+        if not isinstance(error, BarnabasError):
+            self._core.take_back()
 
     def _timeout_ms(self, timeout: float | None) -> float:
         return as_timeout_ms(timeout, self.config.default_api_timeout_ms)

@@ -86,6 +86,11 @@ class PartitionState:
     """Offset of the next record to return."""
     leader_epoch: int = -1
     """Leader epoch of the last record returned, -1 if it is not known (KIP-320)."""
+    returned_by: int = 0
+    """The number of the poll that returned records last."""
+    handled_position: int = -1
+    """Where that poll began, or as far as the caller has got with what it returned."""
+    handled_leader_epoch: int = -1
     fetch_offset: int = -1
     """Offset of the next record to fetch."""
     fetch_leader_epoch: int = -1
@@ -161,6 +166,7 @@ class FetchBuffer:
         self._partition_bytes = queued_max_bytes
         self._lacks_room = False
         self._has_end_offsets = False
+        self._poll = 0
         self._ends: dict[TopicPartition, int] = {}
         self.is_held = False
         """Nothing is fetched at present, whatever room there is."""
@@ -294,6 +300,35 @@ class FetchBuffer:
                 for state in self._states.values()
                 if state.has_position
             }
+
+    def begin_poll(self) -> None:
+        """What was returned before is handled: the caller asks for more. In the caller's thread."""
+        self._poll += 1
+
+    def note_handled(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """The caller has got so far with what the last poll returned: it commits this."""
+        with self._lock:
+            for partition, offset in offsets.items():
+                state = self._states.get(partition)
+                if state is not None and offset.offset > state.handled_position:
+                    leader_epoch = -1 if offset.leader_epoch is None else offset.leader_epoch
+                    state.handled_position, state.handled_leader_epoch = offset.offset, leader_epoch
+
+    def take_back(self) -> None:
+        """What the last poll returned, and the caller has not handled, is to be read again: the poll was
+        interrupted, or the caller was while it worked on that."""
+        with self._lock:
+            for state in self._states.values():
+                if not state.has_position:
+                    continue
+                position, leader_epoch = state.position, state.leader_epoch
+                if state.returned_by == self._poll and state.handled_position < position:
+                    position, leader_epoch = state.handled_position, state.handled_leader_epoch
+                if state.is_stopped:
+                    state.position, state.leader_epoch = position, leader_epoch
+                elif position < state.position or self._is_read_ahead(state):
+                    self._move(state, position, leader_epoch)
+        self._on_room()
 
     def awaiting_position(self) -> list[PartitionState]:
         with self._lock:
@@ -574,8 +609,9 @@ class FetchBuffer:
                 return self._choose_readers()
         return chosen
 
-    def give_back(self, records: Sequence[Record]) -> None:
-        """Records that `take` returned but nobody has seen, in their order: their positions move back."""
+    def give_back(self, records: Sequence[Record], in_hand: Record | None) -> None:
+        """Records that the last poll took but nobody has seen, in their order: their positions move back. Of
+        what came before them only `in_hand` is not handled."""
         by_partition: dict[TopicPartition, list[Record]] = {}
         for record in records:
             by_partition.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
@@ -590,6 +626,12 @@ class FetchBuffer:
                     state.readers.appendleft((GivenBack(unused), 0))
                     state.position = unused[0].offset
                     self._enqueue(state)
+            for state in self._states.values():
+                if state.returned_by == self._poll:
+                    state.handled_position, state.handled_leader_epoch = state.position, state.leader_epoch
+            state = self._states.get(TopicPartition(in_hand.topic, in_hand.partition)) if in_hand else None
+            if in_hand is not None and state is not None and in_hand.offset < state.position:
+                state.handled_position = in_hand.offset
 
     def _rewind(self, state: PartitionState) -> None:
         with self._lock:
@@ -599,6 +641,9 @@ class FetchBuffer:
     def _returned(self, state: PartitionState, reader: Reader, *, is_exhausted: bool) -> None:
         next_offset, leader_epoch = reader.next_offset, reader.last_leader_epoch
         with self._lock:
+            if state.returned_by != self._poll:
+                state.handled_position, state.handled_leader_epoch = state.position, state.leader_epoch
+                state.returned_by = self._poll
             # Both at once: a commit on the loop's thread takes them as one.
             state.position = max(state.position, next_offset)
             if leader_epoch >= 0:
@@ -684,6 +729,11 @@ class FetchBuffer:
 
     def _is_current(self, state: PartitionState, epoch: int) -> bool:
         return state.epoch == epoch and self._states.get(state.partition) is state
+
+    def _is_read_ahead(self, state: PartitionState) -> bool:
+        """Whether the taker of records was interrupted before the position moved."""
+        reader = state.readers[0][0] if state.readers else None
+        return isinstance(reader, RecordReader | GivenBack) and reader.next_offset > state.position
 
     def _new_epoch(self) -> int:
         self._next_epoch += 1

@@ -67,6 +67,8 @@ class ParallelConsumer(ParallelFront):
         self._consumer = Consumer(bootstrap_servers, group_id=group_id, **settings)
         super().__init__(
             self._consumer,
+            handler=handler,
+            on_failure=on_failure,
             max_concurrency=max_concurrency,
             ordering=ordering,
             max_backlog=max_backlog,

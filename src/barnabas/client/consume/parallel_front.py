@@ -11,10 +11,12 @@ import time
 from collections.abc import Iterable, Mapping
 
 from barnabas._kernel import Record
+from barnabas.client.arguments import check_callbacks
 from barnabas.client.cluster.backoff import Backoff
+from barnabas.client.cluster.lifetimes import OfThisProcess
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.consume.work_queue import Ordering, Work, WorkQueue
-from barnabas.errors import BarnabasError, InvalidSettingError
+from barnabas.errors import BarnabasError, InvalidSettingError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -29,20 +31,25 @@ class NotTriedAgainError(Exception):
     """A handler failed while its partition was given up: the record is neither finished nor a failure."""
 
 
-class ParallelFront:
+class ParallelFront(OfThisProcess):
     """The part that `barnabas.ParallelConsumer` and `barnabas.aio.ParallelConsumer` share."""
 
     def __init__(
         self,
         consumer: ConsumerFront,
         *,
+        handler: object,
+        on_failure: object,
         max_concurrency: int,
         ordering: Ordering,
         max_backlog: int,
         retries: int,
         drain_timeout_ms: int,
     ) -> None:
-        """Raises: InvalidSettingError."""
+        """Raises: InvalidSettingError, MisuseError."""
+        if not callable(handler):
+            raise MisuseError(f"handler must be callable, not {handler!r}")
+        check_callbacks(on_failure=on_failure)
         lowest = {"max_concurrency": 1, "max_backlog": 1, "retries": 0, "drain_timeout_ms": 0}
         given = (max_concurrency, max_backlog, retries, drain_timeout_ms)
         for (name, low), value in zip(lowest.items(), given, strict=True):

@@ -337,10 +337,9 @@ class Producer(OwnedByLoop, Observed):
     async def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
         that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
-        twice."""
-        if self.is_closed:
+        twice. In the child of a fork it leaves all to the parent."""
+        if self.is_closed or self.generation != fork.current:
             return
-        self.check_usable()
         self.is_closed = True
         if timeout is None:
             timeout = self.config.default_api_timeout_ms / 1000

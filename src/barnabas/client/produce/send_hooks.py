@@ -58,7 +58,9 @@ class SendHooks:
         return replace(record, partition=self.partitioner(record.topic, record.key, record.value, count))
 
     def reporting_to(self, on_delivery: OnDelivery | None) -> OnDelivery | None:
-        """What is called on delivery: the interceptors, then `on_delivery`."""
+        """What is called on delivery: the interceptors, then `on_delivery`. Raises: TypeError."""
+        if on_delivery is not None and not callable(on_delivery):
+            raise TypeError(f"on_delivery must be callable, not {on_delivery!r}")
         return partial(self._delivered, on_delivery) if self._interceptors else on_delivery
 
     def _delivered(

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
-from barnabas.client.arguments import as_limit, as_timeout_ms
+from barnabas.client.arguments import as_limit, as_timeout_ms, check_callbacks
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, AcknowledgementCallback, ShareCore
@@ -49,6 +49,7 @@ class ShareConsumerFront(Observed):
     def set_acknowledgement_commit_callback(self, callback: AcknowledgementCallback | None) -> None:
         """`callback(partition, offsets, error)` is called inside of a later poll, commit or close, for what
         was acknowledged together: `error` is None, or says why. Without a callback failures are logged."""
+        check_callbacks(callback=callback)
         self._callback = callback
         self._core.keeps_results = callback is not None
 

@@ -26,6 +26,7 @@ from barnabas.spark.planning.losses import Available, Loss, cause_of
 from barnabas.spark.planning.ranges import OffsetRange, OffsetSpec, batch_ranges
 from barnabas.spark.planning.splitting import split_ranges
 from barnabas.spark.reading.cluster import SourceCluster
+from barnabas.spark.short_errors import short_errors, short_errors_of_rows
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class KafkaReader(DataSourceReader):
         self._ending: OffsetSpec
         self._starting, self._ending = options.for_batch()
 
+    @short_errors
     def partitions(self) -> list[InputPartition]:
         with SourceCluster(self._options) as cluster:
             return tasks_of(self.ranges(cluster), self._options, cluster)
@@ -73,6 +75,7 @@ class KafkaReader(DataSourceReader):
             cluster.offsets_for_times,
         )
 
+    @short_errors_of_rows
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_partition(partition, self._options)
 

@@ -47,6 +47,7 @@ from barnabas.spark.pyspark_features import (
 )
 from barnabas.spark.reading.cluster import SourceCluster
 from barnabas.spark.reading.source import read_partition, report_loss, tasks_of
+from barnabas.spark.short_errors import short_errors, short_errors_of_rows
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -68,10 +69,12 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._triggered_at: float | None = None
         """When a batch was last begun, on the clock of `time.monotonic()`."""
 
+    @short_errors
     def prepareForTriggerAvailableNow(self) -> None:
         """Fixes what the whole query reads; what is written later is left for the next query."""
         self._available_at_start = self._available()
 
+    @short_errors
     def initialOffset(self) -> Document:
         """Where a new query begins. Spark asks twice in its first batch, and must hear the same twice."""
         if self._initial is None:
@@ -94,6 +97,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         least = options.min_offsets_per_trigger
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
+    @short_errors
     def latestOffset(self, start: Document, limit: ReadLimit) -> Document:
         """The end of the next micro-batch. `start` itself, unchanged, is Spark's sign for no new data."""
         began = from_document(start)
@@ -119,6 +123,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> Document | None:
         return self._latest
 
+    @short_errors
     def partitions(self, start: Document, end: Document) -> list[InputPartition]:
         if start == end:
             return []
@@ -141,6 +146,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
         return tasks_of(ranges, self._options, self._connected())
 
+    @short_errors_of_rows
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_partition(partition, self._options)
 

@@ -46,6 +46,7 @@ from barnabas.spark.errors import (
 )
 from barnabas.spark.options import SinkOptions
 from barnabas.spark.pyspark_features import DataSourceStreamArrowWriter
+from barnabas.spark.short_errors import short_errors
 from barnabas.spark.writing.decisions import Decision, DecisionLog, decision_log
 from barnabas.spark.writing.sink import check_columns, encoded, send_rows
 from barnabas.types import PreparedTransaction
@@ -299,6 +300,7 @@ class ExactlyOnceStreamWriter(DataSourceStreamArrowWriter):
         self._last_batch = committer.recover()
         self._run = Run(self._sink_id, time.time_ns())
 
+    @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> RowsPrepared:
         context = TaskContext.get()
         text = None if context is None else context.getLocalProperty(BATCH_ID_PROPERTY)
@@ -306,12 +308,14 @@ class ExactlyOnceStreamWriter(DataSourceStreamArrowWriter):
             return RowsPrepared(sum(batch.num_rows for batch in iterator), None, 0.0)
         return prepare_rows(iterator, self._options, self._run)
 
+    @short_errors
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         committer = Committer(self._options, self._sink_id)
         if batchId > self._last_batch:
             committer.commit(messages, batchId)
         committer.abort_strays(self._sink_id, messages)
 
+    @short_errors
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         committer = Committer(self._options, self._sink_id)
         committer.abort(messages)
@@ -330,12 +334,14 @@ class ExactlyOnceWriter(DataSourceArrowWriter):
         self._sink_id = options.transactional_id_prefix or self._run.prefix
         Committer(options, self._sink_id).check_timeout()
 
+    @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> RowsPrepared:
         prepared = prepare_rows(iterator, self._options, self._run)
         if prepared.transaction is not None:
             Committer(self._options, self._sink_id).check_not_over(self._run, prepared)
         return prepared
 
+    @short_errors
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         committer = Committer(self._options, self._sink_id)
         committer.recover()
@@ -344,6 +350,7 @@ class ExactlyOnceWriter(DataSourceArrowWriter):
         committer.end_run(self._run)
         committer.abort_strays(self._run.prefix, messages)
 
+    @short_errors
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         committer = Committer(self._options, self._sink_id)
         committer.end_run(self._run)

@@ -32,6 +32,7 @@ from barnabas.spark.clients import producers
 from barnabas.spark.errors import InvalidRowsError
 from barnabas.spark.options import SinkOptions
 from barnabas.spark.pyspark_features import DataSourceStreamArrowWriter
+from barnabas.spark.short_errors import short_errors
 from barnabas.values import frozen
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class KafkaWriter(DataSourceArrowWriter):
         check_columns(schema, options)
         self._options = options
 
+    @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> RowsWritten:
         return write_rows(iterator, self._options)
 
@@ -70,6 +72,7 @@ class KafkaStreamWriter(DataSourceStreamArrowWriter):
         check_columns(schema, options)
         self._options = options
 
+    @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> RowsWritten:
         return write_rows(iterator, self._options)
 

@@ -153,7 +153,6 @@ class ConsumerSession(Observed):
             return ConsumerCore(
                 self.config,
                 notify=self.wake,
-                progress=lambda: 0,
                 direct_fetches=direct_fetches(self._waiting),
             )
 
