@@ -137,6 +137,16 @@ def note_commit(journal: Journal, error: Any, partitions: list[Any]) -> None:
             journal.was_committed(partition.partition, partition.offset)
 
 
+@contextmanager
+def what_is_not_begun() -> Iterator[None]:
+    """librdkafka refuses to seek while it finds out where the group stopped."""
+    try:
+        yield
+    except confluent_kafka.KafkaException as error:
+        if error.args[0].code() != confluent_kafka.KafkaError._STATE:
+            raise
+
+
 class FacadeReader(Reader):
     def __init__(self, broker: Any, journal: Journal, group: str) -> None:
         super().__init__(broker, journal, group)
@@ -153,7 +163,8 @@ class FacadeReader(Reader):
 
     def rewind(self) -> None:
         for number, first in self.places:
-            self.consumer.seek(confluent_kafka.TopicPartition(self.journal.topic, number, first))
+            with what_is_not_begun():
+                self.consumer.seek(confluent_kafka.TopicPartition(self.journal.topic, number, first))
 
     def pause(self, *, is_paused: bool) -> None:
         numbers = self.assigned()[:1]
@@ -210,7 +221,8 @@ class AioFacadeReader(Reader):
     def rewind(self) -> None:
         for number, first in self.places:
             partition = confluent_kafka.TopicPartition(self.journal.topic, number, first)
-            self.runner.run(self.consumer.seek(partition))
+            with what_is_not_begun():
+                self.runner.run(self.consumer.seek(partition))
 
     def pause(self, *, is_paused: bool) -> None:
         numbers = self.assigned()[:1]

@@ -383,7 +383,10 @@ def without_a_key_partitions_stay_together_for_a_while(kafka: ModuleType, stage:
     topic = stage.topic(partitions=5)
     chosen: set[int] = set()
     producer = stage.producer(
-        linger_ms=100, on_delivery=lambda error, message: chosen.add(message.partition())
+        linger_ms=100,
+        # Longer than any machine stands still between two calls.
+        sticky_partitioning_linger_ms=10_000,
+        on_delivery=lambda error, message: chosen.add(message.partition()),
     )
     producer.produce(topic, b"so that the topic is known")
     producer.flush(WAIT)

@@ -174,6 +174,7 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (own.NoCommonVersionError, KafkaError._UNSUPPORTED_FEATURE),
     (own.BrokenProtocolError, KafkaError._BAD_MSG),
     (own.CompressionError, KafkaError._BAD_COMPRESSION),
+    (own.SerializationError, KafkaError._VALUE_SERIALIZATION),
     (own.ImpossibleOffsetError, KafkaError._INCONSISTENT),
     (TimeoutError, KafkaError._TIMED_OUT),
     (ConnectionError, KafkaError._TRANSPORT),
