@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.registry_server.content import Content
 from barnabas.registry_server.records import (
     NOOP_KEY,
     ContextKey,
@@ -68,7 +69,7 @@ def test_keys_that_are_none_are_refused(data: bytes) -> None:
 
 
 FULL = (
-    b'{"subject":"s","version":2,"id":7,"md5":"AAAA","schemaType":"JSON",'
+    b'{"subject":"s","version":2,"id":7,"md5":"AAAAAAAAAAAAAAAAAAAAAA==","schemaType":"JSON",'
     b'"references":[{"name":"n","subject":"r","version":1}],'
     b'"metadata":{"tags":{"**.a":["PII","X"]},"properties":{"a":"1","b":"2"},"sensitive":["a"]},'
     b'"ruleSet":{"domainRules":[{"name":"r","doc":"d","kind":"TRANSFORM","mode":"WRITEREAD","type":"ENCRYPT",'
@@ -79,22 +80,22 @@ FULL = (
 
 def test_schemas_are_written_and_read_with_all_that_they_have() -> None:
     schema = parse_schema(FULL, 99)
-    assert (schema.subject, schema.version, schema.id, schema.type) == ("s", 2, 7, "JSON")
-    assert schema.text == '{"a": "\x1f/é\u2028\\u001f\n"}'
+    assert (schema.subject, schema.version, schema.id, schema.content.type) == ("s", 2, 7, "JSON")
+    assert schema.content.text == '{"a": "\x1f/é\u2028\\u001f\n"}'
     assert (schema.is_deleted, schema.timestamp_ms) == (True, 99)
     assert bytes(schema) == FULL
 
 
 def test_a_schema_of_the_first_registries_is_read() -> None:
     schema = parse_schema(b'{"subject":"s","version":1,"id":1,"schema":"\\"string\\""}')
-    assert schema == StoredSchema("s", 1, 1, '"string"')
+    assert schema == StoredSchema("s", 1, 1, Content('"string"'))
     assert bytes(schema) == (
         b'{"subject":"s","version":1,"id":1,"schemaType":"AVRO","schema":"\\"string\\"","deleted":false}'
     )
 
 
 def test_what_is_there_and_empty_differs_from_what_is_not_there() -> None:
-    schema = StoredSchema("s", 1, 1, "x", metadata={}, rule_set={})
+    schema = StoredSchema("s", 1, 1, Content("x", metadata={}, rule_set={}))
     assert b'"metadata":{},"ruleSet":{}' in bytes(schema)
     assert parse_schema(bytes(schema)) == schema
 

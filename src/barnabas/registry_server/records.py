@@ -6,17 +6,20 @@ Owns reading and writing them. Knows nothing of what they make together.
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 from barnabas.registry_server import entities
+from barnabas.registry_server.content import Content
 from barnabas.registry_server.entities import EntityError, JsonObject, fields, json_bytes
 from barnabas.values import frozen
 
 SubjectKeyType = Literal["CONFIG", "MODE", "DELETE_SUBJECT", "CLEAR_SUBJECT"]
 SUBJECT_KEY_TYPES = ("CONFIG", "MODE", "DELETE_SUBJECT", "CLEAR_SUBJECT")
 DEFAULT_TENANT = "default"
+DIGEST_BYTES = 16
 
 
 class RecordError(Exception):
@@ -105,17 +108,13 @@ def parse_key(key: bytes) -> Key:
 
 @frozen
 class StoredSchema:
-    """A version of a subject, as the journal has it. `metadata` and `rule_set` are as `entities` puts them.
-    `md5`: base64 of the content's hash, only where the metadata is encrypted."""
+    """A version of a subject, as the journal has it. `md5`: base64 of the content's hash, only where metadata
+    is encrypted."""
 
     subject: str
     version: int
     id: int
-    text: str
-    type: str = "AVRO"
-    references: tuple[JsonObject, ...] = ()
-    metadata: JsonObject | None = None
-    rule_set: JsonObject | None = None
+    content: Content
     md5: str | None = None
     is_deleted: bool = False
     timestamp_ms: int | None = None
@@ -125,17 +124,22 @@ class StoredSchema:
     def key(self) -> SchemaKey:
         return SchemaKey(self.subject, self.version)
 
+    @property
+    def digest(self) -> bytes:
+        return self.content.digest if self.md5 is None else base64.b64decode(self.md5)
+
     def __bytes__(self) -> bytes:
+        content = self.content
         parts = {
             "subject": self.subject,
             "version": self.version,
             "id": self.id,
             "md5": self.md5,
-            "schemaType": self.type,
-            "references": list(self.references) or None,
-            "metadata": self.metadata,
-            "ruleSet": self.rule_set,
-            "schema": self.text or None,
+            "schemaType": content.type,
+            "references": list(content.references) or None,
+            "metadata": content.metadata,
+            "ruleSet": content.rule_set,
+            "schema": content.text or None,
             "deleted": self.is_deleted,
         }
         return json_bytes({name: part for name, part in parts.items() if part is not None})
@@ -166,22 +170,24 @@ _WATERMARK = fields({"subject": entities.text, "version": entities.number})
 def parse_schema(value: bytes, timestamp_ms: int | None = None) -> StoredSchema:
     """Raises: RecordError."""
     found = _read(_SCHEMA, value)
+    md5 = found.get("md5")
     try:
-        return StoredSchema(
-            found["subject"],
-            found["version"],
-            found["id"],
+        if md5 is not None and len(base64.b64decode(md5, validate=True)) != DIGEST_BYTES:
+            raise RecordError(f"a schema with an md5 that is none: {value!r:.200}")
+        content = Content(
             found.get("schema", ""),
             found.get("schemaType", "AVRO"),
             tuple(found.get("references", ())),
             found.get("metadata"),
             found.get("ruleSet"),
-            found.get("md5"),
-            found["deleted"],
-            timestamp_ms,
+        )
+        return StoredSchema(
+            found["subject"], found["version"], found["id"], content, md5, found["deleted"], timestamp_ms
         )
     except KeyError as error:
         raise RecordError(f"a schema without {error.args[0]}: {value!r:.200}") from None
+    except ValueError:
+        raise RecordError(f"a schema with an md5 that is no base64: {value!r:.200}") from None
 
 
 def config_value(subject: str | None, config: JsonObject) -> bytes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Protocol
 
-from barnabas.registry.compatibility import avro, avro_text
+from barnabas.registry.compatibility import avro, avro_tags, avro_text
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.values import frozen
 
@@ -15,6 +16,8 @@ each after those that it needs itself."""
 
 
 class Differences(Protocol):
+    """`is_lenient`: by the compatibility policy LENIENT, which means something for JSON Schema only."""
+
     def __call__(
         self,
         reader: str,
@@ -23,24 +26,39 @@ class Differences(Protocol):
         reader_references: References = ...,
         writer_references: References = ...,
         sides: Sides = ...,
+        is_lenient: bool = ...,
     ) -> Sequence[Difference]: ...
 
 
-class Rewritten(Protocol):
-    def __call__(self, text: str, references: References, /) -> str: ...
+Rewritten = Callable[[str, References], str]
+"""`rewritten(text, references)`: a text that means the same. Raises: InvalidSchemaError."""
+Entity = tuple[str, str]
+"""What tags may be on: its path, and `sr_record` or `sr_field`."""
+
+
+class Tagging(Protocol):
+    """Tags inside of a schema's text, by `confluent:tags`. Raises: InvalidSchemaError."""
+
+    def found(self, text: str) -> Mapping[Entity, list[str]]: ...
+
+    def changed(
+        self, text: str, to_add: Mapping[Entity, Sequence[str]], to_remove: Mapping[Entity, Sequence[str]]
+    ) -> str: ...
 
 
 @frozen
 class SchemaFormat:
-    """`differences`: what keeps data of one from being read by another. The others give a text that means the
-    same: `canonical` as it is kept, `normalized` as it is kept where that is asked for, `resolved` with what
-    it refers to inside of it (where the format has that; otherwise as it is kept). All raise
-    InvalidSchemaError for what is no schema."""
+    """`differences`: what keeps data of one from being read by another. `canonical`: the text as it is kept,
+    which refuses what is no schema; `normalized`: as it is kept where that is asked for; `forms`: others that
+    may be asked for, `resolved` has inside of it what it refers to. `top_level_fields`: names in a valid
+    schema. `tagging`: None where tags are not written into the text."""
 
     differences: Differences
     canonical: Rewritten
     normalized: Rewritten
-    resolved: Rewritten
+    top_level_fields: Callable[[str], Sequence[str]]
+    forms: Mapping[str, Rewritten] = field(default_factory=dict[str, Rewritten])
+    tagging: Tagging | None = None
 
 
 def _avro_differences(
@@ -50,6 +68,7 @@ def _avro_differences(
     reader_references: References = {},  # noqa: B006  it is only read
     writer_references: References = {},  # noqa: B006
     sides: Sides = Sides(),  # noqa: B008  it is frozen
+    is_lenient: bool = False,
 ) -> Sequence[Difference]:
     return avro.differences(
         reader,
@@ -61,6 +80,13 @@ def _avro_differences(
 
 
 FORMATS: dict[str, SchemaFormat] = {
-    "AVRO": SchemaFormat(_avro_differences, avro_text.canonical, avro_text.normalized, avro_text.resolved),
+    "AVRO": SchemaFormat(
+        _avro_differences,
+        avro_text.canonical,
+        avro_text.normalized,
+        avro_tags.top_level_fields,
+        {"resolved": avro_text.resolved},
+        avro_tags,
+    ),
 }
 """By the name of the type."""
