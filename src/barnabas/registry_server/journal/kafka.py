@@ -96,6 +96,10 @@ class KafkaJournal:
         except BarnabasError as error:
             raise JournalError(f"{self._partition} cannot be read: {error}") from error
 
+    async def cluster_id(self) -> str:
+        """Of the Kafka cluster. Raises: BarnabasError."""
+        return (await self._admin.describe_cluster()).cluster_id or ""
+
     def leader_url(self) -> str | None:
         leader = self._group.leader
         return None if leader is None or self._group.leads else leader.url
