@@ -4,7 +4,7 @@
     column, errors = Codec(form).decode(values)     # errors: a struct of row, field and error
     values = Codec(form).encode(column)
 
-Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`.
+Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`, and so `JsonValues`.
 
 Schemas are read here, once; the kernel does what costs per value. Must know nothing of Spark, of topics or of
 clients. A schema comes as text or bytes: whoever gets it from a registry, by subject or by the id in a
@@ -20,6 +20,7 @@ from barnabas.formats.avro import avro
 from barnabas.formats.avro_values import AvroDuration, AvroValues
 from barnabas.formats.codec import Codec, EncodeError
 from barnabas.formats.form import Form, Header, SchemaError, json, text
+from barnabas.formats.json_values import JsonValues
 from barnabas.formats.protobuf import protobuf
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "EncodeError",
     "Form",
     "Header",
+    "JsonValues",
     "SchemaError",
     "avro",
     "json",
