@@ -20,7 +20,9 @@ class Maker:
         chance = self._chance
         kinds = ["string", "integer", "number", "boolean", "null", "any", "enum", "const", "types"]
         if depth:
-            kinds += ["object", "array", "anyOf", "oneOf", "allOf"] * 2
+            kinds += ["object", "array", "anyOf", "allOf"] * 2
+        if depth and not self._is_simple:
+            kinds.append("oneOf")
         kind = chance.choice(kinds)
         if kind == "any":
             return chance.choice([{}, True])
@@ -129,7 +131,7 @@ class Maker:
         elif name == "enum":
             found[name] = list(value) + chance.sample([3, "z"], 1) if chance.random() < 0.5 else value[:1]
         elif isinstance(value, int) and not isinstance(value, bool):
-            found[name] = max(value + chance.choice([-1, 1]), 0)
+            found[name] = max(value + chance.choice([-1, 1]), int(name == "multipleOf"))
         return found
 
     def value(self, schema: Any, depth: int = 5) -> Any:
@@ -148,7 +150,8 @@ class Maker:
         if isinstance(kind, list):
             kind = chance.choice(kind)
         if kind == "string":
-            length = chance.randint(schema.get("minLength", 0), schema.get("maxLength", 4))
+            least = schema.get("minLength", 0)
+            length = chance.randint(least, max(schema.get("maxLength", 4), least))
             return "".join(chance.choice("xyab") for _ in range(length))
         if kind in ("integer", "number"):
             return chance.choice([-3, -1, 0, 1, 2, 3, 4, 6] + ([0.5, 2.5, 1.25] if kind == "number" else []))
