@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from barnabas.formats.errors import SchemaError
     from barnabas.formats.form import Form, Header, json, text
     from barnabas.formats.protobuf_columns import protobuf
+    from barnabas.formats.protobuf_values import ProtobufValues
 
 __all__ = [
     "AvroDuration",
@@ -35,6 +36,7 @@ __all__ = [
     "EncodeError",
     "Form",
     "Header",
+    "ProtobufValues",
     "SchemaError",
     "avro",
     "json",
@@ -47,6 +49,7 @@ _HOMES = {
     "AvroValues": "avro_values",
     "Codec": "codec",
     "EncodeError": "codec",
+    "ProtobufValues": "protobuf_values",
     "SchemaError": "errors",
     "avro": "avro_columns",
     "protobuf": "protobuf_columns",
