@@ -17,8 +17,9 @@ from barnabas.registry_server.service import RegistryService
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-LISTENS_AGAIN_SECONDS = 0.002
-BACKLOG = 2048
+LOOKS_AGAIN_SECONDS = 0.002
+GRACE_SECONDS = 5
+"""What is asked when it is closed may take so long to be answered."""
 
 
 @contextlib.contextmanager
@@ -68,13 +69,14 @@ class RegistryServer:
         self._host = host
         self._port = port
         self._listener = listener
+        chosen: dict[str, Any] = {"timeout_graceful_shutdown": GRACE_SECONDS, **(settings or {})}
         self._config = uvicorn.Config(
             RegistryApp(service) if app is None else app,
             lifespan="off",
             ws="none",
             log_config=None,
             access_log=False,
-            **(settings or {}),
+            **chosen,
         )
         self._uvicorn = uvicorn.Server(self._config)
         # Signals are the business of whoever runs this.
@@ -102,7 +104,7 @@ class RegistryServer:
                 # It says why.
                 await self._serving
                 raise OSError(f"the registry on {self.url} ended as it began")
-            await asyncio.sleep(LISTENS_AGAIN_SECONDS)
+            await asyncio.sleep(LOOKS_AGAIN_SECONDS)
 
     async def close(self) -> None:
         """Lets what is asked at present be answered."""

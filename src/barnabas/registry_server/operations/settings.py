@@ -38,8 +38,10 @@ def config_in_scope(state: RegistryState, subject: str | None) -> JsonObject:
     """What holds."""
     found = None if subject is None else config(state, subject)
     if found is None:
-        where = next((each for each in (_scope(subject), GLOBAL_KEY) if each in state.configs), None)
-        return _with_level(state.configs.get(where, {}))
+        for around in (_scope(subject), GLOBAL_KEY):
+            if around in state.configs:
+                return _with_level(state.configs[around])
+        return _with_level({})
     of_all = config(state, None) or {}
     taken_over = {name: of_all[name] for name in TAKEN_OVER if name in of_all}
     merged = {**taken_over, **found}
