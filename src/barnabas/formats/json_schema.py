@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 from barnabas.formats.json_schema_documents import Documents, Place
 
 NO_REFERENCES: Mapping[str, str] = MappingProxyType({})

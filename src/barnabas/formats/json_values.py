@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 
 from barnabas._kernel import read_json, write_json
 from barnabas.errors import MissingExtraError, SerializationError
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 from barnabas.formats.json_schema_documents import Documents, draft_told, parsed
 
 NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
