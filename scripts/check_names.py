@@ -46,6 +46,7 @@ NAMED_BY_ORIGINALS = {
     "ResourceType",
     "ScramCredentialInfo",
     "ScramMechanism",
+    "SerializationContext",
     "SerializationError",
     "ShareConsumer",
     "TopicDescription",
