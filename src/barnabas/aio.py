@@ -19,11 +19,23 @@ if TYPE_CHECKING:
     from barnabas.client.produce.producer import Producer
     from barnabas.client.share.consumer import ShareConsumer
     from barnabas.registry.registry import Registry
+    from barnabas.registry.serializers.awaited import AvroDeserializer, AvroSerializer
 
-__all__ = ["Admin", "Consumer", "ParallelConsumer", "Producer", "Registry", "ShareConsumer"]
+__all__ = [
+    "Admin",
+    "AvroDeserializer",
+    "AvroSerializer",
+    "Consumer",
+    "ParallelConsumer",
+    "Producer",
+    "Registry",
+    "ShareConsumer",
+]
 
 _HOMES = {
     "Admin": "barnabas.client.admin.admin",
+    "AvroDeserializer": "barnabas.registry.serializers.awaited",
+    "AvroSerializer": "barnabas.registry.serializers.awaited",
     "Consumer": "barnabas.client.consume.consumer",
     "ParallelConsumer": "barnabas.client.consume.parallel",
     "Producer": "barnabas.client.produce.producer",
