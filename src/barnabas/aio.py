@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from barnabas.client.produce.producer import Producer
     from barnabas.client.share.consumer import ShareConsumer
     from barnabas.registry.registry import Registry
-    from barnabas.registry.serializers.awaited import AvroDeserializer, AvroSerializer
+    from barnabas.registry.serializers.awaited import (
+        AvroDeserializer,
+        AvroSerializer,
+        ProtobufDeserializer,
+        ProtobufSerializer,
+    )
 
 __all__ = [
     "Admin",
@@ -28,6 +33,8 @@ __all__ = [
     "Consumer",
     "ParallelConsumer",
     "Producer",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
     "Registry",
     "ShareConsumer",
 ]
@@ -39,6 +46,8 @@ _HOMES = {
     "Consumer": "barnabas.client.consume.consumer",
     "ParallelConsumer": "barnabas.client.consume.parallel",
     "Producer": "barnabas.client.produce.producer",
+    "ProtobufDeserializer": "barnabas.registry.serializers.awaited",
+    "ProtobufSerializer": "barnabas.registry.serializers.awaited",
     "Registry": "barnabas.registry.registry",
     "ShareConsumer": "barnabas.client.share.consumer",
 }

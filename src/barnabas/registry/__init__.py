@@ -41,7 +41,12 @@ if TYPE_CHECKING:
     from barnabas.registry.serializers.models import ModelError
     from barnabas.registry.serializers.schema_id import SchemaId
     from barnabas.registry.serializers.subjects import AssociatedSubject
-    from barnabas.registry.serializers.waiting import AvroDeserializer, AvroSerializer
+    from barnabas.registry.serializers.waiting import (
+        AvroDeserializer,
+        AvroSerializer,
+        ProtobufDeserializer,
+        ProtobufSerializer,
+    )
 
 __all__ = [
     "AssociatedSubject",
@@ -56,6 +61,8 @@ __all__ = [
     "InvalidSchemaError",
     "Metadata",
     "ModelError",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
     "RegisteredSchema",
     "RegistryAuthError",
     "RegistryError",
@@ -81,6 +88,8 @@ _HOMES = {
     "InAvro": "avro_models",
     "InlineRules": "inline_rules",
     "ModelError": "models",
+    "ProtobufDeserializer": "waiting",
+    "ProtobufSerializer": "waiting",
     "SchemaId": "schema_id",
     "SerializationContext": "context",
 }

@@ -20,7 +20,7 @@ ORDER = (
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, '
     '{"name": "note", "type": ["null", "string"], "default": null}]}'
 )
-FRONTS = ("AvroSerializer", "AvroDeserializer")
+FRONTS = ("AvroSerializer", "AvroDeserializer", "ProtobufSerializer", "ProtobufDeserializer")
 
 
 @pytest.mark.parametrize("name", FRONTS)
