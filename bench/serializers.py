@@ -19,6 +19,7 @@ from typing import Any
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -49,6 +50,37 @@ message Order {
   enum Kind { A = 0; B = 1; }
 }
 """
+
+_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
+JSON_SCHEMA = json.dumps(
+    {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Order",
+        "type": "object",
+        "properties": {
+            "int": _WHOLE,
+            "long": _WHOLE,
+            "float": {"type": "number"},
+            "double": {"type": "number"},
+            "bytes": _TEXT,
+            "text": _TEXT,
+            "fixed": _TEXT,
+            "boolean": {"type": "boolean"},
+            "optional": {"type": ["null", "string"]},
+            "enum": {"enum": ["A", "B"]},
+            "array": {"type": "array", "items": _WHOLE},
+            "map": {"type": "object", "additionalProperties": _TEXT},
+            "inner": {"type": "object", "properties": {"x": _WHOLE}, "required": ["x"]},
+            "decimal": {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"},
+            "date": {"type": "string", "format": "date"},
+            **{name: {"type": "string", "format": "date-time"} for name in ("created", "updated")},
+            "time": {"type": "string", "format": "time"},
+            "uuid": {"type": "string", "format": "uuid"},
+        },
+        "required": sorted(VALUE),
+        "additionalProperties": False,
+    }
+)
 
 
 class StoredRegistry:
@@ -92,7 +124,7 @@ Work = tuple[Callable[[], object], Callable[[], object]]
 def works() -> dict[str, Work]:
     """Each by us and by confluent-kafka, which have to agree."""
     client = SchemaRegistryClient.new_client({"url": "mock://"})
-    return {**_avro(client), **_protobuf(client)}
+    return {**_avro(client), **_json(client), **_protobuf(client)}
 
 
 def _pairs(kind: str, value: Any, their: tuple[Any, Any], own: tuple[Any, Any]) -> dict[str, Work]:
@@ -115,6 +147,16 @@ def _avro(client: Any) -> dict[str, Work]:
     return _pairs(
         "avro", VALUE, their, (ours.AvroSerializer(registry, SCHEMA), ours.AvroDeserializer(registry))
     )
+
+
+def _json(client: Any) -> dict[str, Work]:
+    registry: Any = StoredRegistry(client)
+    value = {**VALUE, "bytes": "c29tZSBieXRlcw==", "fixed": "Zm91cg==", "decimal": "123.45"}
+    value |= {name: VALUE[name].isoformat() for name in ("date", "created", "updated", "time")}
+    value["uuid"] = str(VALUE["uuid"])
+    their = JSONSerializer(JSON_SCHEMA, client), JSONDeserializer(None, schema_registry_client=client)
+    own = ours.JSONSerializer(registry, JSON_SCHEMA), ours.JSONDeserializer(registry)
+    return _pairs("json", value, their, own)
 
 
 def _protobuf(client: Any) -> dict[str, Work]:
