@@ -69,7 +69,7 @@ def _compared(original: SchemaNode, update: SchemaNode, is_lenient: bool) -> Seq
     known: Mapping[Pair, Sequence[Found]] = {}
     budget = iter(range(MOST_PAIRS))
     while True:
-        check = _Comparison(known, budget, is_lenient)
+        check = _JsonSchemaComparison(known, budget, is_lenient)
         found = check.compare(original, update)
         incompatible = {pair: each for pair, each in check.known.items() if each}
         if not check.has_assumed or incompatible.keys() == known.keys():
@@ -77,7 +77,7 @@ def _compared(original: SchemaNode, update: SchemaNode, is_lenient: bool) -> Seq
         known = incompatible
 
 
-class _Comparison:
+class _JsonSchemaComparison:
     def __init__(self, incompatible: Mapping[Pair, Sequence[Found]], budget: Iterator[int], is_lenient: bool):
         self._incompatible = incompatible
         self._budget = budget

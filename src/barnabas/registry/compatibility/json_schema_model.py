@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 from barnabas.formats.json_schema_documents import DRAFTS, Documents, Place
 from barnabas.registry.errors import InvalidSchemaError
 
