@@ -29,6 +29,7 @@ def settings(broker: Any, topic: str, **given: Any) -> ServerSettings:
         port=0,
         group_id=topic,
         journal=JournalSettings(topic=topic, replication_factor=1),
+        dek_topic=f"{topic}-deks",
         times=GroupTimes(heartbeat_interval_ms=100),
         **given,
     )
@@ -101,6 +102,25 @@ def test_errors_of_the_leader_come_back_as_they_are(broker: Any, topic: Topic) -
             answers = [await http.delete(node.url + "/subjects/none") for node in (writing, other)]
             assert answers[0].json() == answers[1].json()
             assert answers[1].json()["error_code"] == 40401
+
+    run(work())
+
+
+def test_keys_are_passed_on_as_schemas_are(broker: Any, topic: Topic) -> None:
+    async def work() -> None:
+        async with AsyncExitStack() as ends, httpx.AsyncClient() as http:
+            writing, other = await two(ends, broker, topic())
+            keks = "/dek-registry/v1/keks"
+            kek = {"name": "k", "kmsType": "local-kms", "kmsKeyId": "x", "kmsProps": {"secret": "s"}}
+            made = await http.post(other.url + keks, json={**kek, "shared": True})
+            assert made.status_code == 200
+            dek = await http.post(f"{other.url}{keks}/k/deks/s", json={})
+            for node in (other, writing):
+                found = await http.get(f"{node.url}{keks}/k/deks/s")
+                assert found.json()["keyMaterial"] == dek.json()["keyMaterial"]
+            twice = [await http.post(node.url + keks, json=kek) for node in (other, writing)]
+            assert [answer.status_code for answer in twice] == [409, 409]
+            assert twice[0].json() == twice[1].json()
 
     run(work())
 

@@ -5,14 +5,17 @@ Owns nothing but their order. Knows nothing of command lines.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.errors import InvalidSettingError, MissingExtraError, MisuseError
 from barnabas.registry_server.access import Users, read_users
+from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.election import Instance
 from barnabas.registry_server.journal.group import RegistryGroup
 from barnabas.registry_server.journal.kafka import KafkaJournal
@@ -70,9 +73,15 @@ class RegistryNode:
         self._client = KafkaClient(self._client_config)
         group = RegistryGroup(self._client, settings.group_id, self._instance, settings.times)
         journal = KafkaJournal(settings.client, group, settings.journal)
-        service = RegistryService(journal, group_id=settings.group_id)
+        of_deks = replace(settings.journal, topic=settings.dek_topic)
+        dek_journal = KafkaJournal(settings.client, group, of_deks)
+        service = RegistryService(journal, deks=DekService(dek_journal), group_id=settings.group_id)
+
+        async def caught_up() -> None:
+            await asyncio.gather(journal.read_to_end(), dek_journal.read_to_end())
+
         trusted = None if settings.tls is None else _trust(settings.tls)
-        self._forwarding = Forwarding(journal.read_to_end, ssl_context=trusted)
+        self._forwarding = Forwarding(caught_up, ssl_context=trusted)
         app: Any = RegistryApp(service, forward=self._forwarding)
         if self._users is not None:
             app = Guard(app, self._users)

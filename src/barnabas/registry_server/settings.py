@@ -16,6 +16,7 @@ from barnabas.values import frozen
 
 DEFAULT_PORT = 8081
 DEFAULT_GROUP_ID = "schema-registry"
+DEK_TOPIC = "_dek_registry_keys"
 KAFKA = "kafkastore."
 
 
@@ -45,6 +46,8 @@ class ServerSettings:
     group_id: str = DEFAULT_GROUP_ID
     is_eligible: bool = True
     journal: JournalSettings = field(default_factory=JournalSettings)
+    dek_topic: str = DEK_TOPIC
+    """Where keys for encrypting fields are kept."""
     times: GroupTimes = field(default_factory=GroupTimes)
 
 
@@ -170,6 +173,7 @@ _OWN: dict[str, tuple[str, Callable[[str], Any]]] = {
     "master.eligibility": ("is_eligible", _boolean),
     "leader.eligibility": ("is_eligible", _boolean),
     "authentication.users.file": ("users", Path),
+    "dek.registry.topic": ("dek_topic", str),
 }
 _JOURNAL: dict[str, tuple[str, Callable[[str], Any]]] = {
     "kafkastore.topic": ("topic", str),
