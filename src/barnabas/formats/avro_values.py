@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from barnabas._kernel import AvroCodec
 from barnabas.errors import MissingExtraError
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 
 Schema = Any
 Plan = dict[str, Any]
