@@ -1,4 +1,4 @@
-"""The executors that come with the package, in one registry."""
+"""The executors that come with the package, in one registry, and with those of the process."""
 
 from __future__ import annotations
 
@@ -21,4 +21,17 @@ def builtin_rules() -> RuleRegistry:
         EncryptionExecutor(),
     ):
         rules.register_executor(executor)
+    return rules
+
+
+def rules_of_process() -> RuleRegistry:
+    """A new registry with what is registered for the process, and with the package's own executors for types
+    of rules that it has none for."""
+    rules, process = builtin_rules(), RuleRegistry.get_global_instance()
+    for executor in process.get_executors():
+        rules.register_executor(executor)
+    for action in process.get_actions():
+        rules.register_action(action)
+    for override in process.get_overrides():
+        rules.register_override(override)
     return rules

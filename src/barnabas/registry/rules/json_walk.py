@@ -7,14 +7,16 @@ jsonschema-rs decides. Messages are copied, not changed.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
-from barnabas.errors import MissingExtraError
-from barnabas.formats.json_schema_documents import Documents, Place, parsed
+from barnabas.errors import SerializationError
+from barnabas.formats.json_schema_documents import Documents, Place
+from barnabas.formats.json_values import JsonValues
 from barnabas.registry.rules.context import FieldTransform, RuleContext
 from barnabas.registry.rules.errors import RuleConditionError
 from barnabas.registry.rules.kinds import FieldType, RuleKind
@@ -27,8 +29,8 @@ from barnabas.registry.rules.validation import (
 )
 
 NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
-BASE = "json-schema:///"
-ROOT = "json-schema:///the-schema-itself"
+ROOT = "the-schema-itself.json"
+"""What the schema is called as a reference of its own parts."""
 TAGS_KEYWORD = "confluent:tags"
 # Whose values rules are given.
 VALUES = (FieldType.ENUM, FieldType.STRING, FieldType.INT, FieldType.DOUBLE, FieldType.BOOLEAN)
@@ -50,46 +52,30 @@ class JsonWalk:
     """Tags come with each field."""
 
     def __init__(self, schema: str, references: Mapping[str, str] = NO_REFERENCES) -> None:
-        self._references = dict(references)
         self._documents = Documents(schema, references)
-        self._registry: Any = None
-        self._checks: dict[tuple[str, tuple[str, ...]], Callable[[Any], bool]] = {}
+        self._texts = {**references, ROOT: schema}
+        self._values: dict[tuple[str, tuple[str, ...]], JsonValues] = {}
 
     # What takes a value
 
     def _takes(self, place: Place, value: Any) -> bool:
         key = (place.document, place.path)
-        check = self._checks.get(key)
-        if check is None:
-            check = self._checks[key] = self._check_of(place)
+        values = self._values.get(key)
+        if values is None:
+            values = self._values[key] = self._values_of(place)
         try:
-            return check(value)
-        except ValueError:
-            # It has what JSON does not have.
+            values.check(value)
+        except SerializationError:
             return False
+        return True
 
-    def _check_of(self, place: Place) -> Callable[[Any], bool]:
-        try:
-            import jsonschema_rs
-        except ImportError:
-            raise MissingExtraError("rules for fields of JSON Schema", "json-schema") from None
-        classes: dict[int, tuple[Any, int]] = {
-            4: (jsonschema_rs.Draft4Validator, jsonschema_rs.Draft4),
-            6: (jsonschema_rs.Draft6Validator, jsonschema_rs.Draft6),
-            7: (jsonschema_rs.Draft7Validator, jsonschema_rs.Draft7),
-            2019: (jsonschema_rs.Draft201909Validator, jsonschema_rs.Draft201909),
-            2020: (jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft202012),
-        }
-        if self._registry is None:
-            names = self._documents.names()
-            resources = [(urljoin(BASE, uri), parsed(self._references[name])) for uri, name in names.items()]
-            resources.append((ROOT, self._documents.root.schema))
-            self._registry = jsonschema_rs.Registry(resources, draft=classes[self._documents.draft][1])
+    def _values_of(self, place: Place) -> JsonValues:
         steps = (quote(step.replace("~", "~0").replace("/", "~1")) for step in place.path)
-        address = urljoin(BASE, place.document) if place.document else ROOT
-        pointer = {"$ref": "/".join([f"{address}#", *steps])}
-        validator, _ = classes[self._documents.draft_of(place.document)]
-        return validator(pointer, registry=self._registry, validate_formats=False, offline=True).is_valid
+        schema = {"$ref": "/".join([f"{place.document or ROOT}#", *steps])}
+        root: Any = self._documents.root.schema
+        if isinstance(root, dict) and "$schema" in root:
+            schema["$schema"] = cast(dict[str, Any], root)["$schema"]
+        return JsonValues(json.dumps(schema), references=self._texts)
 
     def _narrowed(self, place: Place, value: Any) -> Place | None:
         """The same schema with the one of its types that the value has."""
