@@ -15,6 +15,7 @@ from barnabas.testing import EmbeddedRegistry
 
 
 def test_a_registry_runs_beside_the_test_and_ends_with_it() -> None:
+    before = set(threading.enumerate())
     with EmbeddedRegistry() as embedded:
         url = embedded.url
         with Registry(url) as registry:
@@ -22,7 +23,7 @@ def test_a_registry_runs_beside_the_test_and_ends_with_it() -> None:
             assert registry.subjects() == ["s"]
     with pytest.raises(MisuseError):
         _ = embedded.url
-    assert "barnabas-registry" not in {thread.name for thread in threading.enumerate()}
+    assert not set(threading.enumerate()) - before
     with socket.socket() as again:
         # Its port is free.
         again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -74,3 +75,13 @@ def test_a_request_that_never_ends_does_not_keep_it_from_ending(monkeypatch: pyt
             embedded.close()
             while connection.recv(1 << 16):
                 pass
+
+
+def test_an_answer_is_sent_at_once() -> None:
+    with EmbeddedRegistry() as embedded, Registry(embedded.url) as registry:
+        registry.subjects()
+        began = time.monotonic()
+        for _ in range(50):
+            registry.subjects()
+        # With Nagle's algorithm each waits 40 ms for an acknowledgement.
+        assert time.monotonic() - began < 50 * 0.03
