@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from barnabas.registry.compatibility import avro, avro_tags, avro_text
+from barnabas.registry.compatibility import avro, avro_tags, avro_text, protobuf, protobuf_tags
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.values import frozen
 
@@ -81,6 +81,24 @@ def _avro_differences(
     )
 
 
+def _protobuf_differences(
+    reader: str,
+    writer: str,
+    *,
+    reader_references: References = {},  # noqa: B006
+    writer_references: References = {},  # noqa: B006
+    sides: Sides = Sides(),  # noqa: B008
+    is_lenient: bool = False,
+) -> Sequence[Difference]:
+    return protobuf.differences(
+        reader,
+        writer,
+        reader_references=reader_references,
+        writer_references=writer_references,
+        sides=sides,
+    )
+
+
 FORMATS: dict[str, SchemaFormat] = {
     "AVRO": SchemaFormat(
         _avro_differences,
@@ -89,6 +107,14 @@ FORMATS: dict[str, SchemaFormat] = {
         avro_tags.top_level_fields,
         {"resolved": avro_text.resolved},
         avro_tags,
+    ),
+    "PROTOBUF": SchemaFormat(
+        _protobuf_differences,
+        protobuf.canonical,
+        protobuf.normalized,
+        protobuf.top_level_fields,
+        {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
+        protobuf_tags,
     ),
 }
 """By the name of the type."""
