@@ -116,13 +116,6 @@ FORMATS: dict[str, SchemaFormat] = {
         {"resolved": avro_text.resolved},
         avro_tags,
     ),
-    "JSON": SchemaFormat(
-        json_schema.differences,
-        json_schema_text.canonical,
-        json_schema_text.normalized,
-        json_schema_tags.top_level_fields,
-        tagging=json_schema_tags,
-    ),
     "PROTOBUF": SchemaFormat(
         _protobuf_differences,
         protobuf.canonical,
@@ -130,6 +123,13 @@ FORMATS: dict[str, SchemaFormat] = {
         protobuf.top_level_fields,
         {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
         protobuf_tags,
+    ),
+    "JSON": SchemaFormat(
+        json_schema.differences,
+        json_schema_text.canonical,
+        json_schema_text.normalized,
+        json_schema_tags.top_level_fields,
+        tagging=json_schema_tags,
     ),
 }
 """By the name of the type."""
