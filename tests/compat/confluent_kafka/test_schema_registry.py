@@ -1,0 +1,115 @@
+"""Clients of schema registries beside the original's, on a registry of other people's; and what ours can do
+besides."""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from types import ModuleType
+from typing import Any
+
+import confluent_kafka.schema_registry as real
+import pytest
+from tests.registry.apicurio import Apicurio
+
+import barnabas.compat.confluent_kafka.schema_registry as ours
+from barnabas.compat.confluent_kafka.schema_registry.common._schema_cache import _SchemaCache
+
+AVRO = '{"type": "record", "name": "R", "fields": [{"name": "f", "type": "string"}]}'
+NEWER = AVRO.replace("]", ', {"name": "g", "type": "int", "default": 0}]')
+OTHER = '{"type": "record", "name": "R", "fields": [{"name": "h", "type": "string"}]}'
+
+
+@pytest.fixture(scope="module")
+def apicurio() -> Any:
+    server = Apicurio()
+    yield server.url
+    server.close()
+
+
+def story(registry: ModuleType, url: str) -> list[str]:
+    """What a program sees of a registry, with what the run chose left out."""
+    subject = f"subject-{uuid.uuid4().hex[:12]}"
+    seen: list[str] = []
+    ids: dict[int, str] = {}
+
+    def told(value: Any) -> str:
+        text = repr(value).replace(subject, "<subject>")
+        for number, name in ids.items():
+            text = text.replace(f"schema_id={number}", f"schema_id={name}")
+        return text
+
+    with registry.SchemaRegistryClient({"url": url}) as client:
+
+        def step(name: str, *arguments: Any, **keywords: Any) -> Any:
+            try:
+                result = getattr(client, name)(*arguments, **keywords)
+            except Exception as error:
+                seen.append(f"{name}: {type(error).__name__} {told(error)}")
+                return None
+            if name != "register_schema":
+                seen.append(f"{name}: {told(result)}")
+            return result
+
+        for number, text in enumerate((AVRO, NEWER)):
+            ids[step("register_schema", subject, registry.Schema(text))] = f"<id {number}>"
+        step("register_schema", subject, registry.Schema(OTHER))
+        step("register_schema", subject, registry.Schema("{"))
+        step("set_compatibility", subject, "full")
+        step("register_schema", subject, registry.Schema(OTHER))
+        step("test_compatibility", subject, registry.Schema(OTHER))
+        step("test_compatibility", subject, registry.Schema(NEWER), 1)
+        step("get_compatibility", subject)
+        step("get_schema", min(ids))
+        step("get_schema", 2**30)
+        step("lookup_schema", subject, registry.Schema(NEWER))
+        step("lookup_schema", subject, registry.Schema(AVRO.replace("R", "S")))
+        step("get_latest_version", subject)
+        step("get_version", subject, 1)
+        step("get_version", subject, 9)
+        step("get_versions", subject)
+        step("get_versions", "nothing")
+        step("get_subjects_by_schema_id", min(ids))
+        step("get_schema_versions", min(ids))
+        step("get_mode", subject)
+        step("get_global_mode")
+        step("delete_version", subject, 1)
+        step("delete_subject", subject)
+        step("get_latest_version", "nothing")
+    return seen
+
+
+def test_both_packages_see_the_same_of_a_registry(apicurio: str) -> None:
+    assert story(ours, apicurio) == story(real, apicurio)
+
+
+def test_a_client_may_be_pickled_and_begins_anew(apicurio: str) -> None:
+    with ours.SchemaRegistryClient({"url": apicurio}) as client:
+        subject = f"subject-{uuid.uuid4().hex[:12]}"
+        schema_id = client.register_schema(subject, ours.Schema(AVRO))
+        again = pickle.loads(pickle.dumps(client))
+    with again:
+        assert again.get_schema(schema_id).schema_str == AVRO
+
+
+def test_what_a_client_remembers_has_bounds() -> None:
+    cache = _SchemaCache(2)
+    schemas = [ours.Schema(str(number)) for number in range(3)]
+    for number, schema in enumerate(schemas):
+        cache.set_registered_schema(
+            schema, ours.RegisteredSchema("s", number, number, f"guid-{number}", schema)
+        )
+    assert cache.get_schema_by_id("s", 0) is None
+    assert cache.get_schema_by_guid("guid-0") is None
+    assert cache.get_registered_by_subject_version("s", 0) is None
+    assert cache.get_registered_by_subject_id("s", 2) is not None
+    assert cache.get_id_by_schema("s", schemas[2]) == 2
+
+
+def test_a_latest_version_is_remembered_for_its_time_alone() -> None:
+    client = ours.SchemaRegistryClient(
+        {"url": "http://127.0.0.1:1", "cache.latest.ttl.sec": 0, "max.retries": 0}
+    )
+    client._calls._latest.put("s", ours.RegisteredSchema("s", 1, 1, None, ours.Schema(AVRO)))
+    with pytest.raises(Exception, match="refused"):
+        client.get_latest_version("s")
