@@ -57,6 +57,7 @@ NAMED_BY_ORIGINALS = {
     "SchemaReference",
     "ScramCredentialInfo",
     "ScramMechanism",
+    "SerializationContext",
     "SerializationError",
     "ShareConsumer",
     "TopicDescription",
