@@ -3,10 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import SchemaReference
 from barnabas.compat.confluent_kafka.serialization import SerializationContext
+
+
+class SubjectNameStrategyType(str, Enum):  # noqa: UP042  the bases are the original's
+    """What subjects are named after."""
+
+    NONE = "NONE"
+    TOPIC = "TOPIC"
+    RECORD = "RECORD"
+    TOPIC_RECORD = "TOPIC_RECORD"
+    ASSOCIATED = "ASSOCIATED"
 
 
 def _needed(ctx: SerializationContext | None, name: str) -> SerializationContext:
@@ -42,3 +54,10 @@ def reference_subject_name_strategy(
 ) -> str | None:
     """What a reference is called in the text that has it."""
     return None if schema_ref is None else schema_ref.name
+
+
+STRATEGY_TYPE_MAP: dict[SubjectNameStrategyType, Callable[..., str | None]] = {
+    SubjectNameStrategyType.TOPIC: topic_subject_name_strategy,
+    SubjectNameStrategyType.RECORD: record_subject_name_strategy,
+    SubjectNameStrategyType.TOPIC_RECORD: topic_record_subject_name_strategy,
+}

@@ -23,6 +23,8 @@ from barnabas.compat.confluent_kafka.schema_registry.common._oauthbearer import 
     normalize_identity_pool as normalize_identity_pool,
 )
 from barnabas.registry.exchange import NOT_AT_PRESENT
+from barnabas.registry.rules.kinds import RuleKind, RuleMode
+from barnabas.registry.rules.kinds import RulePhase as RulePhase
 from barnabas.values import frozen
 
 __all__ = [
@@ -96,41 +98,6 @@ def _read(kind: type[Any], found: Any) -> Any:
 def _read_all(kind: type[T], found: list[JsonObject] | None) -> list[T]:
     read: Callable[[JsonObject], T] = kind.from_dict  # pyright: ignore[reportAttributeAccessIssue]
     return [read(each) for each in found or []]
-
-
-class RuleKind(str, Enum):  # noqa: UP042  the bases are the original's, as below
-    """A condition that has to hold, or a change."""
-
-    CONDITION = "CONDITION"
-    TRANSFORM = "TRANSFORM"
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-class RulePhase(str, Enum):  # noqa: UP042
-    """From one version to another, with the object, or with its bytes."""
-
-    MIGRATION = "MIGRATION"
-    DOMAIN = "DOMAIN"
-    ENCODING = "ENCODING"
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-class RuleMode(str, Enum):  # noqa: UP042
-    """When a rule is for."""
-
-    UPGRADE = "UPGRADE"
-    DOWNGRADE = "DOWNGRADE"
-    UPDOWN = "UPDOWN"
-    READ = "READ"
-    WRITE = "WRITE"
-    WRITEREAD = "WRITEREAD"
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -332,7 +299,7 @@ class SchemaReference:
         return cls(src_dict.get("name"), src_dict.get("subject"), src_dict.get("version"))
 
 
-class ConfigCompatibilityLevel(str, Enum):  # noqa: UP042
+class ConfigCompatibilityLevel(str, Enum):  # noqa: UP042  the bases are the original's
     """What a new version has to be compatible with."""
 
     BACKWARD = "BACKWARD"
@@ -399,6 +366,16 @@ class Schema:
 
     def __hash__(self) -> int:
         return hash((self.schema_str, self.schema_type, self.metadata, self.rule_set))
+
+    # By these names `barnabas.registry` knows them.
+
+    @property
+    def text(self) -> str | None:
+        return self.schema_str
+
+    @property
+    def type(self) -> str | None:
+        return self.schema_type
 
     def to_dict(self) -> JsonObject:
         return _present(
