@@ -7,8 +7,9 @@ use pyo3::types::{
 };
 
 use crate::formats::write_zigzag;
-use crate::python::values::avro_plan::{AvroRecord, Branch, Enum, Meaning, Node, Plain, Plan};
+use crate::python::values::avro_plan::{AvroRecord, Branch, Enum, Meaning, Node, Plain, Plan, Strictness};
 use crate::python::values::classes::Classes;
+use crate::python::values::models::{fields_of, model_name};
 use crate::python::values::outcome::{Done, NotDone};
 
 /// A value that contains itself would have no end.
@@ -51,15 +52,19 @@ impl Writing<'_> {
         depth: usize,
     ) -> Done<()> {
         let py = value.py();
-        let Ok(fields) = value.cast::<PyDict>() else {
-            let Ok(fields) = value.cast::<PyMapping>() else {
-                return Err(wrong_type(&format!("a record {}", record.name.bind(py)), value));
-            };
-            return self.record_of_mapping(record, fields, output, depth);
+        let Some(fields) = fields_of(value)? else {
+            return Err(wrong_type(&format!("a record {}", record.name.bind(py)), value));
         };
+        let strictness = self.plan.strictness;
+        let mut found = 0;
         for field in &record.fields {
-            let outcome = match (fields.get_item(&field.name)?, &field.default) {
+            let given = fields.get_item(&field.name)?;
+            found += usize::from(given.is_some());
+            let outcome = match (given, &field.default) {
                 (Some(value), _) => self.value(&field.node, &value, output, depth + 1),
+                (None, default) if strictness.wants(default.is_some()) => {
+                    Err(NotDone::wrong("it is missing, and records are to have all their fields"))
+                }
                 (None, Some(default)) => {
                     output.extend_from_slice(default);
                     continue;
@@ -70,22 +75,10 @@ impl Writing<'_> {
             };
             outcome.map_err(|error| error.in_field(&field.text))?;
         }
-        Ok(())
-    }
-
-    fn record_of_mapping(
-        &self,
-        record: &AvroRecord,
-        value: &Bound<'_, PyMapping>,
-        output: &mut Vec<u8>,
-        depth: usize,
-    ) -> Done<()> {
-        let copy = PyDict::new(value.py());
-        for pair in value.items()?.iter() {
-            let (key, part): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
-            copy.set_item(key, part)?;
+        if strictness != Strictness::None && value.is_exact_instance_of::<PyDict>() && found < fields.len() {
+            return no_others(record, &fields);
         }
-        self.record(record, copy.as_any(), output, depth)
+        Ok(())
     }
 
     fn array(&self, item: &Node, value: &Bound<'_, PyAny>, output: &mut Vec<u8>, depth: usize) -> Done<()> {
@@ -138,15 +131,35 @@ impl Writing<'_> {
     }
 
     fn symbol(&self, found: &Enum, value: &Bound<'_, PyAny>, output: &mut Vec<u8>) -> Done<()> {
-        let Ok(text) = value.cast::<PyString>() else { return Err(wrong_type("an enum", value)) };
-        let text = text.to_str()?;
-        match found.texts.iter().position(|symbol| symbol == text) {
-            Some(index) => write_zigzag(output, index as i64),
-            None => {
-                return Err(NotDone::wrong(format!("{text:?} is none of {}", found.texts.join(", "))));
-            }
+        if let Some(index) = self.symbol_of(found, value)? {
+            write_zigzag(output, index as i64);
+            return Ok(());
         }
-        Ok(())
+        match value.cast::<PyString>() {
+            Ok(text) => {
+                Err(NotDone::wrong(format!("{:?} is none of {}", text.to_str()?, found.texts.join(", "))))
+            }
+            Err(_) => Err(wrong_type("an enum", value)),
+        }
+    }
+
+    /// The number of the symbol that a text is, or a member of Python's Enum by its name or value.
+    fn symbol_of(&self, found: &Enum, value: &Bound<'_, PyAny>) -> Done<Option<usize>> {
+        let position = |text: &Bound<'_, PyAny>| -> PyResult<Option<usize>> {
+            let Ok(text) = text.cast::<PyString>() else { return Ok(None) };
+            let text = text.to_str()?;
+            Ok(found.texts.iter().position(|symbol| symbol == text))
+        };
+        if value.is_exact_instance_of::<PyString>()
+            || !value.is_instance(self.classes.enumeration.bind(value.py()))?
+        {
+            return Ok(position(value)?);
+        }
+        let py = value.py();
+        match position(&value.getattr(intern!(py, "name"))?)? {
+            None => Ok(position(&value.getattr(intern!(py, "value"))?)?),
+            index => Ok(index),
+        }
     }
 
     // Unions
@@ -193,7 +206,7 @@ impl Writing<'_> {
         self.value(&branches[index].node, value, output, depth + 1)
     }
 
-    /// The branch that `(name, value)` names, or that a dict names by "-type".
+    /// The branch that `(name, value)` names, that a dict names by "-type", or a model by its class.
     fn named<'py>(
         &self,
         branches: &[Branch],
@@ -210,6 +223,8 @@ impl Writing<'_> {
                 Some(name) => (name, value.clone()),
                 None => return Ok(None),
             }
+        } else if let Some(name) = model_name(value)? {
+            (PyString::new(py, &name).into_any(), value.clone())
         } else {
             return Ok(None);
         };
@@ -235,13 +250,7 @@ impl Writing<'_> {
             Node::Meant(plain, meaning) => {
                 does(self.meaning_fits(*meaning, value)? || plain_fits(*plain, value))
             }
-            Node::Enum(found) => match value.cast::<PyString>() {
-                Ok(text) => {
-                    let text = text.to_str()?;
-                    does(found.texts.iter().any(|symbol| symbol == text))
-                }
-                Err(_) => Ok(None),
-            },
+            Node::Enum(found) => does(self.symbol_of(found, value)?.is_some()),
             Node::Array(item) => {
                 let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
                 let Some(items) = value.cast::<PySequence>().ok().filter(|_| !is_text) else {
@@ -265,11 +274,11 @@ impl Writing<'_> {
                 does(true)
             }
             Node::Record(number) => {
-                let Ok(fields) = value.cast::<PyMapping>() else { return Ok(None) };
+                let Some(fields) = fields_of(value)? else { return Ok(None) };
                 let mut found = 0;
                 for field in &self.plan.records[*number].fields {
-                    if fields.contains(&field.name)? {
-                        if self.fits(&field.node, &fields.get_item(&field.name)?, depth + 1)?.is_none() {
+                    if let Some(part) = fields.get_item(&field.name)? {
+                        if self.fits(&field.node, &part, depth + 1)?.is_none() {
                             return Ok(None);
                         }
                         found += 1;
@@ -543,6 +552,21 @@ fn write_padded(output: &mut Vec<u8>, bytes: &[u8; 16], size: usize) -> Done<()>
     let sign = if bytes[0] & 0x80 == 0 { 0 } else { 0xff };
     output.extend(std::iter::repeat_n(sign, padding));
     output.extend_from_slice(short);
+    Ok(())
+}
+
+/// A record has no fields but its schema's.
+#[cold]
+fn no_others(record: &AvroRecord, fields: &Bound<'_, PyDict>) -> Done<()> {
+    let py = fields.py();
+    for name in fields.keys() {
+        let text = name.str()?;
+        let text = text.to_str()?;
+        if text != "-type" && !record.fields.iter().any(|field| field.text == text) {
+            let record = record.name.bind(py);
+            return Err(NotDone::wrong(format!("the record {record} has no field {text:?} in its schema")));
+        }
+    }
     Ok(())
 }
 

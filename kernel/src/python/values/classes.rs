@@ -24,6 +24,7 @@ pub struct Classes {
     set_attribute: Py<PyAny>,
     unknown_safety: Py<PyAny>,
     pub duration: Py<PyAny>,
+    pub enumeration: Py<PyAny>,
 }
 
 impl Classes {
@@ -49,6 +50,7 @@ impl Classes {
             decimal: py.import("decimal")?.getattr("Decimal")?.unbind(),
             uuid: uuid.getattr("UUID")?.unbind(),
             duration,
+            enumeration: py.import("enum")?.getattr("Enum")?.unbind(),
         })
     }
 

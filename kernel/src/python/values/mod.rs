@@ -5,4 +5,5 @@ pub mod avro_read;
 pub mod avro_values;
 pub mod avro_write;
 pub mod classes;
+pub mod models;
 pub mod outcome;

@@ -315,8 +315,8 @@ class DeserializerCore(Generic[S]):
                     None,
                     way.wanted,
                     value,
-                    inline_tags=way.reader.inline_tags(),
-                    field_transformer=way.reader.transform,
+                    inline_tags=way.reader.walk().inline_tags,
+                    field_transformer=way.reader.walk().transform,
                     original_message=whole,
                 )
             value = format.after_rules(value, way.reader)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.errors import InvalidSettingError
+from barnabas.registry.rules.context import FieldTransform, RuleContext
+from barnabas.registry.rules.validation import ValidationRuleError, ValidationRuleExecutor
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.source import Asked, SchemaSource
 from barnabas.values import frozen
@@ -29,27 +31,37 @@ class Referenced:
     schema: Schema
 
 
+class Walk(Protocol):
+    """Knows the fields of a schema's values."""
+
+    @property
+    def inline_tags(self) -> Mapping[str, set[str]] | None:
+        """Of fields, by their full names; None where `transform` brings them."""
+        ...
+
+    def transform(self, ctx: RuleContext, field_transform: FieldTransform, message: Any) -> Any:
+        """What a rule makes of the fields of `message`."""
+        ...
+
+    def violations(
+        self, executor: ValidationRuleExecutor, message: Any, *, stops_at_first: bool = ...
+    ) -> list[ValidationRuleError]:
+        """Of the conditions that the schema's text itself has for records and fields."""
+        ...
+
+
 class ReadSchema(ABC):
     """A schema that was read. All threads share one."""
 
     name: str | None = None
     """Of the record that it describes, by which subjects may be named."""
 
-    @abstractmethod
-    def encode(self, value: Any, header: bytes) -> bytes:
-        """Raises: SerializationError."""
+    encode: Encode
+    """Raises: SerializationError."""
 
     @abstractmethod
-    def inline_tags(self) -> Mapping[str, set[str]] | None:
-        """Of fields, by their full names, where the text has them; None where `transform` brings them."""
-
-    @abstractmethod
-    def transform(self, context: Any, field_transform: Any, message: Any) -> Any:
-        """What a rule makes of the fields of `message`: a FieldTransformer."""
-
-    @abstractmethod
-    def violations(self, executor: Any, message: Any, *, stops_at_first: bool) -> Sequence[Any]:
-        """Of the conditions that the schema's text itself has for records and fields."""
+    def walk(self) -> Walk:
+        """For rules."""
 
 
 S = TypeVar("S", bound=ReadSchema)
@@ -77,6 +89,10 @@ class SchemaFormat(ABC, Generic[S]):
         self, writer: S | None, reader: S | None, indexes: Sequence[int] | None, *, migrates: bool
     ) -> Decode:
         """From bytes to what the rules are given: those of migrations if there are any."""
+
+    def plain(self, value: Any) -> Any:
+        """What rules are given of what is to be written."""
+        return value
 
     def after_migrations(self, value: Any, reader: S | None) -> Any:
         """What the reader's own rules are given."""

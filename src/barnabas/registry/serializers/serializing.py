@@ -206,7 +206,7 @@ class SerializerCore(Generic[S]):
         good_until: float | None,
     ) -> SubjectWriter:
         convert, convert_with_context = self._convert, self._convert_with_context
-        encode, inline = read.encode, self._inline_rules
+        encode, plain, inline = read.encode, self.format.plain, self._inline_rules
         schema_id = None if registered is None else self.id_of(registered)
         rule_set = schema.rule_set
         rules = None if not is_given and self.settings.rules_of_latest_only else self._rules
@@ -222,6 +222,8 @@ class SerializerCore(Generic[S]):
                 value = convert(value)
             if convert_with_context is not None:
                 value = convert_with_context(value, context)
+            if has_message_rules or inline is not None:
+                value = plain(value)
             if inline is not None and inline.time == "before_rules":
                 inline.check(read, value)
             if has_message_rules:
@@ -234,8 +236,8 @@ class SerializerCore(Generic[S]):
                     None,
                     schema,
                     value,
-                    inline_tags=read.inline_tags(),
-                    field_transformer=read.transform,
+                    inline_tags=read.walk().inline_tags,
+                    field_transformer=read.walk().transform,
                 )
             if inline is not None and inline.time == "after_rules":
                 inline.check(read, value)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, cast
 
 from barnabas.errors import InvalidSettingError
+from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.schema_id import IdReader, IdWriter
 from barnabas.registry.serializers.subjects import AssociatedSubject, Strategy, StrategyName, subjects_of
 from barnabas.settings.table import checked_values, setting
@@ -68,6 +69,13 @@ class SerializerSettings:
             or self.use_latest_version
             or self.use_latest_with_metadata is not None
         )
+
+    def check(self, schema: Schema | None) -> None:
+        """Raises: InvalidSettingError."""
+        if schema is None and not self.uses_latest:
+            raise InvalidSettingError(
+                "a schema is missing: give one, or use_latest_version=True for the subject's latest version"
+            )
 
 
 @frozen(kw_only=True)

@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from barnabas.errors import MissingExtraError
-from barnabas.formats.form import Form, SchemaError
+from barnabas.formats.errors import SchemaError
+from barnabas.formats.form import Form
 
 Schema = Any
 Plan = dict[str, Any]
