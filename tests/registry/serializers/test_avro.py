@@ -193,7 +193,9 @@ def test_the_id_may_be_in_the_headers(
         data = ours("orders", VALUE, headers=headers)
         theirs_headers: Any = type(headers)(headers)
         settings = {"schema.id.serializer": header_schema_id_serializer}
-        assert TheirSerializer(their_client, ORDER, conf=settings)(VALUE, on("orders", "value", headers)) == data
+        assert (
+            TheirSerializer(their_client, ORDER, conf=settings)(VALUE, on("orders", "value", headers)) == data
+        )
         guid = dict(headers)["__value_schema_id"]
         assert guid[0] == 1
         assert len(guid) == 17
@@ -246,7 +248,7 @@ def test_strict_serializers_refuse_fields_too_many_and_too_few(registry: TheirRe
     every = AvroSerializer(registry, ORDER, strict="all")
     with pytest.raises(SerializationError, match="note: it is missing"):
         every("orders", {"id": 1})
-    with pytest.raises(SerializationError, match="no field \"extra\""):
+    with pytest.raises(SerializationError, match='no field "extra"'):
         every("orders", {**VALUE, "extra": 1})
     but_defaults = AvroSerializer(registry, ORDER, strict="but_defaults")
     with pytest.raises(SerializationError, match="id: it is missing"):

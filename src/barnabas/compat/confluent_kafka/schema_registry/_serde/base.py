@@ -43,6 +43,7 @@ class SerdeParts:
     _associated: type[AssociatedNames] = AssociatedNames
     _registry: Any
     _rule_registry: Any
+    _rule_conf: dict[str, Any] | None = None
     _subjects: Subjects
     _validation: Validation
     _owns_registry = False
@@ -58,8 +59,8 @@ class SerdeParts:
         subject_name_strategy_conf: dict[str, Any] | None = None,
         subject_name_strategy: Callable[..., Any] | None = None,
     ) -> None:
-        """Says how subjects are named: by a function, or by one of TOPIC, RECORD, TOPIC_RECORD and ASSOCIATED,
-        which is what holds without either. Raises: ValueError."""
+        """Says how subjects are named: by a function, or by one of TOPIC, RECORD, TOPIC_RECORD and
+        ASSOCIATED, which is what holds without either. Raises: ValueError."""
         self._subjects = subjects_of(
             self._associated,
             subject_name_strategy_type,
@@ -79,9 +80,9 @@ class SerdeParts:
             self._rule_registry, error_action=ErrorAction(), passing=(SerializationError,)
         )
 
-    def _configure_rules(self, rule_conf: dict[str, Any] | None) -> None:
+    def _configure_rules(self) -> None:
         client_conf = self._registry.config() if self._registry else {}
-        self._rules.configure(client_conf, rule_conf or {})
+        self._rules.configure(client_conf, self._rule_conf or {})
 
     def _close_rules(self) -> None:
         # Those of the global registry are other people's too.

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from barnabas.compat.confluent_kafka.schema_registry._serde.associated import AssociatedNames
 from barnabas.compat.confluent_kafka.schema_registry.common._strategies import (
     STRATEGY_TYPE_MAP,
     SubjectNameStrategyType,
@@ -90,12 +89,12 @@ def refuse_the_rest(conf: dict[str, Any]) -> None:
 
 
 def subjects_of(
-    associated: type[AssociatedNames],
+    associated: Any,
     kind: SubjectNameStrategyType | str | None,
     conf: dict[str, Any] | None,
     function: Callable[..., Any] | None,
 ) -> Subjects:
-    """`associated`: what asks the registry. Raises: ValueError."""
+    """`associated`: the class of what asks the registry. Raises: ValueError."""
     if function is not None:
         if not callable(function):
             raise ValueError("subject.name.strategy must be callable")

@@ -36,6 +36,13 @@ S = TypeVar("S", bound=ReadSchema)
 PREFIX_BYTES = 5
 
 
+class ReadablePayload(bytes):
+    """Bytes that may be read like a file, which is what the original gives to rules."""
+
+    def read(self) -> bytes:
+        return bytes(self)
+
+
 class Reading(Flow[S]):
     """`schema`: what values are wanted in, where the registry does not choose."""
 
@@ -93,6 +100,14 @@ class Reading(Flow[S]):
             return None
         return found
 
+    @staticmethod
+    def at_once(short_way: Decode, data: bytes) -> Any:
+        """Raises: SerializationError."""
+        try:
+            return short_way(data, PREFIX_BYTES)
+        except ValueDoesNotFitError as error:
+            raise as_originals(error, is_writing=False) from error
+
     def read(self, data: bytes, ctx: SerializationContext | None) -> Asked[Any]:
         """Raises: SerializationError, ValueError, TypeError; what the client raises."""
         subject = None
@@ -122,7 +137,7 @@ class Reading(Flow[S]):
                     RuleMode.READ,
                     None,
                     written,
-                    payload,
+                    ReadablePayload(payload),
                     rule_phase=RulePhase.ENCODING,
                     original_message=data,
                 )
@@ -162,13 +177,9 @@ class Reading(Flow[S]):
     def _written(self, schema_id: SchemaId, subject: str | None) -> Asked[Schema]:
         assert self.source is not None
         if schema_id.id is not None:
-            return (
-                yield from self.source.schema(schema_id.id, subject=subject, format=self.format.asked_as)
-            )
+            return (yield from self.source.schema(schema_id.id, subject=subject, format=self.format.asked_as))
         if schema_id.guid is not None:
-            return (
-                yield from self.source.schema_by_guid(str(schema_id.guid), format=self.format.asked_as)
-            )
+            return (yield from self.source.schema_by_guid(str(schema_id.guid), format=self.format.asked_as))
         raise SerializationError("Schema ID or GUID is not set")
 
     def _decoder(

@@ -95,6 +95,15 @@ class Writing(Flow[S]):
             return None
         return found
 
+    @staticmethod
+    def at_once(short_way: ShortWay, value: Any) -> bytes:
+        """Raises: SerializationError, ValueError."""
+        encode, prefix = short_way
+        try:
+            return encode(value, prefix)
+        except ValueDoesNotFitError as error:
+            raise as_originals(error, is_writing=True) from error
+
     def write(self, value: Any, ctx: SerializationContext | None) -> Asked[bytes]:
         """Raises: SerializationError, ValueError, TypeError; what the client raises."""
         subject = yield from self.subject(ctx, self.name_of(value))

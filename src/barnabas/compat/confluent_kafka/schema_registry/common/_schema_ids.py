@@ -145,6 +145,11 @@ def dual_schema_id_deserializer(
     return io.BytesIO(payload)
 
 
+def has_id_in_headers(ctx: SerializationContext | None) -> bool:
+    """Whether a header says it."""
+    return _in_headers(ctx) is not None
+
+
 def _in_headers(ctx: SerializationContext | None) -> Any:
     headers: Any = None if ctx is None else ctx.headers
     if ctx is None or headers is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from barnabas.compat.confluent_kafka.serialization import SerializationError
 from barnabas.errors import MissingExtraError
+from barnabas.errors import SerializationError as NoVerdictError
 from barnabas.registry.rules.validation import ValidationRuleError, ValidationRuleExecutor
 
 
@@ -54,7 +55,10 @@ class Validation:
         """Raises: SerializationError, which names all that does not hold."""
         if self.executor is None or value is None:
             return
-        found = walk.violations(self.executor, value, stops_at_first=self.fail_fast)
+        try:
+            found = walk.violations(self.executor, value, stops_at_first=self.fail_fast)
+        except NoVerdictError as error:
+            raise SerializationError(str(error)) from error
         if found:
             raise SerializationError(_listed(found))
 

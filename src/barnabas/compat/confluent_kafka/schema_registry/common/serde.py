@@ -10,15 +10,11 @@ import logging
 import threading
 from typing import Any, NoReturn, TypeVar
 
+from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import SchemaId
 from barnabas.compat.confluent_kafka.schema_registry.common._strategies import (
     STRATEGY_TYPE_MAP,
     SubjectNameStrategyType,
 )
-from barnabas.compat.confluent_kafka.schema_registry.common._validation import (
-    ValidationRulesExecution,
-    default_validation_rule_executor,
-)
-from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import SchemaId
 from barnabas.compat.confluent_kafka.schema_registry.common._strategies import (
     record_subject_name_strategy as record_subject_name_strategy,
 )
@@ -27,6 +23,10 @@ from barnabas.compat.confluent_kafka.schema_registry.common._strategies import (
 )
 from barnabas.compat.confluent_kafka.schema_registry.common._strategies import (
     topic_subject_name_strategy as topic_subject_name_strategy,
+)
+from barnabas.compat.confluent_kafka.schema_registry.common._validation import (
+    ValidationRulesExecution,
+    default_validation_rule_executor,
 )
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import (
     RegisteredSchema as RegisteredSchema,
