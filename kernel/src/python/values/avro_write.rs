@@ -3,7 +3,8 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMapping, PySequence, PySet,
+    PyString, PyTuple,
 };
 
 use crate::formats::write_zigzag;
@@ -95,11 +96,7 @@ impl Writing<'_> {
                 }
             }
         } else {
-            let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-            let Some(sequence) = value.cast::<PySequence>().ok().filter(|_| !is_text) else {
-                return Err(wrong_type("an array", value));
-            };
-            let items = sequence.to_list()?.iter().collect::<Vec<_>>();
+            let Some(items) = items_of(value)? else { return Err(wrong_type("an array", value)) };
             if !items.is_empty() {
                 write_zigzag(output, items.len() as i64);
                 for (index, part) in items.iter().enumerate() {
@@ -252,12 +249,9 @@ impl Writing<'_> {
             }
             Node::Enum(found) => does(self.symbol_of(found, value)?.is_some()),
             Node::Array(item) => {
-                let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-                let Some(items) = value.cast::<PySequence>().ok().filter(|_| !is_text) else {
-                    return Ok(None);
-                };
-                for part in items.try_iter()? {
-                    if self.fits(item, &part?, depth + 1)?.is_none() {
+                let Some(items) = items_of(value)? else { return Ok(None) };
+                for part in &items {
+                    if self.fits(item, part, depth + 1)?.is_none() {
                         return Ok(None);
                     }
                 }
@@ -568,6 +562,20 @@ fn no_others(record: &AvroRecord, fields: &Bound<'_, PyDict>) -> Done<()> {
         }
     }
     Ok(())
+}
+
+/// Of a sequence or a set; a text is none.
+fn items_of<'py>(value: &Bound<'py, PyAny>) -> Done<Option<Vec<Bound<'py, PyAny>>>> {
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Ok(None);
+    }
+    if value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() {
+        return Ok(Some(value.try_iter()?.collect::<PyResult<_>>()?));
+    }
+    match value.cast::<PySequence>() {
+        Ok(sequence) => Ok(Some(sequence.to_list()?.iter().collect())),
+        Err(_) => Ok(None),
+    }
 }
 
 #[cold]

@@ -39,9 +39,9 @@ _DURATION = {"type": "fixed", "name": "duration", "size": 12, "logicalType": "du
 
 
 @frozen
-class AvroType:
-    """What a field is in Avro, for `Annotated[Decimal, AvroType({"type": "bytes", "logicalType": "decimal",
-    "precision": 10, "scale": 2})]`, `Annotated[int, AvroType("int")]`."""
+class InAvro:
+    """What a field is in Avro, for `Annotated[Decimal, InAvro({"type": "bytes", "logicalType": "decimal",
+    "precision": 10, "scale": 2})]`, `Annotated[int, InAvro("int")]`."""
 
     schema: Any
 
@@ -61,7 +61,7 @@ class _Writer:
     def type_of(self, hint: Any, place: str) -> Any:
         hint, notes = without_notes(hint)
         for note in notes:
-            if isinstance(note, AvroType):
+            if isinstance(note, InAvro):
                 return note.schema
         branches = branches_of(hint)
         if branches is not None:
@@ -85,7 +85,7 @@ class _Writer:
             if hint is decimal.Decimal:
                 raise ModelError(
                     f"{place} is a Decimal of any size, which Avro has not: say "
-                    'Annotated[Decimal, AvroType({"type": "bytes", "logicalType": "decimal", "precision": '
+                    'Annotated[Decimal, InAvro({"type": "bytes", "logicalType": "decimal", "precision": '
                     '..., "scale": ...})]'
                 )
             if issubclass(hint, AvroDuration):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.registry.serializers.bases import (
+from barnabas.registry.serializers.bases import DeserializerBase, SerializerBase, context_of
+from barnabas.registry.serializers.by_format import (
     AvroDeserializing,
     AvroSerializing,
-    DeserializerBase,
-    SerializerBase,
-    context_of,
+    ProtobufDeserializing,
+    ProtobufSerializing,
 )
 from barnabas.registry.serializers.context import Headers
 from barnabas.registry.serializers.waiting import RecordLike
@@ -73,3 +73,11 @@ class AvroSerializer(AwaitedSerializer, AvroSerializing):
 
 class AvroDeserializer(AwaitedDeserializer, AvroDeserializing):
     __doc__ = AvroDeserializing.__doc__
+
+
+class ProtobufSerializer(AwaitedSerializer, ProtobufSerializing):
+    __doc__ = ProtobufSerializing.__doc__
+
+
+class ProtobufDeserializer(AwaitedDeserializer, ProtobufDeserializing):
+    __doc__ = ProtobufDeserializing.__doc__

@@ -1,31 +1,19 @@
-"""What serializers and deserializers are made of, the same for plain calls and for asyncio: a class each,
-with its arguments. `waiting` and `awaited` have the calls.
-"""
+"""What all serializers, and all deserializers, have in common, whoever waits and whatever the format is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, Unpack
+from typing import Any, Protocol
 
 from barnabas.errors import InvalidSettingError
-from barnabas.formats.avro_values import Strictness
 from barnabas.registry.config import RegistryConfig
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.rules.rule_registry import RuleRegistry
 from barnabas.registry.schemas import Schema
-from barnabas.registry.serializers.avro import AvroFormat
-from barnabas.registry.serializers.avro_models import avro_schema_of
 from barnabas.registry.serializers.context import Headers, SerializationContext
 from barnabas.registry.serializers.deserializing import DeserializerCore, SchemaReader
-from barnabas.registry.serializers.inline_rules import InlineRules
-from barnabas.registry.serializers.models import builder_of, is_model
+from barnabas.registry.serializers.models import is_model
 from barnabas.registry.serializers.serializing import SerializerCore, SubjectWriter
-from barnabas.registry.serializers.settings import (
-    DeserializerKeywords,
-    SerializerKeywords,
-    load_deserializer_settings,
-    load_serializer_settings,
-)
 from barnabas.registry.serializers.source import SchemaSource
 
 SchemaLike = str | Schema | type[Any]
@@ -107,7 +95,7 @@ def context_of(topic: str | None, is_key: bool, headers: Headers) -> Serializati
     return SerializationContext(topic, "key" if is_key else "value", headers)
 
 
-def _engine(
+def engine_of(
     registry: RegistryLike, rule_registry: RuleRegistry | None, rule_settings: Mapping[str, Any] | None
 ) -> RuleEngine:
     engine = RuleEngine(RuleRegistry.get_global_instance() if rule_registry is None else rule_registry)
@@ -115,7 +103,7 @@ def _engine(
     return engine
 
 
-def _schema_of(schema: SchemaLike | None, type: str, text_of: Callable[[type[Any]], str]) -> Schema | None:
+def schema_of(schema: SchemaLike | None, type: str, text_of: Callable[[type[Any]], str]) -> Schema | None:
     """Raises: InvalidSettingError, ModelError."""
     if schema is None or isinstance(schema, Schema):
         return schema
@@ -128,99 +116,7 @@ def _schema_of(schema: SchemaLike | None, type: str, text_of: Callable[[type[Any
     )
 
 
-class AvroSerializing(SerializerBase):
-    """Values to Avro, behind the id of their schema in a registry.
-
-    `schema`: what values are written with: a text, a `Schema` (with references, metadata, rules), or a
-    dataclass or Pydantic model whose schema is made of its fields; None where the registry's latest is used.
-    `to_dict(value)` makes a dict of a value that is neither a dict nor an instance of a dataclass or Pydantic
-    model. `strict`: see AvroValues. `inline_rules`: when and by what conditions in the schema's text are
-    checked. `rule_registry`: who carries out the schema's rules, by default the process's; `rule_settings`:
-    what they are told. `settings`: see `SerializerSettings`.
-
-    Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
-    """
-
-    def __init__(
-        self,
-        registry: RegistryLike,
-        schema: SchemaLike | None = None,
-        *,
-        to_dict: Callable[[Any], Any] | None = None,
-        strict: Strictness = "no",
-        inline_rules: InlineRules | None = None,
-        rule_registry: RuleRegistry | None = None,
-        rule_settings: Mapping[str, Any] | None = None,
-        **settings: Unpack[SerializerKeywords],
-    ) -> None:
-        loaded = load_serializer_settings(settings)
-        made_schema = _schema_of(schema, "AVRO", avro_schema_of)
-        loaded.check(made_schema)
-        rules = _engine(registry, rule_registry, rule_settings)
-        core = SerializerCore(
-            registry.calls,
-            AvroFormat(strict=strict),
-            made_schema,
-            loaded,
-            convert=to_dict,
-            rules=rules,
-            inline_rules=inline_rules,
-        )
-        keywords = {
-            "to_dict": to_dict,
-            "strict": strict,
-            "inline_rules": inline_rules,
-            "rule_registry": rule_registry,
-            "rule_settings": rule_settings,
-            **settings,
-        }
-        super().__init__(registry, core, rules, ((registry, schema), keywords))
-
-
-class AvroDeserializing(DeserializerBase):
-    """Avro behind the id of its schema in a registry, to values.
-
-    `schema`: what values are wanted in, which what was written is resolved to: a text, a `Schema`, or a
-    dataclass or Pydantic model, whose instances are given then; None for what they were written with.
-    `from_dict(value)` makes what is given of what was read. `tells_records`: see AvroValues. The rest: see
-    `AvroSerializer` and `DeserializerSettings`.
-
-    Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
-    """
-
-    def __init__(
-        self,
-        registry: RegistryLike,
-        schema: SchemaLike | None = None,
-        *,
-        from_dict: Callable[[Any], Any] | None = None,
-        tells_records: bool = False,
-        rule_registry: RuleRegistry | None = None,
-        rule_settings: Mapping[str, Any] | None = None,
-        **settings: Unpack[DeserializerKeywords],
-    ) -> None:
-        loaded = load_deserializer_settings(settings)
-        rules = _engine(registry, rule_registry, rule_settings)
-        is_class = isinstance(schema, type)
-        core = DeserializerCore(
-            registry.calls,
-            AvroFormat(tells_records=tells_records or is_class),
-            _schema_of(schema, "AVRO", avro_schema_of),
-            loaded,
-            convert=_then(builder_of(schema) if isinstance(schema, type) else None, from_dict),
-            rules=rules,
-        )
-        keywords = {
-            "from_dict": from_dict,
-            "tells_records": tells_records,
-            "rule_registry": rule_registry,
-            "rule_settings": rule_settings,
-            **settings,
-        }
-        super().__init__(registry, core, rules, ((registry, schema), keywords))
-
-
-def _then(
+def then(
     first: Callable[[Any], Any] | None, second: Callable[[Any], Any] | None
 ) -> Callable[[Any], Any] | None:
     if first is None or second is None:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from barnabas.errors import MisuseError, SerializationError
+from barnabas.formats.protobuf_values import framing, read_index
 from barnabas.registry.serializers.context import ContextLike
 
 ID_MAGIC, GUID_MAGIC = 0, 1
 PREFIX_BYTES = 5
 KEY_HEADER, VALUE_HEADER = "__key_schema_id", "__value_schema_id"
-MOST_INDEXES = 100_000
 PROTOBUF = "PROTOBUF"
 
 IdWriter = Callable[[bytes, Any, Any], bytes]
@@ -68,7 +68,8 @@ class SchemaId:
                 "a serializer of a schema registry"
             )
         if self.schema_type == PROTOBUF:
-            self.message_indexes, offset = read_indexes(data, offset)
+            indexes, offset = read_index(data, offset)
+            self.message_indexes = list(indexes)
         return offset
 
     def id_to_bytes(self) -> bytes:
@@ -84,48 +85,7 @@ class SchemaId:
         return bytes([GUID_MAGIC]) + self.guid.bytes + self._indexes()
 
     def _indexes(self) -> bytes:
-        return b"" if self.message_indexes is None else written_indexes(self.message_indexes)
-
-
-def written_indexes(indexes: Sequence[int]) -> bytes:
-    """The first message of a file, which most are, takes one byte."""
-    if list(indexes) == [0]:
-        return b"\0"
-    written = bytearray()
-    for number in (len(indexes), *indexes):
-        left = (number << 1) ^ (number >> 63)
-        while left >= 0x80:
-            written.append(left & 0x7F | 0x80)
-            left >>= 7
-        written.append(left)
-    return bytes(written)
-
-
-def read_indexes(data: bytes, offset: int) -> tuple[list[int], int]:
-    """And where they end. Raises: SerializationError."""
-    count, offset = _read_number(data, offset)
-    if not 0 <= count <= MOST_INDEXES:
-        raise SerializationError(f"{count} message indexes: the data is broken")
-    if count == 0:
-        return [0], offset
-    indexes: list[int] = []
-    for _ in range(count):
-        index, offset = _read_number(data, offset)
-        indexes.append(index)
-    return indexes, offset
-
-
-def _read_number(data: bytes, offset: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if offset >= len(data) or shift > 63:
-            raise SerializationError("the message indexes have no end: the data is broken")
-        byte = data[offset]
-        offset += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), offset
+        return b"" if self.message_indexes is None else framing(self.message_indexes)
 
 
 def header_name(field: Any) -> str:

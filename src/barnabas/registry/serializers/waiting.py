@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from barnabas.registry.serializers.bases import (
+from barnabas.registry.serializers.bases import DeserializerBase, SerializerBase, context_of
+from barnabas.registry.serializers.by_format import (
     AvroDeserializing,
     AvroSerializing,
-    DeserializerBase,
-    SerializerBase,
-    context_of,
+    ProtobufDeserializing,
+    ProtobufSerializing,
 )
 from barnabas.registry.serializers.context import Headers
 
@@ -85,3 +85,11 @@ class AvroSerializer(WaitingSerializer, AvroSerializing):
 
 class AvroDeserializer(WaitingDeserializer, AvroDeserializing):
     __doc__ = AvroDeserializing.__doc__
+
+
+class ProtobufSerializer(WaitingSerializer, ProtobufSerializing):
+    __doc__ = ProtobufSerializing.__doc__
+
+
+class ProtobufDeserializer(WaitingDeserializer, ProtobufDeserializing):
+    __doc__ = ProtobufDeserializing.__doc__
