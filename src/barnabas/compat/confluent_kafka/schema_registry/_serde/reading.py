@@ -33,6 +33,7 @@ from barnabas.registry.serializers.schema_format import Decode, ReadSchema, Sche
 
 S = TypeVar("S", bound=ReadSchema)
 
+# An id; behind it, the first message of a Protobuf schema takes one byte more. Others go the long way.
 PREFIX_BYTES = 5
 
 
@@ -75,6 +76,7 @@ class Reading(Flow[S]):
             and from_dict is None
             and take_id in (dual_schema_id_deserializer, prefix_schema_id_deserializer)
         )
+        self._prefix_bytes = PREFIX_BYTES + (format.type == "PROTOBUF")
         self._looks_into_headers = take_id is dual_schema_id_deserializer
 
     def prepare(self) -> Asked[None]:
@@ -89,9 +91,9 @@ class Reading(Flow[S]):
         if ctx.headers and self._looks_into_headers and has_id_in_headers(ctx):
             return None
         if ctx.field is MessageField.VALUE:
-            found = self._of_values.get((ctx.topic, data[:PREFIX_BYTES]))
+            found = self._of_values.get((ctx.topic, data[: self._prefix_bytes]))
         elif ctx.field is MessageField.KEY:
-            found = self._of_keys.get((ctx.topic, data[:PREFIX_BYTES]))
+            found = self._of_keys.get((ctx.topic, data[: self._prefix_bytes]))
         else:
             return None
         if found is not None and self._has_changed():
@@ -100,11 +102,10 @@ class Reading(Flow[S]):
             return None
         return found
 
-    @staticmethod
-    def at_once(short_way: Decode, data: bytes) -> Any:
+    def at_once(self, short_way: Decode, data: bytes) -> Any:
         """Raises: SerializationError."""
         try:
-            return short_way(data, PREFIX_BYTES)
+            return short_way(data, self._prefix_bytes)
         except ValueDoesNotFitError as error:
             raise as_originals(error, is_writing=False) from error
 
@@ -160,7 +161,7 @@ class Reading(Flow[S]):
         if not way and not has_message_rules:
             decode = self._decoder(written, writer, wanted, reader, indexes)
             value = self._decoded(decode, payload)
-            is_plain = not is_ruled and len(prefix) == PREFIX_BYTES
+            is_plain = not is_ruled and len(prefix) == self._prefix_bytes
             if is_plain and self._is_short and ctx is not None and ctx.topic is not None:
                 known = self._of_keys if ctx.field == MessageField.KEY else self._of_values
                 known.put((ctx.topic, prefix), decode)

@@ -1,0 +1,5 @@
+# pyright: basic
+"""Protobuf: serializers and deserializers."""
+
+from barnabas.compat.confluent_kafka.schema_registry._async.protobuf import *  # noqa: F403
+from barnabas.compat.confluent_kafka.schema_registry._sync.protobuf import *  # noqa: F403
