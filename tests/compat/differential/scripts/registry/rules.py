@@ -327,3 +327,42 @@ def conditions_that_schemas_have_are_checked_alike(kafka: ModuleType, stage: Sta
     )
     stage.record("parsed", [repr(each) for each in serde.parse_validation_rules([{"name": "a"}, 5])])
     stage.record("none", serde.parse_validation_rules({"name": "a"}))
+
+
+@script(alone=True)
+def rules_in_cel_run_alike(kafka: ModuleType, stage: Stage) -> None:
+    registry, avro = stage.module("schema_registry"), stage.module("schema_registry.avro")
+    cel = "schema_registry.rules.cel"
+    rules = stage.module("schema_registry.rule_registry").RuleRegistry()
+    rules.register_executor(stage.module(f"{cel}.cel_executor").CelExecutor())
+    rules.register_executor(stage.module(f"{cel}.cel_field_executor").CelFieldExecutor())
+    stage.record("types", sorted(each.type() for each in rules.get_executors()))
+    others = ", ".join(f"'{name}': message.{name}" for name in ("g", "list", "map", "inner"))
+    whole = f"{{'f': message.f + '!', {others}}}"
+    cases: dict[str, dict[str, Any]] = {
+        "holds": {"kind": "CONDITION", "type": "CEL", "expr": "message.f == 'a' && size(message.list) == 2"},
+        "does not hold": {"kind": "CONDITION", "type": "CEL", "expr": "message.map.e > 1"},
+        "is broken": {"kind": "CONDITION", "type": "CEL", "expr": "message."},
+        "a change": {"type": "CEL", "expr": whole},
+        "fields": {"type": "CEL_FIELD", "expr": "typeName == 'STRING' ; value + '-' + name"},
+        "tagged": {"type": "CEL_FIELD", "tags": ["PII"], "expr": "typeName == 'STRING' ; value + '!'"},
+        "fields hold": {"kind": "CONDITION", "type": "CEL_FIELD", "expr": "name == 'f' ; value == 'b'"},
+    }
+    for label, words in cases.items():
+        client = recording_client(registry, stage)
+        rule_set = registry.RuleSet(None, [_rule(registry, **{"name": "r", "mode": "WRITE", **words})])
+        client.register_schema("t-value", registry.Schema(TAGGED, "AVRO", [], None, rule_set))
+        latest = {**UNREGISTERED, "use.latest.version": True}
+        serializer = avro.AvroSerializer(client, None, None, latest, None, rules)
+        try:
+            stage.record(label, serializer(copy.deepcopy(VALUE), context(stage)))
+        except Exception as error:
+            # Of what is no CEL, the original's library tells.
+            cause = None if label == "is broken" else type(error.__cause__).__name__
+            stage.record(label, [type(error).__name__, cause])
+    for class_ in ("cel_executor.CelExecutor", "cel_field_executor.CelFieldExecutor"):
+        module, _, name = class_.partition(".")
+        getattr(stage.module(f"{cel}.{module}"), name).register()
+    everyones = stage.module("schema_registry.rule_registry").RuleRegistry.get_global_instance()
+    stage.record("registered", [everyones.get_executor(name) is not None for name in ("CEL", "CEL_FIELD")])
+    everyones.clear()

@@ -23,7 +23,7 @@ class ValidationRulesExecution(str, Enum):  # noqa: UP042  the bases are the ori
 def default_validation_rule_executor() -> ValidationRuleExecutor:
     """What evaluates CEL. Raises: ValueError, where the extra is missing."""
     try:
-        from barnabas.registry.rules.cel import CelValidator  # pyright: ignore[reportMissingImports]
+        from barnabas.registry.rules.cel.validator import CelValidator
 
         return CelValidator()
     except (ImportError, MissingExtraError) as error:
