@@ -13,12 +13,13 @@ from tests.compat.differential.scripts.registry.avro import UNREGISTERED, contex
 from tests.compat.differential.stage import Stage
 
 PERSON = """{"$schema": "http://json-schema.org/draft-07/schema#", "title": "Person", "type": "object",
-    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}}, "required": ["name"]}"""
-UNTITLED = (
-    '{"type": "object", "properties": {"x": {"type": ["number", "null"]}}, "additionalProperties": false}'
-)
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name"]}"""
+UNTITLED = """{"type": "object", "properties": {"x": {"type": ["number", "null"]}},
+    "additionalProperties": false}"""
 REFERRING = """{"$schema": "http://json-schema.org/draft-07/schema#", "title": "Team", "type": "object",
-    "properties": {"lead": {"$ref": "person.json"}, "all": {"type": "array", "items": {"$ref": "person.json"}}}}"""
+    "properties": {"lead": {"$ref": "person.json"},
+        "all": {"type": "array", "items": {"$ref": "person.json"}}}}"""
 
 
 def outcome(call: Any, *arguments: Any) -> Any:

@@ -366,3 +366,73 @@ def rules_in_cel_run_alike(kafka: ModuleType, stage: Stage) -> None:
     everyones = stage.module("schema_registry.rule_registry").RuleRegistry.get_global_instance()
     stage.record("registered", [everyones.get_executor(name) is not None for name in ("CEL", "CEL_FIELD")])
     everyones.clear()
+
+
+class Producer:
+    """Says what it is asked to send."""
+
+    def __init__(self, stage: Stage, *, fails: bool = False) -> None:
+        self.stage, self.fails = stage, fails
+
+    def produce(self, topic: str, **words: Any) -> None:
+        words.pop("on_delivery")
+        self.stage.record(f"produced to {topic}", [words["key"], words["value"], list(words["headers"])])
+        if self.fails:
+            raise BufferError("full")
+
+    def poll(self, timeout: float) -> None:
+        self.stage.record("polled", timeout)
+
+    def flush(self) -> None:
+        self.stage.record("flushed", True)
+
+
+@script(alone=True)
+def records_of_failed_rules_go_to_a_dead_letter_topic(kafka: ModuleType, stage: Stage) -> None:
+    logging.getLogger("confluent_kafka").addHandler(logging.NullHandler())
+    registry, avro = stage.module("schema_registry"), stage.module("schema_registry.avro")
+    action = stage.module("schema_registry.rules.dlq.dlq_action").DlqAction
+    for label, conf in {
+        "a topic": {"dlq.topic": "dead", "producer": Producer(stage)},
+        "at once": {"dlq.topic": "dead", "producer": Producer(stage), "dlq.auto.flush": "true"},
+        "no topic": {"producer": Producer(stage)},
+        "no way": {"dlq.topic": "dead", "producer": Producer(stage, fails=True)},
+        "secrets": {"dlq.topic": "dead", "producer": Producer(stage), "dlq.redact.rule.types": "MESSAGE, X"},
+    }.items():
+        rules = _registry_of(stage)
+        rules.register_action(action(conf))
+        words = {"name": "r", "kind": "CONDITION", "type": "MESSAGE", "tags": ["PII"], "onFailure": "DLQ"}
+        for expr in ("false", "raise"):
+            client = recording_client(registry, stage)
+            rule_set = registry.RuleSet(None, [_rule(registry, expr=expr, **words)])
+            client.register_schema("t-value", registry.Schema(TAGGED, "AVRO", [], None, rule_set))
+            latest = {**UNREGISTERED, "use.latest.version": True}
+            key = avro.AvroSerializer(client, '"string"', None, None, None, rules)
+            key("the key", context(stage, field="KEY"))
+            serializer = avro.AvroSerializer(client, None, None, latest, None, rules)
+            given = context(stage, headers=[("mine", b"x"), ("text", "y")])
+            _attempt(stage, f"{label} {expr}: written", serializer, copy.deepcopy(VALUE), given)
+            plain = avro.AvroSerializer(client, TAGGED)(copy.deepcopy(VALUE), context(stage, "u"))
+            deserializer = avro.AvroDeserializer(client, None, None, False, None, None, rules)
+            _attempt(stage, f"{label} {expr}: read", deserializer, b"\0\0\0\0\1" + plain[5:], context(stage))
+        serializer.close()
+
+
+@script()
+def values_migrate_by_jsonata_alike(kafka: ModuleType, stage: Stage) -> None:
+    registry, avro = stage.module("schema_registry"), stage.module("schema_registry.avro")
+    executor = stage.module("schema_registry.rules.jsonata.jsonata_executor").JsonataExecutor
+    rules = stage.module("schema_registry.rule_registry").RuleRegistry()
+    rules.register_executor(executor())
+    client = recording_client(registry, stage)
+    client.register_schema("t-value", registry.Schema(AVRO))
+    words = {"name": "m", "type": "JSONATA", "mode": "UPGRADE"}
+    rule = _rule(registry, expr="$merge([$sift($, function($v, $k) {$k != 'f'}), {'g': f}])", **words)
+    newer = AVRO.replace('"f"', '"g"')
+    client.register_schema(
+        "t-value", registry.Schema(newer, "AVRO", [], None, registry.RuleSet([rule], None))
+    )
+    data = b"\0\0\0\0\1\2x"
+    latest = {"use.latest.version": True}
+    deserializer = avro.AvroDeserializer(client, None, None, False, latest, None, rules)
+    stage.attempt("migrated", deserializer, data, context(stage))
