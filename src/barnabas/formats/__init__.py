@@ -4,7 +4,7 @@
     column, errors = Codec(form).decode(values)     # errors: a struct of row, field and error
     values = Codec(form).encode(column)
 
-Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`.
+Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`, and so `JsonValues`.
 
 Schemas are read here, once; the kernel does what costs per value. Must know nothing of Spark, of topics or of
 clients. A schema comes as text or bytes: whoever gets it from a registry, by subject or by the id in a
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from barnabas.formats.codec import Codec, EncodeError
     from barnabas.formats.errors import SchemaError
     from barnabas.formats.form import Form, Header, json, text
+    from barnabas.formats.json_values import JsonValues
     from barnabas.formats.protobuf_columns import protobuf
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "EncodeError",
     "Form",
     "Header",
+    "JsonValues",
     "SchemaError",
     "avro",
     "json",
@@ -47,6 +49,7 @@ _HOMES = {
     "AvroValues": "avro_values",
     "Codec": "codec",
     "EncodeError": "codec",
+    "JsonValues": "json_values",
     "SchemaError": "errors",
     "avro": "avro_columns",
     "protobuf": "protobuf_columns",

@@ -11,7 +11,7 @@ use crate::formats::write_zigzag;
 use crate::python::values::avro_plan::{AvroRecord, Branch, Enum, Meaning, Node, Plain, Plan, Strictness};
 use crate::python::values::classes::Classes;
 use crate::python::values::models::{fields_of, model_name};
-use crate::python::values::outcome::{Done, NotDone};
+use crate::python::values::outcome::{Done, NotDone, shown};
 
 /// A value that contains itself would have no end.
 const DEEPEST: usize = 300;
@@ -581,14 +581,4 @@ fn items_of<'py>(value: &Bound<'py, PyAny>) -> Done<Option<Vec<Bound<'py, PyAny>
 #[cold]
 fn wrong_type(wanted: &str, value: &Bound<'_, PyAny>) -> NotDone {
     NotDone::wrong(format!("{} is not {wanted}", shown(value)))
-}
-
-fn shown(value: &Bound<'_, PyAny>) -> String {
-    let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    let text = value.repr().map_or_else(|_| String::new(), |text| text.to_string());
-    if text.chars().count() > 60 {
-        let start: String = text.chars().take(60).collect();
-        return format!("{start}... ({kind})");
-    }
-    format!("{text} ({kind})")
 }

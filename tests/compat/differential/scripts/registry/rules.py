@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from tests.compat.differential.recording_client import recording_client
+from tests.compat.differential.recording_registry import RecordingRegistry
 from tests.compat.differential.script import script
 from tests.compat.differential.scripts.registry.avro import UNREGISTERED, context
 from tests.compat.differential.scripts.registry.clients import AVRO
@@ -20,6 +21,7 @@ TAGGED = """{"type": "record", "name": "R", "namespace": "n", "fields": [
     {"name": "map", "type": {"type": "map", "values": "int"}},
     {"name": "inner", "type": {"type": "record", "name": "I", "fields": [
         {"name": "x", "type": "bytes", "confluent:tags": ["OTHER"]}]}}]}"""
+SIV = "encrypt.dek.algorithm"
 VALUE = {"f": "a", "g": "b", "list": ["c", "d"], "map": {"e": 1}, "inner": {"x": b"y"}}
 
 
@@ -436,3 +438,89 @@ def values_migrate_by_jsonata_alike(kafka: ModuleType, stage: Stage) -> None:
     latest = {"use.latest.version": True}
     deserializer = avro.AvroDeserializer(client, None, None, False, latest, None, rules)
     stage.attempt("migrated", deserializer, data, context(stage))
+
+
+@script(alone=True)
+def fields_are_encrypted_alike(kafka: ModuleType, stage: Stage) -> None:
+    registry, avro = stage.module("schema_registry"), stage.module("schema_registry.avro")
+    encryption = "schema_registry.rules.encryption"
+    executors = stage.module(f"{encryption}.encrypt_executor")
+    keys = stage.module(f"{encryption}.kms_driver_registry")
+    keys.reset_kms_drivers()
+    stage.module(f"{encryption}.localkms.local_driver").LocalKmsDriver.register()
+    rules = stage.module("schema_registry.rule_registry").RuleRegistry()
+    executor = executors.FieldEncryptionExecutor()
+    rules.register_executor(executor)
+    rules.register_executor(executors.EncryptionExecutor())
+    stage.record("types", sorted(each.type() for each in rules.get_executors()))
+    params = {"encrypt.kek.name": "kek", "encrypt.kms.type": "local-kms", "encrypt.kms.key.id": "mykey"}
+    for label, words in {
+        "fields": {"type": "ENCRYPT", "tags": ["PII"]},
+        "payload": {"type": "ENCRYPT_PAYLOAD"},
+        "no key": {"type": "ENCRYPT", "tags": ["PII"], "params": {}},
+        # The same value gives the same bytes.
+        "always alike": {"type": "ENCRYPT", "tags": ["PII"], "params": {**params, SIV: "AES256_SIV"}},
+    }.items():
+        client = recording_client(registry, stage)
+        rule = _rule(registry, name="r", **{"params": params, **words})
+        of_bytes = [rule] if label == "payload" else None
+        rule_set = registry.RuleSet(None, None if of_bytes else [rule], of_bytes)
+        client.register_schema("t-value", registry.Schema(TAGGED, "AVRO", [], None, rule_set))
+        latest = {**UNREGISTERED, "use.latest.version": True}
+        secret = {"secret": "a secret"}
+        serializer = avro.AvroSerializer(client, None, None, latest, secret, rules)
+        try:
+            data = serializer(copy.deepcopy(VALUE), context(stage))
+        except Exception as error:
+            stage.record(label, [type(error).__name__, type(error.__cause__).__name__])
+            continue
+        stage.record(label, len(data))
+        plain = avro.AvroDeserializer(client, None, None, False, None, secret, rules)
+        stage.attempt(f"{label}: read", plain, data, context(stage))
+    dek_registry = executor.executor.client
+    stage.record("client", type(dek_registry).__name__)
+    kek = dek_registry.get_kek("kek")
+    stage.record("kek", kek.to_dict())
+    module = stage.module(f"{encryption}.dek_registry.dek_registry_client")
+    dek = dek_registry.get_dek("kek", "t-value", module.DekAlgorithm.AES256_GCM, -1)
+    stage.record("dek", [dek.kek_name, dek.subject, dek.version, str(dek.algorithm)])
+    stage.attempt("no kek", dek_registry.get_kek, "other")
+    stage.attempt("no dek", dek_registry.get_dek, "other", "s")
+    keys.reset_kms_drivers()
+
+
+@script()
+def keys_are_asked_for_alike(kafka: ModuleType, stage: Stage) -> None:
+    module = stage.module("schema_registry.rules.encryption.dek_registry.dek_registry_client")
+    kek = {"name": "a b", "kmsType": "aws-kms", "kmsKeyId": "arn", "kmsProps": {"a": "b"}, "shared": True}
+    dek = {
+        "kekName": "a b",
+        "subject": "s/t",
+        "version": 2,
+        "algorithm": "AES256_SIV",
+        "encryptedKeyMaterial": "eA==",
+        "keyMaterial": "eQ==",
+        "ts": 5,
+    }
+    server = RecordingRegistry(stage, (200, kek))
+    client = module.DekRegistryClient.new_client({"url": server.url, "max.retries": 0})
+    calls: list[tuple[str, tuple[Any, ...], Any]] = [
+        ("register_kek", ("a b", "aws-kms", "arn", True, {"a": "b"}, "doc", ".ctx"), (200, kek)),
+        ("register_kek", ("a b", "aws-kms", "arn", True, {"a": "b"}, "doc", ".ctx"), (500, {})),
+        ("register_kek", ("other", "aws-kms", "arn"), (409, {"error_code": 40971, "message": "is there"})),
+        ("get_kek", ("a b",), (200, kek)),
+        ("get_kek", ("a/b", True, ".ctx"), (200, {"name": "a/b"})),
+        ("get_kek", ("c",), (404, {"error_code": 40470, "message": "Key not found"})),
+        ("get_dek", ("a b", "s/t"), (200, dek)),
+        ("get_dek", ("a b", "s/t"), (500, {})),
+        ("get_dek", ("a b", "s", module.DekAlgorithm.AES256_SIV, -1, True), (200, dek)),
+        ("register_dek", ("a b", "s/t", "eA=="), (200, {"error_code": 1})),
+        ("register_dek", ("a b", "s/t", "eA==", module.DekAlgorithm.AES128_GCM, 3), (405, {})),
+    ]
+    for name, arguments, answer in calls:
+        server.answer_with(answer)
+        found = stage.within(name, getattr(client, name), *arguments)
+        stage.record(name, found and found.to_dict())
+        server.record(name)
+    found = module.Dek.from_dict(dek)
+    stage.record("a key", [found.get_key_material_bytes(), found.get_encrypted_key_material_bytes()])

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from barnabas.compat.confluent_kafka.schema_registry._client.native import registry_config
 from barnabas.compat.confluent_kafka.schema_registry.rule_registry import RuleRegistry
+from barnabas.compat.confluent_kafka.schema_registry.rules.encryption.dek_registry import dek_registry_client
 from barnabas.registry.rules.encryption import executors
 from barnabas.registry.rules.encryption.ciphers import Cryptor as Cryptor
-from barnabas.registry.rules.encryption.dek_registry import DekRegistry
 from barnabas.registry.rules.encryption.executors import Clock as Clock
 
 ENCRYPT_KEK_NAME = executors.KEK_NAME
@@ -25,7 +24,7 @@ class EncryptionExecutor(executors.EncryptionExecutor):
     """Of rules of type ENCRYPT_PAYLOAD."""
 
     def _new_client(self, client_conf: Any) -> Any:
-        return DekRegistry.of(registry_config(client_conf))
+        return dek_registry_client.DekRegistryClient.new_client(client_conf)
 
     @classmethod
     def register(cls) -> Self:
