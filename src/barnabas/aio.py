@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from barnabas.registry.serializers.awaited import (
         AvroDeserializer,
         AvroSerializer,
+        JSONDeserializer,
+        JSONSerializer,
         ProtobufDeserializer,
         ProtobufSerializer,
     )
@@ -31,6 +33,8 @@ __all__ = [
     "AvroDeserializer",
     "AvroSerializer",
     "Consumer",
+    "JSONDeserializer",
+    "JSONSerializer",
     "ParallelConsumer",
     "Producer",
     "ProtobufDeserializer",
@@ -44,6 +48,8 @@ _HOMES = {
     "AvroDeserializer": "barnabas.registry.serializers.awaited",
     "AvroSerializer": "barnabas.registry.serializers.awaited",
     "Consumer": "barnabas.client.consume.consumer",
+    "JSONDeserializer": "barnabas.registry.serializers.awaited",
+    "JSONSerializer": "barnabas.registry.serializers.awaited",
     "ParallelConsumer": "barnabas.client.consume.parallel",
     "Producer": "barnabas.client.produce.producer",
     "ProtobufDeserializer": "barnabas.registry.serializers.awaited",

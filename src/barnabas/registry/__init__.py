@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from barnabas.registry.serializers.waiting import (
         AvroDeserializer,
         AvroSerializer,
+        JSONDeserializer,
+        JSONSerializer,
         ProtobufDeserializer,
         ProtobufSerializer,
     )
@@ -59,6 +61,8 @@ __all__ = [
     "IncompatibleSchemaError",
     "InlineRules",
     "InvalidSchemaError",
+    "JSONDeserializer",
+    "JSONSerializer",
     "Metadata",
     "ModelError",
     "ProtobufDeserializer",
@@ -87,6 +91,8 @@ _HOMES = {
     "AvroSerializer": "waiting",
     "InAvro": "avro_models",
     "InlineRules": "inline_rules",
+    "JSONDeserializer": "waiting",
+    "JSONSerializer": "waiting",
     "ModelError": "models",
     "ProtobufDeserializer": "waiting",
     "ProtobufSerializer": "waiting",

@@ -20,7 +20,14 @@ ORDER = (
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, '
     '{"name": "note", "type": ["null", "string"], "default": null}]}'
 )
-FRONTS = ("AvroSerializer", "AvroDeserializer", "ProtobufSerializer", "ProtobufDeserializer")
+FRONTS = (
+    "AvroSerializer",
+    "AvroDeserializer",
+    "JSONSerializer",
+    "JSONDeserializer",
+    "ProtobufSerializer",
+    "ProtobufDeserializer",
+)
 
 
 @pytest.mark.parametrize("name", FRONTS)

@@ -12,7 +12,7 @@ from confluent_kafka.serialization import MessageField
 from confluent_kafka.serialization import SerializationContext as TheirContext
 from tests.registry.serializers.conftest import TheirRegistry
 
-from barnabas.errors import InvalidSettingError, SerializationError
+from barnabas.errors import InvalidSettingError, MisuseError, SerializationError
 from barnabas.formats.protobuf_schema import ProtobufSchema
 from barnabas.formats.protobuf_values import file_of, message_class
 from barnabas.registry import ProtobufDeserializer, ProtobufSerializer, Schema
@@ -125,5 +125,8 @@ def test_what_is_wrong_is_said(registry: TheirRegistry) -> None:
         reader("orders", data + b"\xff")
     with pytest.raises(SerializationError, match="index"):
         reader("orders", data[:5] + b"\x02\x08" + data[7:])
+    registry.run(registry.calls.register("others-value", Schema(COMMON, "PROTOBUF")))
+    with pytest.raises(MisuseError, match=r"others-value has no message shop.Refund"):
+        ProtobufSerializer(registry, Refund, use_latest_version=True)("others", Refund(id=1))
     with pytest.raises(InvalidSettingError, match="must be the class"):
         ProtobufSerializer(registry, Refund())

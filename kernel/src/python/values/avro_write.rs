@@ -392,7 +392,8 @@ impl Writing<'_> {
             Meaning::LocalMillis => write_zigzag(output, self.local_micros(value)?.div_euclid(1000)),
             Meaning::LocalMicros => write_zigzag(output, self.local_micros(value)?),
             Meaning::Uuid if plain == Plain::String => {
-                write_sized(output, value.str()?.to_str()?.as_bytes());
+                let number: u128 = value.getattr(intern!(py, "int"))?.extract()?;
+                write_sized(output, &uuid_text(number));
             }
             Meaning::Uuid => self.plain(plain, &value.getattr(intern!(py, "bytes"))?, output)?,
             Meaning::Duration => {
@@ -416,6 +417,9 @@ impl Writing<'_> {
 
     fn time_micros(&self, value: &Bound<'_, PyAny>) -> Done<i64> {
         let py = value.py();
+        if let Some(parts) = self.classes.pickled_time(value)? {
+            return Ok(parts);
+        }
         let part = |name| -> PyResult<i64> { value.getattr(name)?.extract() };
         let minutes = part(intern!(py, "hour"))? * 60 + part(intern!(py, "minute"))?;
         let seconds = minutes * 60 + part(intern!(py, "second"))?;
@@ -425,6 +429,9 @@ impl Writing<'_> {
     /// Since 1970; a moment without a zone is one of this machine's.
     fn micros(&self, value: &Bound<'_, PyAny>) -> Done<i64> {
         let py = value.py();
+        if let Some(micros) = self.classes.pickled_utc_moment(value)? {
+            return Ok(micros);
+        }
         let moment = match value.getattr(intern!(py, "tzinfo"))?.is_none() {
             true => value.call_method0(intern!(py, "astimezone"))?,
             false => value.clone(),
@@ -503,6 +510,21 @@ fn write_sized(output: &mut Vec<u8>, bytes: &[u8]) {
 
 /// A decimal times ten to the power of its scale, exactly.
 fn unscaled(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i128> {
+    let text = value.str()?;
+    let text = text.to_str()?;
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    // With an exponent, or no number at all.
+    if !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return unscaled_of_any(value, precision, scale);
+    }
+    unscaled_digits(text, is_negative, digits, precision, scale)
+}
+
+#[cold]
+fn unscaled_of_any(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i128> {
     let py = value.py();
     if !value.call_method0(intern!(py, "is_finite"))?.extract::<bool>()? {
         return Err(NotDone::wrong(format!("{value} is no decimal number")));
@@ -513,6 +535,16 @@ fn unscaled(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i1
         Some(digits) => (true, digits),
         None => (false, text.as_str()),
     };
+    unscaled_digits(&text, is_negative, digits, precision, scale)
+}
+
+fn unscaled_digits(
+    text: &str,
+    is_negative: bool,
+    digits: &str,
+    precision: usize,
+    scale: usize,
+) -> Done<i128> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
     if fraction.len() > scale {
@@ -526,6 +558,21 @@ fn unscaled(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i1
     let number = if digits.is_empty() { Ok(0) } else { digits.parse::<i128>() };
     let number = number.map_err(|_| NotDone::wrong(format!("{text} has more than 38 digits")))?;
     Ok(if is_negative { -number } else { number })
+}
+
+/// As Python writes it: 8-4-4-4-12 hexadecimal digits.
+fn uuid_text(number: u128) -> [u8; 36] {
+    let mut text = [b'-'; 36];
+    let mut place = 0;
+    for nibble in 0..32 {
+        if matches!(place, 8 | 13 | 18 | 23) {
+            place += 1;
+        }
+        let digit = (number >> (124 - 4 * nibble)) as u8 & 0xf;
+        text[place] = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+        place += 1;
+    }
+    text
 }
 
 /// Without bytes that only repeat the sign.

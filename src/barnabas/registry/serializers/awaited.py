@@ -8,6 +8,8 @@ from barnabas.registry.serializers.bases import DeserializerBase, SerializerBase
 from barnabas.registry.serializers.by_format import (
     AvroDeserializing,
     AvroSerializing,
+    JSONDeserializing,
+    JSONSerializing,
     ProtobufDeserializing,
     ProtobufSerializing,
 )
@@ -73,6 +75,14 @@ class AvroSerializer(AwaitedSerializer, AvroSerializing):
 
 class AvroDeserializer(AwaitedDeserializer, AvroDeserializing):
     __doc__ = AvroDeserializing.__doc__
+
+
+class JSONSerializer(AwaitedSerializer, JSONSerializing):
+    __doc__ = JSONSerializing.__doc__
+
+
+class JSONDeserializer(AwaitedDeserializer, JSONDeserializing):
+    __doc__ = JSONDeserializing.__doc__
 
 
 class ProtobufSerializer(AwaitedSerializer, ProtobufSerializing):

@@ -23,6 +23,8 @@ from barnabas.registry.serializers.bases import (
 )
 from barnabas.registry.serializers.deserializing import DeserializerCore
 from barnabas.registry.serializers.inline_rules import InlineRules
+from barnabas.registry.serializers.json_models import TEXTS, in_json, json_schema_of
+from barnabas.registry.serializers.json_schema import Dumps, JsonFormat, Loads
 from barnabas.registry.serializers.models import builder_of
 from barnabas.registry.serializers.protobuf import (
     ProtobufFormat,
@@ -124,6 +126,98 @@ class AvroDeserializing(DeserializerBase):
         keywords = {
             "from_dict": from_dict,
             "tells_records": tells_records,
+            "rule_registry": rule_registry,
+            "rule_settings": rule_settings,
+            **settings,
+        }
+        super().__init__(registry, core, rules, ((registry, schema), keywords))
+
+
+class JSONSerializing(SerializerBase):
+    """Values to JSON, behind the id of their schema in a registry.
+
+    `schema`: what values are valid by: a text, a `Schema` (with references, metadata, rules), or a dataclass
+    or Pydantic model, whose instances are what is written then; None where the registry's latest is used.
+    `to_dict(value)` makes what is written of a value. `validates`: whether values are held against the
+    schema. `dumps(value)` writes JSON in place of the kernel. The rest: see `AvroSerializer`.
+
+    Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
+    """
+
+    def __init__(
+        self,
+        registry: RegistryLike,
+        schema: SchemaLike | None = None,
+        *,
+        to_dict: Callable[[Any], Any] | None = None,
+        validates: bool = True,
+        dumps: Dumps | None = None,
+        inline_rules: InlineRules | None = None,
+        rule_registry: RuleRegistry | None = None,
+        rule_settings: Mapping[str, Any] | None = None,
+        **settings: Unpack[SerializerKeywords],
+    ) -> None:
+        loaded = load_serializer_settings(settings)
+        made_schema = schema_of(schema, "JSON", json_schema_of)
+        loaded.check(made_schema)
+        rules = engine_of(registry, rule_registry, rule_settings)
+        core = SerializerCore(
+            registry.calls,
+            JsonFormat(validates=validates, dumps=dumps),
+            made_schema,
+            loaded,
+            convert=then(to_dict, in_json if isinstance(schema, type) else None),
+            rules=rules,
+            inline_rules=inline_rules,
+        )
+        keywords = {
+            "to_dict": to_dict,
+            "validates": validates,
+            "dumps": dumps,
+            "inline_rules": inline_rules,
+            "rule_registry": rule_registry,
+            "rule_settings": rule_settings,
+            **settings,
+        }
+        super().__init__(registry, core, rules, ((registry, schema), keywords))
+
+
+class JSONDeserializing(DeserializerBase):
+    """JSON behind the id of its schema in a registry, to values.
+
+    `schema`: what values are to be valid by: a text, a `Schema`, or a dataclass or Pydantic model, whose
+    instances are given then; None for what they were written with. `from_dict(value)` makes what is given of
+    what was read. `loads(data)` reads JSON in place of the kernel. The rest: see `JSONSerializer` and
+    `DeserializerSettings`.
+
+    Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
+    """
+
+    def __init__(
+        self,
+        registry: RegistryLike,
+        schema: SchemaLike | None = None,
+        *,
+        from_dict: Callable[[Any], Any] | None = None,
+        validates: bool = True,
+        loads: Loads | None = None,
+        rule_registry: RuleRegistry | None = None,
+        rule_settings: Mapping[str, Any] | None = None,
+        **settings: Unpack[DeserializerKeywords],
+    ) -> None:
+        rules = engine_of(registry, rule_registry, rule_settings)
+        core = DeserializerCore(
+            registry.calls,
+            JsonFormat(validates=validates, loads=loads),
+            schema_of(schema, "JSON", json_schema_of),
+            load_deserializer_settings(settings),
+            convert=then(builder_of(schema, TEXTS) if isinstance(schema, type) else None, from_dict),
+            rules=rules,
+        )
+        keywords = {
+            "from_dict": from_dict,
+            "validates": validates,
+            "loads": loads,
             "rule_registry": rule_registry,
             "rule_settings": rule_settings,
             **settings,

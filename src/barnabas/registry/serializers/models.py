@@ -41,6 +41,7 @@ class ModelField:
 
 
 REQUIRED = dataclasses.MISSING
+NO_TEXTS: Mapping[Any, Build] = types.MappingProxyType({})
 
 
 def fields_of(kind: type[Any]) -> list[ModelField]:
@@ -116,12 +117,13 @@ def plain(value: Any) -> Any:
 # Out of what was read
 
 
-def builder_of(kind: type[Any]) -> Build:
-    """Makes instances of the fields that were read. Of a union, records come with their names.
+def builder_of(kind: type[Any], texts: Mapping[Any, Build] = NO_TEXTS) -> Build:
+    """Makes instances of the fields that were read. Of a union, records come with their names, or are
+    the first that they fit. `texts`: how what the format has as text becomes what fields have.
 
     Raises: ModelError. What it gives raises: SerializationError.
     """
-    build = _Builders().of(kind)
+    build = _Builders(texts).of(kind)
     assert build is not None
     return build
 
@@ -129,7 +131,8 @@ def builder_of(kind: type[Any]) -> Build:
 class _Builders:
     """Of one class, and of those that it has in its fields; a class may have itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Mapping[Any, Build]) -> None:
+        self._texts = texts
         self._of_classes: dict[type[Any], Build] = {}
 
     def of(self, hint: Any) -> Build | None:
@@ -142,6 +145,8 @@ class _Builders:
         if origin is Literal or not isinstance(origin or hint, type):
             return None
         kind: type[Any] = origin or hint
+        if kind in self._texts:
+            return self._texts[kind]
         if is_model(kind):
             return self._of_class(kind)
         if issubclass(kind, enum.Enum):
@@ -165,10 +170,13 @@ class _Builders:
     def _of_union(self, branches: tuple[Any, ...]) -> Build | None:
         models = [kind for branch in branches if is_model(kind := without_notes(branch)[0])]
         by_name = {kind.__name__: self._of_class(kind) for kind in models}
-        others = [other for branch in branches if (other := self.of(branch)) is not None]
-        if not others:
+        others = [
+            other
+            for branch in branches
+            if not is_model(without_notes(branch)[0]) and (other := self.of(branch)) is not None
+        ]
+        if not others and not models:
             return None
-        only = others[0] if len(others) == 1 and not models else None
 
         def build(found: Any) -> Any:
             if found is None:
@@ -176,9 +184,9 @@ class _Builders:
             if by_name and isinstance(found, tuple) and len(cast(Any, found)) == 2:
                 name, record = cast(tuple[str, Any], found)
                 return by_name[name.rpartition(".")[2]](record)
-            if by_name and isinstance(found, dict) and len(by_name) == 1:
-                return next(iter(by_name.values()))(found)
-            return cast(Any, found) if only is None else only(found)
+            if by_name and isinstance(found, dict):
+                return _first_that_takes(list(by_name.values()), cast(Any, found))
+            return _first_that_takes(others, cast(Any, found)) if others else cast(Any, found)
 
         return build
 
@@ -190,18 +198,34 @@ class _Builders:
         make: Any = kind.model_validate if is_pydantic(kind) else kind
 
         def build(found: Any) -> Any:
-            for name, part in parts:
-                if name in found:
-                    found[name] = part(found[name])
             try:
-                return make(found) if is_validated else make(**found)
-            except (ValueError, TypeError) as error:
+                values = {**found, **{name: part(found[name]) for name, part in parts if name in found}}
+                return make(values) if is_validated else make(**values)
+            except (ValueError, TypeError, LookupError, ArithmeticError) as error:
                 raise SerializationError(f"{kind.__name__} does not take what was read: {error}") from error
 
         is_validated = is_pydantic(kind)
         self._of_classes[kind] = build
+        if is_validated and self._texts:
+            # It makes of texts what it has itself.
+            return build
         for field in fields_of(kind):
             part = self.of(field.hint)
             if part is not None:
                 parts.append((field.name, part))
         return build
+
+
+def _first_that_takes(builds: list[Build], found: Any) -> Any:
+    """What the first of them makes of it; none may, where the type needs no making."""
+    failure: SerializationError | None = None
+    for build in builds:
+        try:
+            return build(found)
+        except SerializationError as error:
+            failure = failure or error
+        except (ValueError, TypeError, LookupError, ArithmeticError):
+            continue
+    if failure is not None:
+        raise failure
+    return found

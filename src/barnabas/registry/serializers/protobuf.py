@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from barnabas.errors import MissingExtraError, SerializationError
+from barnabas.errors import MissingExtraError, MisuseError, SerializationError
 from barnabas.formats.protobuf_schema import ProtobufSchema
 from barnabas.formats.protobuf_values import (
     descriptor_text,
@@ -204,7 +204,6 @@ class ProtobufSerializerCore(SerializerCore[ReadProtobuf]):
     ) -> None:
         super().__init__(*arguments, **settings)
         self._descriptor = message.DESCRIPTOR
-        self._indexes = message_index(self._descriptor)
         self._name_reference = name_reference
         self._skips_known = skips_known
         self._own = self.format.read_class()
@@ -212,8 +211,14 @@ class ProtobufSerializerCore(SerializerCore[ReadProtobuf]):
     def own_schema(self, context: ContextLike | None) -> Asked[Schema]:
         return (yield from self._schema_of(self._descriptor.file, context))
 
-    def id_of(self, registered: RegisteredSchema) -> SchemaId:
-        return SchemaId(self.format.type, registered.id, registered.guid, self._indexes)
+    def id_of(self, registered: RegisteredSchema, read: ReadProtobuf) -> SchemaId:
+        """With the message's place in the file that is registered."""
+        if read.descriptor.name != self._descriptor.name:
+            raise MisuseError(
+                f"version {registered.version} of {registered.subject} has no message "
+                f"{self._descriptor.full_name}, which is to be written"
+            )
+        return SchemaId(self.format.type, registered.id, registered.guid, message_index(read.descriptor))
 
     def _schema_of(self, file: Any, context: ContextLike | None) -> Asked[Schema]:
         """With its references, registered before it."""

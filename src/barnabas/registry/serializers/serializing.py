@@ -159,7 +159,7 @@ class SerializerCore(Generic[S]):
         return self.schema
         yield
 
-    def id_of(self, registered: RegisteredSchema) -> SchemaId:
+    def id_of(self, registered: RegisteredSchema, read: S) -> SchemaId:
         """What values that are written with it begin with."""
         return SchemaId(self.format.type, registered.id, registered.guid)
 
@@ -207,7 +207,7 @@ class SerializerCore(Generic[S]):
     ) -> SubjectWriter:
         convert, convert_with_context = self._convert, self._convert_with_context
         encode, plain, inline = read.encode, self.format.plain, self._inline_rules
-        schema_id = None if registered is None else self.id_of(registered)
+        schema_id = None if registered is None else self.id_of(registered, read)
         rule_set = schema.rule_set
         rules = None if not is_given and self.settings.rules_of_latest_only else self._rules
         if subject is None:

@@ -8,6 +8,8 @@ from barnabas.registry.serializers.bases import DeserializerBase, SerializerBase
 from barnabas.registry.serializers.by_format import (
     AvroDeserializing,
     AvroSerializing,
+    JSONDeserializing,
+    JSONSerializing,
     ProtobufDeserializing,
     ProtobufSerializing,
 )
@@ -85,6 +87,14 @@ class AvroSerializer(WaitingSerializer, AvroSerializing):
 
 class AvroDeserializer(WaitingDeserializer, AvroDeserializing):
     __doc__ = AvroDeserializing.__doc__
+
+
+class JSONSerializer(WaitingSerializer, JSONSerializing):
+    __doc__ = JSONSerializing.__doc__
+
+
+class JSONDeserializer(WaitingDeserializer, JSONDeserializing):
+    __doc__ = JSONDeserializing.__doc__
 
 
 class ProtobufSerializer(WaitingSerializer, ProtobufSerializing):
