@@ -13,7 +13,14 @@ import pytest
 from tests.registry.apicurio import Apicurio
 
 import barnabas.compat.confluent_kafka.schema_registry as ours
+from barnabas.compat.confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from barnabas.compat.confluent_kafka.schema_registry.common._schema_cache import _SchemaCache
+from barnabas.compat.confluent_kafka.schema_registry.serde import AssociatedNameStrategy
+from barnabas.compat.confluent_kafka.serialization import (
+    MessageField,
+    SerializationContext,
+    SerializationError,
+)
 
 AVRO = '{"type": "record", "name": "R", "fields": [{"name": "f", "type": "string"}]}'
 NEWER = AVRO.replace("]", ', {"name": "g", "type": "int", "default": 0}]')
@@ -113,3 +120,53 @@ def test_a_latest_version_is_remembered_for_its_time_alone() -> None:
     client._calls._latest.put("s", ours.RegisteredSchema("s", 1, 1, None, ours.Schema(AVRO)))
     with pytest.raises(Exception, match="refused"):
         client.get_latest_version("s")
+
+
+class Forgetful(ours.SchemaRegistryClient):
+    """A program's own client: its topics are associated with what `subject` says."""
+
+    subject = "first"
+
+    def get_associations_by_resource_name(self, *args: Any, **kwargs: Any) -> list[ours.Association]:
+        return [ours.Association(self.subject, None, "t", "-", "id", "topic", "value")]
+
+    def register_schema_full_response(self, subject_name: str, schema: ours.Schema, **kwargs: Any) -> Any:
+        number = {"first": 1, "second": 2}[subject_name]
+        return ours.RegisteredSchema(subject_name, 1, number, None, schema)
+
+
+def test_a_strategy_that_forgets_is_asked_again_by_serializers_that_know_the_topic() -> None:
+    client = Forgetful({"url": "http://127.0.0.1:1"})
+    strategy = AssociatedNameStrategy()
+    serializer = AvroSerializer(client, AVRO, conf={"subject.name.strategy": strategy})
+    context = SerializationContext("t", MessageField.VALUE)
+    assert serializer({"f": "x"}, context) == b"\0\0\0\0\1\2x"
+    client.subject = "second"
+    assert serializer({"f": "x"}, context) == b"\0\0\0\0\1\2x"
+    strategy.clear_cache()
+    assert serializer({"f": "x"}, context) == b"\0\0\0\0\2\2x"
+
+
+def test_what_a_serializer_has_found_takes_no_further_call_of_the_client() -> None:
+    client = ours.SchemaRegistryClient.new_client({"url": "mock://"})
+    serializer, deserializer = AvroSerializer(client, AVRO), AvroDeserializer(client)
+    context = SerializationContext("t", MessageField.VALUE)
+    data = serializer({"f": "x"}, context)
+    assert deserializer(data, context) == {"f": "x"}
+
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("the client was asked")
+
+    for name in ("get_associations_by_resource_name", "register_schema_full_response", "get_schema"):
+        setattr(client, name, fail)
+    assert serializer({"f": "y"}, context) == data[:5] + b"\2y"
+    assert deserializer(data, context) == {"f": "x"}
+
+
+def test_a_value_that_does_not_fit_is_told_by_its_field_also_to_who_expects_a_value_error() -> None:
+    client = ours.SchemaRegistryClient.new_client({"url": "mock://"})
+    serializer = AvroSerializer(client, AVRO)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="f") as raised:
+            serializer({"f": 5}, SerializationContext("t", MessageField.VALUE))
+        assert isinstance(raised.value, SerializationError)

@@ -24,7 +24,6 @@ from barnabas.compat.confluent_kafka.serialization import (
     SerializationContext,
     SerializationError,
 )
-from barnabas.errors import SerializationError as ValueDoesNotFitError
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.serializers.remembered import Remembered
 from barnabas.registry.serializers.schema_format import ReadSchema, SchemaFormat, referenced
@@ -113,7 +112,6 @@ class Flow(Generic[S]):
         self._chosen = chosen
         self._client = client
         self._read: Remembered[Schema, S] = Remembered(CAPACITY)
-        self._changes = 0
 
     def reading(self, schema: Schema) -> Asked[S]:
         """Raises: what the format says of a broken schema, and what the client raises."""
@@ -143,12 +141,9 @@ class Flow(Generic[S]):
             return None
         return (yield from self.source.chosen(subject, *self._chosen, self.format.asked_as))
 
-    def _has_changed(self) -> bool:
-        """Whether the strategy was told to forget what it knew, since it was asked for that last."""
-        changes = getattr(self._subjects.function, "changes", 0)
-        has_changed = changes != self._changes
-        self._changes = changes
-        return has_changed
+    def _changes(self) -> int:
+        """How often the strategy was told to forget what it knew. What was found before then is not found."""
+        return getattr(self._subjects.function, "changes", 0)
 
 
 def track_key(ctx: SerializationContext | None, key: Any) -> None:
@@ -162,8 +157,3 @@ def track_key(ctx: SerializationContext | None, key: Any) -> None:
 class InvalidValueError(SerializationError, ValueError):
     """A value does not fit its schema; the message names the field. The original lets ValueErrors of other
     packages through."""
-
-
-def as_originals(error: ValueDoesNotFitError, *, is_writing: bool) -> SerializationError:
-    """The same, as programs for the original catch it."""
-    return InvalidValueError(str(error)) if is_writing else SerializationError(str(error))

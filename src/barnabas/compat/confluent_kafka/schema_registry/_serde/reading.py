@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, Flow, as_originals
+from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, Flow
 from barnabas.compat.confluent_kafka.schema_registry._serde.conf import Chosen, Subjects
 from barnabas.compat.confluent_kafka.schema_registry._serde.steps import Asked
 from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
@@ -68,8 +68,8 @@ class Reading(Flow[S]):
         self._needs_context = needs_context
         self._own: S | None = None
         self._decoders: Remembered[tuple[Any, ...], Decode] = Remembered(CAPACITY)
-        self._of_keys: Remembered[tuple[str, bytes], Decode] = Remembered(CAPACITY)
-        self._of_values: Remembered[tuple[str, bytes], Decode] = Remembered(CAPACITY)
+        self._of_keys: Remembered[tuple[str, bytes, int], Decode] = Remembered(CAPACITY)
+        self._of_values: Remembered[tuple[str, bytes, int], Decode] = Remembered(CAPACITY)
         self._is_short = (
             subjects.is_of_place
             and not chosen.is_any
@@ -91,26 +91,21 @@ class Reading(Flow[S]):
         if ctx.headers and self._looks_into_headers and has_id_in_headers(ctx):
             return None
         if ctx.field is MessageField.VALUE:
-            found = self._of_values.get((ctx.topic, data[: self._prefix_bytes]))
-        elif ctx.field is MessageField.KEY:
-            found = self._of_keys.get((ctx.topic, data[: self._prefix_bytes]))
-        else:
-            return None
-        if found is not None and self._has_changed():
-            self._of_keys.clear()
-            self._of_values.clear()
-            return None
-        return found
+            return self._of_values.get((ctx.topic, data[: self._prefix_bytes], self._changes()))
+        if ctx.field is MessageField.KEY:
+            return self._of_keys.get((ctx.topic, data[: self._prefix_bytes], self._changes()))
+        return None
 
     def at_once(self, short_way: Decode, data: bytes) -> Any:
         """Raises: SerializationError."""
         try:
             return short_way(data, self._prefix_bytes)
         except ValueDoesNotFitError as error:
-            raise as_originals(error, is_writing=False) from error
+            raise SerializationError(str(error)) from error
 
     def read(self, data: bytes, ctx: SerializationContext | None) -> Asked[Any]:
         """Raises: SerializationError, ValueError, TypeError; what the client raises."""
+        changes = self._changes()
         subject = None
         if ctx is not None or not self._needs_context:
             subject = yield from self.subject(ctx, None)
@@ -164,7 +159,7 @@ class Reading(Flow[S]):
             is_plain = not is_ruled and len(prefix) == self._prefix_bytes
             if is_plain and self._is_short and ctx is not None and ctx.topic is not None:
                 known = self._of_keys if ctx.field == MessageField.KEY else self._of_values
-                known.put((ctx.topic, prefix), decode)
+                known.put((ctx.topic, prefix, changes), decode)
         else:
             value = self._by_rules(
                 data, payload, ctx, subject, wanted, writer, reader, way, indexes, has_message_rules
@@ -237,4 +232,4 @@ class Reading(Flow[S]):
         try:
             return decode(payload, 0)
         except ValueDoesNotFitError as error:
-            raise as_originals(error, is_writing=False) from error
+            raise SerializationError(str(error)) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, Flow, as_originals
+from barnabas.compat.confluent_kafka.schema_registry._serde.base import CAPACITY, Flow, InvalidValueError
 from barnabas.compat.confluent_kafka.schema_registry._serde.conf import Chosen, Subjects
 from barnabas.compat.confluent_kafka.schema_registry._serde.steps import Asked
 from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
@@ -24,7 +24,11 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
     RegisteredSchema,
     Schema,
 )
-from barnabas.compat.confluent_kafka.serialization import MessageField, SerializationContext
+from barnabas.compat.confluent_kafka.serialization import (
+    MessageField,
+    SerializationContext,
+    SerializationError,
+)
 from barnabas.errors import SerializationError as ValueDoesNotFitError
 from barnabas.registry.rules.engine import RuleEngine, has_rules
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
@@ -61,11 +65,12 @@ class Writing(Flow[S]):
         self._normalize = normalize
         self._validation = validation
         self._put_id = put_id
+        self._error = InvalidValueError if format.type == "AVRO" else SerializationError
         self._to_dict = to_dict
         self._own: S | None = None
         self._ids: Remembered[str, SchemaId] = Remembered(CAPACITY)
-        self._of_keys: Remembered[str, ShortWay] = Remembered(CAPACITY)
-        self._of_values: Remembered[str, ShortWay] = Remembered(CAPACITY)
+        self._of_keys: Remembered[tuple[str, int], ShortWay] = Remembered(CAPACITY)
+        self._of_values: Remembered[tuple[str, int], ShortWay] = Remembered(CAPACITY)
         self._is_short = (
             subjects.is_of_place
             and not chosen.is_any
@@ -84,28 +89,22 @@ class Writing(Flow[S]):
         if ctx is None or not self._is_short:
             return None
         if ctx.field is MessageField.VALUE:
-            found = self._of_values.get(ctx.topic)
-        elif ctx.field is MessageField.KEY:
-            found = self._of_keys.get(ctx.topic)
-        else:
-            return None
-        if found is not None and self._has_changed():
-            self._of_keys.clear()
-            self._of_values.clear()
-            return None
-        return found
+            return self._of_values.get((ctx.topic, self._changes()))
+        if ctx.field is MessageField.KEY:
+            return self._of_keys.get((ctx.topic, self._changes()))
+        return None
 
-    @staticmethod
-    def at_once(short_way: ShortWay, value: Any) -> bytes:
+    def at_once(self, short_way: ShortWay, value: Any) -> bytes:
         """Raises: SerializationError, ValueError."""
         encode, prefix = short_way
         try:
             return encode(value, prefix)
         except ValueDoesNotFitError as error:
-            raise as_originals(error, is_writing=True) from error
+            raise self._error(str(error)) from error
 
     def write(self, value: Any, ctx: SerializationContext | None) -> Asked[bytes]:
         """Raises: SerializationError, ValueError, TypeError; what the client raises."""
+        changes = self._changes()
         subject = yield from self.subject(ctx, self.name_of(value))
         chosen = yield from self.chosen(subject)
         schema_id = None
@@ -128,7 +127,7 @@ class Writing(Flow[S]):
             payload = self._encoded(read, value)
             if schema_id is not None and self._is_short and ctx is not None and ctx.topic is not None:
                 known = self._of_keys if ctx.field == MessageField.KEY else self._of_values
-                known.put(ctx.topic, (read.encode, schema_id.id_to_bytes()))
+                known.put((ctx.topic, changes), (read.encode, schema_id.id_to_bytes()))
         else:
             payload = self._by_rules(value, ctx, subject, chosen.schema, read)
         return self._put_id(payload, ctx, schema_id)
@@ -193,4 +192,4 @@ class Writing(Flow[S]):
         try:
             return read.encode(value, b"")
         except ValueDoesNotFitError as error:
-            raise as_originals(error, is_writing=True) from error
+            raise self._error(str(error)) from error
