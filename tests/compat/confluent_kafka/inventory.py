@@ -96,8 +96,9 @@ def _missing_in_module(name: str) -> Iterator[str]:
 def _public_names(module: ModuleType) -> list[str]:
     """The names that a module has of its own, or takes over from other modules of the package. Programs such
     as those of kafkatest, and modules of rules, hand nothing on."""
-    # What programs take from there are rules' executors and actions, not what these are made with.
-    no_hands_on = ("kafkatest", "rules")
+    # What programs take from there are rules' executors and actions, and what is known of formats, not what
+    # these are made with.
+    no_hands_on = ("kafkatest", "rules", "common")
     is_private = any(part.startswith("_") or part in no_hands_on for part in module.__name__.split("."))
     names = [name for name in vars(module) if not name.startswith("_") or name == "__version__"]
     names = [name for name in names if name != "TYPE_CHECKING"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import decimal
 from types import ModuleType
 from typing import Any
 
@@ -225,3 +226,30 @@ def protobuf_is_written_and_read_by_asyncio_alike(kafka: ModuleType, stage: Stag
                 client.record(name)
 
     asyncio.run(story())
+
+
+@script()
+def numbers_without_loss_are_told_alike(kafka: ModuleType, stage: Stage) -> None:
+    common = stage.module("schema_registry.protobuf")
+    utils = stage.module("schema_registry.confluent.type.decimal_utils")
+    texts = ("0", "-0", "1.50", "-12.34", "1E+3", "128", "-128", "1E-30", "9" * 60, "0.00")
+    for text in texts:
+        number = decimal.Decimal(text)
+        for scale in (0, 1, 2, -3, 40):
+            message = stage.within(f"{text} {scale}", common.decimal_to_protobuf, number, scale)
+            if message is not None:
+                stage.record(f"{text} {scale}", [message.value, message.precision, message.scale])
+                stage.record("back", str(common.protobuf_to_decimal(message)))
+        message = stage.within(text, utils.to_proto_decimal, number)
+        if message is not None:
+            stage.record(text, [message.value, message.precision, message.scale])
+            stage.record("back", str(utils.from_proto_decimal(message)))
+    stage.attempt("no number", utils.to_proto_decimal, decimal.Decimal("NaN"))
+    stage.record("bytes", [utils.unscaled_to_bytes(number) for number in (0, 127, 128, -128, -129, 2**70)])
+    variants = stage.module("schema_registry.confluent.type.variant_utils")
+    variant = variants.parse_json('{"a": [1, "x", null, 2.5]}')
+    message = common.variant_to_protobuf(variant)
+    stage.record("variant", [message.metadata, message.value])
+    stage.record("back", variants.to_json_string(common.protobuf_to_variant(message)))
+    meta = stage.module("schema_registry.confluent.meta_pb2")
+    stage.record("meta", [meta.FIELD_META_FIELD_NUMBER, meta.field_meta.full_name, str(meta.Meta(doc="x"))])

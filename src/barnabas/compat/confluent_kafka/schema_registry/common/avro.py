@@ -32,6 +32,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common.serde import (
     parse_validation_rules as parse_validation_rules,
 )
 from barnabas.errors import MissingExtraError
+from barnabas.formats.variant import Variant as Variant
 from barnabas.registry.rules.avro_walk import AvroWalk
 
 __all__ = [
