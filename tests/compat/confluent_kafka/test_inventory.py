@@ -4,6 +4,7 @@ from tests.compat.confluent_kafka.inventory import ELSEWHERE, missing, real_modu
 
 _REGISTRY = "confluent_kafka.schema_registry."
 _RULES = f"{_REGISTRY}rules."
+_KEYS = f"{_RULES}encryption.dek_registry.dek_registry_client."
 
 # What the original is made with, and no program needs.
 ITS_OWN_WORKINGS = (

@@ -6,8 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from barnabas.registry.compatibility import avro, avro_tags, avro_text
+from barnabas.registry.compatibility import (
+    avro,
+    avro_tags,
+    avro_text,
+    json_schema,
+    json_schema_tags,
+    json_schema_text,
+    protobuf,
+    protobuf_tags,
+)
 from barnabas.registry.compatibility.difference import Difference, Sides
+from barnabas.registry.compatibility.tags import Entity
 from barnabas.values import frozen
 
 References = Mapping[str, str]
@@ -32,8 +42,6 @@ class Differences(Protocol):
 
 Rewritten = Callable[[str, References], str]
 """`rewritten(text, references)`: a text that means the same. Raises: InvalidSchemaError."""
-Entity = tuple[str, str]
-"""What tags may be on: its path, and `sr_record` or `sr_field`."""
 
 
 class Tagging(Protocol):
@@ -76,6 +84,26 @@ def _avro_differences(
         reader_references=list(reader_references.values()),
         writer_references=list(writer_references.values()),
         sides=sides,
+        # What is kept may be of a registry that did not ask for it.
+        is_strict=False,
+    )
+
+
+def _protobuf_differences(
+    reader: str,
+    writer: str,
+    *,
+    reader_references: References = {},  # noqa: B006
+    writer_references: References = {},  # noqa: B006
+    sides: Sides = Sides(),  # noqa: B008
+    is_lenient: bool = False,
+) -> Sequence[Difference]:
+    return protobuf.differences(
+        reader,
+        writer,
+        reader_references=reader_references,
+        writer_references=writer_references,
+        sides=sides,
     )
 
 
@@ -87,6 +115,21 @@ FORMATS: dict[str, SchemaFormat] = {
         avro_tags.top_level_fields,
         {"resolved": avro_text.resolved},
         avro_tags,
+    ),
+    "PROTOBUF": SchemaFormat(
+        _protobuf_differences,
+        protobuf.canonical,
+        protobuf.normalized,
+        protobuf.top_level_fields,
+        {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
+        protobuf_tags,
+    ),
+    "JSON": SchemaFormat(
+        json_schema.differences,
+        json_schema_text.canonical,
+        json_schema_text.normalized,
+        json_schema_tags.top_level_fields,
+        tagging=json_schema_tags,
     ),
 }
 """By the name of the type."""
