@@ -67,7 +67,7 @@ class ReadSchema(ABC):
 S = TypeVar("S", bound=ReadSchema)
 
 
-class SchemaFormat(ABC, Generic[S]):
+class ValueFormat(ABC, Generic[S]):
     """How schemas of one type are read, and values with them."""
 
     type: str
@@ -111,7 +111,7 @@ class SchemaFormat(ABC, Generic[S]):
         return False
 
 
-def referenced(source: SchemaSource, format: SchemaFormat[Any], schema: Schema) -> Asked[list[Referenced]]:
+def referenced(source: SchemaSource, format: ValueFormat[Any], schema: Schema) -> Asked[list[Referenced]]:
     """All that `schema` refers to, each after what it needs. Raises: SchemaError, RegistryError."""
     found: dict[tuple[str, str, int], Referenced] = {}
     yield from _gather(source, format, schema, found, ())
@@ -120,7 +120,7 @@ def referenced(source: SchemaSource, format: SchemaFormat[Any], schema: Schema) 
 
 def _gather(
     source: SchemaSource,
-    format: SchemaFormat[Any],
+    format: ValueFormat[Any],
     schema: Schema,
     found: dict[tuple[str, str, int], Referenced],
     within: tuple[tuple[str, str, int], ...],
