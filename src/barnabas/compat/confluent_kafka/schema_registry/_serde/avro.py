@@ -28,7 +28,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
 from barnabas.compat.confluent_kafka.serialization import SerializationError
 from barnabas.formats.form import SchemaError
 from barnabas.registry.serializers.avro import AvroFormat, ReadAvro
-from barnabas.registry.serializers.schema_format import Referenced
+from barnabas.registry.serializers.value_format import Referenced
 
 AVRO_TYPE = "AVRO"
 

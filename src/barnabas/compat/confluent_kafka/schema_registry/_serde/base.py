@@ -26,7 +26,7 @@ from barnabas.compat.confluent_kafka.serialization import (
 )
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.serializers.remembered import Remembered
-from barnabas.registry.serializers.schema_format import ReadSchema, SchemaFormat, referenced
+from barnabas.registry.serializers.value_format import ReadSchema, ValueFormat, referenced
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Flow(Generic[S]):
     def __init__(
         self,
         client: Any,
-        format: SchemaFormat[S],
+        format: ValueFormat[S],
         subjects: Subjects,
         chosen: Chosen,
         rules: RuleEngine,

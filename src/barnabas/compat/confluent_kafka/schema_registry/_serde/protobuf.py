@@ -32,7 +32,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
 from barnabas.compat.confluent_kafka.serialization import SerializationContext, SerializationError
 from barnabas.formats.protobuf_values import descriptor_text, message_index, referenced_files
 from barnabas.registry.serializers.protobuf import ProtobufFormat, ReadProtobuf
-from barnabas.registry.serializers.schema_format import Decode
+from barnabas.registry.serializers.value_format import Decode
 
 PROTOBUF_TYPE = "PROTOBUF"
 

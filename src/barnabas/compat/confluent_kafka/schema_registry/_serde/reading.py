@@ -29,7 +29,7 @@ from barnabas.errors import SerializationError as ValueDoesNotFitError
 from barnabas.registry.rules.engine import Migration, RuleEngine, has_rules, migrations
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.serializers.remembered import Remembered
-from barnabas.registry.serializers.schema_format import Decode, ReadSchema, SchemaFormat
+from barnabas.registry.serializers.value_format import Decode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
 
@@ -50,7 +50,7 @@ class Reading(Flow[S]):
     def __init__(
         self,
         client: Any,
-        format: SchemaFormat[S],
+        format: ValueFormat[S],
         subjects: Subjects,
         chosen: Chosen,
         rules: RuleEngine,

@@ -33,7 +33,7 @@ from barnabas.errors import SerializationError as ValueDoesNotFitError
 from barnabas.registry.rules.engine import RuleEngine, has_rules
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.serializers.remembered import Remembered
-from barnabas.registry.serializers.schema_format import Encode, ReadSchema, SchemaFormat
+from barnabas.registry.serializers.value_format import Encode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
 
@@ -47,7 +47,7 @@ class Writing(Flow[S]):
     def __init__(
         self,
         client: Any,
-        format: SchemaFormat[S],
+        format: ValueFormat[S],
         subjects: Subjects,
         chosen: Chosen,
         rules: RuleEngine,
