@@ -243,6 +243,19 @@ def test_a_pattern_that_would_take_ages_is_given_up() -> None:
         values({"pattern": r"^(a+)+\1$"}).encode("a" * 60 + "b")
 
 
+@pytest.mark.parametrize("pattern", ["(?i)^abc$", r"\Aabc\Z", "^(?P<a>a)bc$", "^ab++c$"])
+def test_a_pattern_of_python_alone_is_taken_as_such(pattern: str) -> None:
+    found = values(
+        with_name({"$ref": "text.json"}), references={"text.json": json.dumps({"pattern": pattern})}
+    )
+    assert found.encode({"name": "abc"})
+    assert found.encode({"name": 5})
+    with pytest.raises(SerializationError, match=r'^name: "xabc" does not match'):
+        found.decode(b'{"name": "xabc"}')
+    inline = values(with_name({"type": "string", "pattern": pattern, "enum": ["abc", {"pattern": pattern}]}))
+    assert inline.encode({"name": "abc"})
+
+
 # References
 
 

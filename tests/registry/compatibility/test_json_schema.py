@@ -682,11 +682,11 @@ def test_chains_of_references_within_each_other_are_refused_when_too_deep() -> N
 
 
 def test_what_would_take_for_ever_is_refused_soon() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     # Every part is held against every other one.
-    many = {"anyOf": [one("string", maxLength=number) for number in range(1000)]}
-    with pytest.raises(InvalidSchemaError, match="more than 100000 comparisons"):
-        found({"anyOf": [one("integer", maximum=number) for number in range(1000)]}, many)
+    many = {"anyOf": [one("string", maxLength=number) for number in range(600)]}
+    with pytest.raises(InvalidSchemaError, match="more than 300000 comparisons"):
+        found({"anyOf": [one("integer", maximum=number) for number in range(600)]}, many)
 
     # Two ways at each of sixty steps, to one difference.
     def doubled(last: Any) -> dict[str, Any]:
@@ -698,11 +698,11 @@ def test_what_would_take_for_ever_is_refused_soon() -> None:
 
     assert len(found(doubled(TEXT), doubled(WHOLE))) == 1000
     assert found(doubled(TEXT), doubled(TEXT)) == []
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 def test_a_schema_of_many_parts_is_compared_in_good_time() -> None:
     wide = closed(**{f"p{number}": one("string", maxLength=number) for number in range(5000)})
-    started = time.monotonic()
+    started = time.process_time()
     assert found(wide, wide) == []
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
