@@ -13,6 +13,8 @@ from barnabas.registry.compatibility import (
     json_schema,
     json_schema_tags,
     json_schema_text,
+    protobuf,
+    protobuf_tags,
 )
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.registry.compatibility.tags import Entity
@@ -82,6 +84,26 @@ def _avro_differences(
         reader_references=list(reader_references.values()),
         writer_references=list(writer_references.values()),
         sides=sides,
+        # What is kept may be of a registry that did not ask for it.
+        is_strict=False,
+    )
+
+
+def _protobuf_differences(
+    reader: str,
+    writer: str,
+    *,
+    reader_references: References = {},  # noqa: B006
+    writer_references: References = {},  # noqa: B006
+    sides: Sides = Sides(),  # noqa: B008
+    is_lenient: bool = False,
+) -> Sequence[Difference]:
+    return protobuf.differences(
+        reader,
+        writer,
+        reader_references=reader_references,
+        writer_references=writer_references,
+        sides=sides,
     )
 
 
@@ -100,6 +122,14 @@ FORMATS: dict[str, SchemaFormat] = {
         json_schema_text.normalized,
         json_schema_tags.top_level_fields,
         tagging=json_schema_tags,
+    ),
+    "PROTOBUF": SchemaFormat(
+        _protobuf_differences,
+        protobuf.canonical,
+        protobuf.normalized,
+        protobuf.top_level_fields,
+        {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
+        protobuf_tags,
     ),
 }
 """By the name of the type."""
