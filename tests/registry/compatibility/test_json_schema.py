@@ -561,6 +561,29 @@ def test_recursive_schemas_are_compared() -> None:
     assert ("TYPE_CHANGED", "#/properties/value") in found(tree(TEXT), tree(WHOLE))
 
 
+@pytest.mark.parametrize(
+    ("draft", "anchor", "reference"),
+    [
+        (
+            "https://json-schema.org/draft/2020-12/schema",
+            {"$dynamicAnchor": "node"},
+            {"$dynamicRef": "#node"},
+        ),
+        ("https://json-schema.org/draft/2019-09/schema", {"$recursiveAnchor": True}, {"$recursiveRef": "#"}),
+        ("https://json-schema.org/draft/2020-12/schema", {"$anchor": "node"}, {"$ref": "#node"}),
+    ],
+)
+def test_references_to_what_is_around_them_are_followed(draft: str, anchor: Any, reference: Any) -> None:
+    def nested(leaf: Any) -> dict[str, Any]:
+        return {"$schema": draft, **anchor, **closed(leaf=leaf, children=array(items=reference))}
+
+    assert found(nested(NUMBER), nested(WHOLE)) == []
+    assert found(nested(TEXT), nested(WHOLE)) == [
+        ("TYPE_CHANGED", "#/properties/leaf"),
+        ("TYPE_CHANGED", "#/properties/children/items/properties/leaf"),
+    ]
+
+
 def test_what_was_taken_for_compatible_within_itself_is_compared_again() -> None:
     # The first of the two is held against the writer's first. It is not compatible, for its y, but on the way
     # what is in x was, as long as the first was taken to be. The second has the same in x.
