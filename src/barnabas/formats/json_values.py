@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urljoin
 
-from barnabas._kernel import read_json, write_json
+from barnabas._kernel import check_json_depth, read_json, write_json
 from barnabas.errors import MissingExtraError, SerializationError
 from barnabas.formats.errors import SchemaError
 from barnabas.formats.json_schema_documents import DATA, Documents, draft_told, parsed
@@ -60,7 +60,9 @@ class JsonValues:
             try:
                 self._validate(value)
             except ValueError as error:
-                self._look_again(error, data, len(header))
+                _raise_verdict(error)
+                # It knows no classes under `str` and `int`, but what was written of them.
+                self.decode(data, len(header))
         return data
 
     def decode(self, data: bytes | bytearray | memoryview, offset: int = 0) -> Any:
@@ -70,14 +72,20 @@ class JsonValues:
             try:
                 self._validate(value)
             except ValueError as error:
-                _refuse(error)
+                _raise_verdict(error)
+                raise SerializationError(f"the value cannot be validated: {error}") from None
         return value
 
-    def _look_again(self, error: ValueError, data: bytes, offset: int) -> None:
-        """The library knows no classes under `str` and `int`: it gets what was written of them."""
-        if _is_verdict(error):
-            _refuse(error)
-        self.decode(data, offset)
+    def check(self, value: object) -> None:
+        """Holds a value against the schema, as `decode` does. Raises: SerializationError, which names the
+        field."""
+        if self._validate is not None:
+            check_json_depth(value)
+            try:
+                self._validate(value)
+            except ValueError as error:
+                _raise_verdict(error)
+                self.decode(write_json(value))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._made_of
@@ -170,18 +178,16 @@ def _is_of_python_alone(pattern: str) -> bool:
     return False
 
 
-def _is_verdict(error: ValueError) -> bool:
-    return hasattr(error, "instance_path")
-
-
-def _refuse(error: ValueError) -> NoReturn:
-    if not _is_verdict(error):
-        raise SerializationError(f"the value cannot be validated: {error}") from None
+def _raise_verdict(error: ValueError) -> None:
+    """Of jsonschema-rs, if it is one."""
+    steps: list[str | int] | None = getattr(error, "instance_path", None)
+    if steps is None:
+        return
     path = ""
-    for step in error.instance_path:  # pyright: ignore[reportAttributeAccessIssue]
+    for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
     place = f"{path}: " if path else ""
-    raise SerializationError(place + _shortened(error.message)) from None  # pyright: ignore[reportAttributeAccessIssue]
+    raise SerializationError(place + _shortened(str(getattr(error, "message", error)))) from None
 
 
 def _shortened(message: str) -> str:
