@@ -21,7 +21,7 @@ mod wire;
 
 pub use failure::Failure;
 pub use framing::Framing;
-pub use times::date_of;
+pub use times::{date_of, days_of};
 pub use wire::{Input, write_zigzag};
 
 use self::failure::Outcome;

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from barnabas._kernel import AvroCodec
 from barnabas.errors import MissingExtraError
@@ -21,6 +21,7 @@ from barnabas.formats.errors import SchemaError
 
 Schema = Any
 Plan = dict[str, Any]
+Strictness = Literal["no", "but_defaults", "all"]
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 # What a reader takes besides its own type, and as what.
@@ -62,12 +63,14 @@ class AvroValues:
 
     `schema`: that of the bytes, in JSON. `reader_schema`: what `decode` makes of them, if it is another one.
     `references` and `reader_references`: schemas whose types these name, each after those that it needs.
-    `tells_records`: of a union, a record is given as `(full name, record)`.
+    `tells_records`: of a union, a record is given as `(full name, record)`. `strict`: a dict has exactly the
+    fields of its record when it is written (`all`); `but_defaults`: those that have a default may be missing.
 
     Records are dicts, enums strings, and logical types `date`, `time`, `datetime` (with UTC, or local without
     a zone), `Decimal`, `UUID` and `AvroDuration`; nanoseconds stay whole numbers. `encode` takes any mapping
-    and sequence, bare values in place of logical types, and of a union the first type that a value fits, of
-    records the one that has most of its fields; `(name, value)` or a dict's key "-type" chooses one.
+    and sequence, instances of dataclasses and of Pydantic models, members of Python's Enum, bare values in
+    place of logical types, and of a union the first type that a value fits, of records the one that has most
+    of its fields; `(name, value)`, a dict's key "-type" or a model's class chooses one.
 
     Raises: SchemaError, MissingExtraError.
     """
@@ -80,16 +83,24 @@ class AvroValues:
         references: Sequence[str] = (),
         reader_references: Sequence[str] = (),
         tells_records: bool = False,
+        strict: Strictness = "no",
     ) -> None:
-        self._made_of = (schema, reader_schema, tuple(references), tuple(reader_references), tells_records)
+        self._made_of = (
+            schema,
+            reader_schema,
+            tuple(references),
+            tuple(reader_references),
+            tells_records,
+            strict,
+        )
         names: dict[str, Schema] = {}
-        writer = _parsed(schema, references, names)
+        writer = parsed(schema, references, names)
         reader, reader_names = writer, names
         if reader_schema is not None:
             reader_names = {}
-            reader = _parsed(reader_schema, reader_references, reader_names)
+            reader = parsed(reader_schema, reader_references, reader_names)
         reading = _plan(writer, names, reader, reader_names, tells_records=tells_records)
-        writing = _plan(writer, names, writer, names, is_writing=True)
+        writing = _plan(writer, names, writer, names, is_writing=True, strict=strict)
         self._codec = AvroCodec(reading, writing, AvroDuration)
         self.decode = self._codec.decode
         """`decode(data, offset=0)` gives the value of the bytes behind `offset`. Raises: SerializationError,
@@ -108,6 +119,7 @@ def _again(
     references: Sequence[str],
     reader_references: Sequence[str],
     tells_records: bool,
+    strict: Strictness,
 ) -> AvroValues:
     return AvroValues(
         schema,
@@ -115,10 +127,12 @@ def _again(
         references=references,
         reader_references=reader_references,
         tells_records=tells_records,
+        strict=strict,
     )
 
 
-def _parsed(text: str, references: Sequence[str], names: dict[str, Schema]) -> Schema:
+def parsed(text: str, references: Sequence[str], names: dict[str, Schema]) -> Schema:
+    """As fastavro has it; `names` gets the named types. Raises: SchemaError, MissingExtraError."""
     try:
         from fastavro.schema import SchemaParseException, UnknownType, parse_schema
     except ImportError:
@@ -144,13 +158,15 @@ def _plan(
     *,
     tells_records: bool = False,
     is_writing: bool = False,
+    strict: Strictness = "no",
 ) -> str:
     records = _Records()
     compiler = _Resolution(
         writer_names, reader_names, records, tells_records=tells_records, is_writing=is_writing
     )
     try:
-        return json.dumps({"root": compiler.node(writer, reader), "records": records.plans})
+        root = compiler.node(writer, reader)
+        return json.dumps({"root": root, "records": records.plans, "strict": strict})
     except RecursionError:
         raise SchemaError("the types of the Avro schema are too many within each other") from None
 

@@ -55,7 +55,7 @@ class Tagging(Protocol):
 
 
 @frozen
-class SchemaFormat:
+class SchemaKind:
     """`differences`: what keeps data of one from being read by another. `canonical`: the text as it is kept,
     which refuses what is no schema; `normalized`: as it is kept where that is asked for; `forms`: others that
     may be asked for, `resolved` has inside of it what it refers to. `top_level_fields`: names in a valid
@@ -107,8 +107,8 @@ def _protobuf_differences(
     )
 
 
-FORMATS: dict[str, SchemaFormat] = {
-    "AVRO": SchemaFormat(
+FORMATS: dict[str, SchemaKind] = {
+    "AVRO": SchemaKind(
         _avro_differences,
         avro_text.canonical,
         avro_text.normalized,
@@ -116,20 +116,20 @@ FORMATS: dict[str, SchemaFormat] = {
         {"resolved": avro_text.resolved},
         avro_tags,
     ),
-    "JSON": SchemaFormat(
-        json_schema.differences,
-        json_schema_text.canonical,
-        json_schema_text.normalized,
-        json_schema_tags.top_level_fields,
-        tagging=json_schema_tags,
-    ),
-    "PROTOBUF": SchemaFormat(
+    "PROTOBUF": SchemaKind(
         _protobuf_differences,
         protobuf.canonical,
         protobuf.normalized,
         protobuf.top_level_fields,
         {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
         protobuf_tags,
+    ),
+    "JSON": SchemaKind(
+        json_schema.differences,
+        json_schema_text.canonical,
+        json_schema_text.normalized,
+        json_schema_tags.top_level_fields,
+        tagging=json_schema_tags,
     ),
 }
 """By the name of the type."""
