@@ -66,12 +66,16 @@ class EmbeddedRegistry:
             began.set_exception(error)
 
     async def _serve(self, began: concurrent.futures.Future[str]) -> None:
+        from barnabas.registry_server.deks.service import DekService
         from barnabas.registry_server.journal.memory import MemoryJournal
         from barnabas.registry_server.server import RegistryServer
         from barnabas.registry_server.service import RegistryService
 
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        server = RegistryServer(RegistryService(self._journal or MemoryJournal()), port=self._port)
+        server = RegistryServer(
+            RegistryService(self._journal or MemoryJournal(), deks=DekService(MemoryJournal())),
+            port=self._port,
+        )
         try:
             await server.start()
             began.set_result(server.url)
