@@ -29,7 +29,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common.serde import (
 from barnabas.compat.confluent_kafka.schema_registry.common.serde import (
     parse_validation_rules as parse_validation_rules,
 )
-from barnabas.registry.rules.json_walk import TAGS_PROP, JsonWalk, field_type
+from barnabas.registry.rules.json_walk import TAGS_KEYWORD, JsonWalk, field_type
 
 __all__ = ["JsonMessage", "JsonSchema", "get_inline_tags", "get_type", "transform", "validate_message"]
 
@@ -71,9 +71,9 @@ def validate_message(
 
 def get_type(schema: JsonSchema) -> FieldType:
     """What a schema describes, in the words of rules."""
-    return field_type(schema, None)
+    return field_type(schema) if isinstance(schema, dict) else FieldType.COMBINED
 
 
 def get_inline_tags(schema: dict[str, Any]) -> set[str]:
     """The tags that a field's schema has itself."""
-    return set(schema.get(TAGS_PROP) or ())
+    return set(schema.get(TAGS_KEYWORD) or ())
