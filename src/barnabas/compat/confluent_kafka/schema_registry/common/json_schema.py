@@ -71,7 +71,7 @@ def validate_message(
 
 def get_type(schema: JsonSchema) -> FieldType:
     """What a schema describes, in the words of rules."""
-    return FieldType.NULL if isinstance(schema, bool) else field_type(schema)
+    return field_type(schema) if isinstance(schema, dict) else FieldType.COMBINED
 
 
 def get_inline_tags(schema: dict[str, Any]) -> set[str]:
