@@ -44,6 +44,7 @@ from barnabas._kernel.objects import (
     decompress,
     fnv1a,
     murmur2,
+    schema_keys,
 )
 from barnabas._kernel.produce import (
     Accumulator,
@@ -104,6 +105,7 @@ __all__ = [
     "fnv1a",
     "murmur2",
     "scan_batches",
+    "schema_keys",
     "stamp_batches",
     "take_arrow",
 ]

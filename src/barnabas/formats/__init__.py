@@ -16,7 +16,7 @@ message's header, calls the same functions.
 
 from __future__ import annotations
 
-from barnabas.formats.avro import avro
+from barnabas.formats.avro_columns import avro
 from barnabas.formats.avro_values import AvroDuration, AvroValues
 from barnabas.formats.codec import Codec, EncodeError
 from barnabas.formats.form import Form, Header, SchemaError, json, text

@@ -33,7 +33,8 @@ class Registry:
 
     def _begin(self, config: RegistryConfig) -> None:
         self.config = config
-        self._calls = RegistryCalls(config)
+        self.calls = RegistryCalls(config)
+        """Its calls as steps, for `run`."""
         self._transport = AsyncTransport(config)
 
     def __getstate__(self) -> RegistryConfig:
@@ -57,9 +58,13 @@ class Registry:
     ) -> None:
         await self.close()
 
+    async def run(self, steps: Steps[T]) -> T:
+        """Takes steps that end with a result, as serializers do. Raises: what they raise, ClosedError."""
+        return await self._transport.run(steps)
+
     def clear_caches(self) -> None:
         """Forgets all that was answered."""
-        self._calls.clear_caches()
+        self.calls.clear_caches()
 
     @staticmethod
     def _awaited(
@@ -69,7 +74,7 @@ class Registry:
 
         @described_as(call)
         async def awaited(self: Registry, *arguments: P.args, **settings: P.kwargs) -> T:
-            return await self._transport.run(call(self._calls, *arguments, **settings))
+            return await self.run(call(self.calls, *arguments, **settings))
 
         return awaited
 

@@ -34,7 +34,8 @@ class Registry:
 
     def _begin(self, config: RegistryConfig) -> None:
         self.config = config
-        self._calls = RegistryCalls(config)
+        self.calls = RegistryCalls(config)
+        """Its calls as steps, for `run`."""
         self._transport = Transport(config)
         # Who has one for as long as the process runs need not close it.
         weakref.finalize(self, self._transport.close)
@@ -60,9 +61,13 @@ class Registry:
     ) -> None:
         self.close()
 
+    def run(self, steps: Steps[T]) -> T:
+        """Takes steps that end with a result, as serializers do. Raises: what they raise, ClosedError."""
+        return self._transport.run(steps)
+
     def clear_caches(self) -> None:
         """Forgets all that was answered."""
-        self._calls.clear_caches()
+        self.calls.clear_caches()
 
     @staticmethod
     def _waited(
@@ -72,7 +77,7 @@ class Registry:
 
         @described_as(call)
         def waited(self: Registry, *arguments: P.args, **settings: P.kwargs) -> T:
-            return self._transport.run(call(self._calls, *arguments, **settings))
+            return self.run(call(self.calls, *arguments, **settings))
 
         return waited
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import StructType
 
 from barnabas.formats import Codec, Form
+from barnabas.formats.codec import error_column as error_values
 from barnabas.settings.table import CommonConfig, names
 from barnabas.spark.clients import producers
 from barnabas.spark.columns.column_types import arrow_type, check_nullable, form_of
@@ -32,7 +33,6 @@ from barnabas.values import frozen
 if TYPE_CHECKING:
     from barnabas.sync.producer import ArrowDelivery, Producer
 
-ERROR_COLUMN_TYPE = pa.struct([("bytes", pa.binary()), ("field", pa.string()), ("message", pa.string())])
 STAGES: dict[Side, bytes] = {"key": b"KEY_CONVERTER", "value": b"VALUE_CONVERTER"}
 # As in Kafka Connect, whose dead letters tools know; `field` is in addition.
 HEADER_PREFIX = "__connect.errors."
@@ -110,7 +110,7 @@ class Decoder:
                     raise _unreadable(batch, problems, codec.form.name)
                 found.append(problems)
             if self.options.mode == "permissive":
-                columns[error_column(side)] = _error_values(batch, problems)
+                columns[error_column(side)] = error_values(batch.column(side), errors)
         return pa.record_batch(columns), found
 
     def _send_dead_letters(
@@ -163,20 +163,6 @@ def _unreadable(batch: pa.RecordBatch, problems: _Problems, name: str) -> Unread
         f"cannot be read as {name}: {error['error']}. To read on past such records set mode to permissive, "
         "or to dead-letter"
     )
-
-
-def _error_values(batch: pa.RecordBatch, problems: _Problems) -> pa.Array:
-    """The column of errors: null where a row is well."""
-    errors = problems.errors
-    if not len(errors):
-        return pa.nulls(batch.num_rows, ERROR_COLUMN_TYPE)
-    details = pa.StructArray.from_arrays(
-        [batch.column(problems.side).take(problems.rows), errors.field("field"), errors.field("error")],
-        fields=list(ERROR_COLUMN_TYPE),
-    )
-    places = np.full(batch.num_rows, -1)
-    places[problems.rows.to_numpy()] = np.arange(len(errors))
-    return details.take(pa.array(places, mask=places < 0))
 
 
 def _bad_rows(problems: list[_Problems]) -> pa.Array:
