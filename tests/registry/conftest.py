@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from tests.registry.apicurio import Apicurio
 
+from barnabas.testing import EmbeddedRegistry
+
 
 @pytest.fixture(scope="session")
 def apicurio() -> Iterator[str]:
@@ -19,6 +21,20 @@ def apicurio() -> Iterator[str]:
     server = Apicurio()
     yield server.url
     server.close()
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[str]:
+    """The URL of Barnabas's own."""
+    with EmbeddedRegistry() as registry:
+        yield registry.url
+
+
+@pytest.fixture(params=["apicurio", "embedded"])
+def any_registry(request: pytest.FixtureRequest) -> str:
+    """The URL of each of them."""
+    url: str = request.getfixturevalue(request.param)
+    return url
 
 
 @pytest.fixture

@@ -36,10 +36,11 @@ from barnabas.registry import (
 from barnabas.registry.calls import RegistryCalls
 from barnabas.testing.certificates import Certificates
 
-FIRST = Schema('{"type": "record", "name": "U", "fields": [{"name": "id", "type": "long"}]}')
+# Without spaces, as some registries keep them.
+FIRST = Schema('{"type":"record","name":"U","fields":[{"name":"id","type":"long"}]}')
 SECOND = Schema(
-    '{"type": "record", "name": "U", "fields": [{"name": "id", "type": "long"}, '
-    '{"name": "e", "type": ["null", "string"], "default": null}]}'
+    '{"type":"record","name":"U","fields":[{"name":"id","type":"long"},'
+    '{"name":"e","type":["null","string"],"default":null}]}'
 )
 OTHER = Schema('{"type": "record", "name": "U", "fields": [{"name": "z", "type": "int"}]}')
 
@@ -96,8 +97,8 @@ def front(request: pytest.FixtureRequest) -> Iterator[Front]:
         registry.close()
 
 
-def test_schemas_are_registered_found_and_deleted(front: Front, apicurio: str, subject: str) -> None:
-    registry = front(apicurio)
+def test_schemas_are_registered_found_and_deleted(front: Front, any_registry: str, subject: str) -> None:
+    registry = front(any_registry)
     first = registry.register(subject, FIRST)
     assert (first.subject, first.version) == (subject, 1)
     second = registry.register(subject, SECOND)
@@ -110,7 +111,7 @@ def test_schemas_are_registered_found_and_deleted(front: Front, apicurio: str, s
     assert registry.versions(subject) == [1, 2]
     assert subject in registry.subjects()
     assert (subject, 1) in {(each.subject, each.version) for each in registry.versions_of(first.id)}
-    assert {"AVRO", "JSON", "PROTOBUF"} <= set(registry.schema_types())
+    assert "AVRO" in registry.schema_types()
     assert registry.delete_version(subject, 1) == 1
     assert registry.versions(subject) == [2]
     assert registry.delete_subject(subject) == [2]
@@ -119,8 +120,8 @@ def test_schemas_are_registered_found_and_deleted(front: Front, apicurio: str, s
     assert registry.delete_subject(subject, permanent=True)
 
 
-def test_what_is_not_there_has_an_error_of_its_own(front: Front, apicurio: str, subject: str) -> None:
-    registry = front(apicurio)
+def test_what_is_not_there_has_an_error_of_its_own(front: Front, any_registry: str, subject: str) -> None:
+    registry = front(any_registry)
     with pytest.raises(SubjectNotFoundError):
         registry.latest(subject)
     with pytest.raises(SchemaNotFoundError):
@@ -134,8 +135,8 @@ def test_what_is_not_there_has_an_error_of_its_own(front: Front, apicurio: str, 
         registry.register(subject, Schema('{"type": "nothing"}'))
 
 
-def test_compatibility_is_set_and_checked(front: Front, apicurio: str, subject: str) -> None:
-    registry = front(apicurio)
+def test_compatibility_is_set_and_checked(front: Front, any_registry: str, subject: str) -> None:
+    registry = front(any_registry)
     registry.register(subject, FIRST)
     assert registry.set_settings(RegistrySettings("BACKWARD"), subject).compatibility == "BACKWARD"
     assert registry.settings(subject).compatibility == "BACKWARD"
@@ -154,8 +155,8 @@ def test_a_refusal_comes_with_its_reasons(front: Front, stranger: Stand) -> None
     assert (refused.is_compatible, refused.messages) == (False, ("reader type: INT", "at /z"))
 
 
-def test_a_schema_refers_to_another_one(front: Front, apicurio: str, subject: str) -> None:
-    registry = front(apicurio)
+def test_a_schema_refers_to_another_one(front: Front, any_registry: str, subject: str) -> None:
+    registry = front(any_registry)
     inner = registry.register(f"{subject}-inner", FIRST)
     outer = Schema(
         '{"type": "record", "name": "Outer", "fields": [{"name": "u", "type": "U"}]}',
@@ -355,10 +356,10 @@ def test_a_wrong_password_says_what_to_check(front: Front, stranger: Stand) -> N
 # What the page shows
 
 
-def test_the_examples_of_the_page_run(apicurio: str, subject: str) -> None:
+def test_the_examples_of_the_page_run(any_registry: str, subject: str) -> None:
     page = (Path(__file__).parents[2] / "docs" / "registry.md").read_text()
     first, second = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    program = (first + second).replace("http://localhost:8081", apicurio).replace("orders-value", subject)
+    program = (first + second).replace("http://localhost:8081", any_registry).replace("orders-value", subject)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         capture_output=True,
@@ -375,8 +376,8 @@ def test_the_examples_of_the_page_run(apicurio: str, subject: str) -> None:
 # Threads, processes, and what both have
 
 
-def test_threads_share_one(apicurio: str, subject: str) -> None:
-    with Registry(apicurio) as registry, ThreadPoolExecutor(8) as pool:
+def test_threads_share_one(any_registry: str, subject: str) -> None:
+    with Registry(any_registry) as registry, ThreadPoolExecutor(8) as pool:
         registered = registry.register(subject, FIRST)
         registry.clear_caches()
         found = list(pool.map(lambda _: registry.look_up(subject, FIRST), range(32)))
@@ -393,7 +394,7 @@ def test_one_that_is_pickled_begins_anew(kind: Any, stranger: Stand) -> None:
         again.close()
 
 
-def test_the_child_of_a_fork_has_connections_of_its_own(apicurio: str) -> None:
+def test_the_child_of_a_fork_has_connections_of_its_own(any_registry: str) -> None:
     code = """
 import os, sys
 from barnabas import Registry
@@ -407,7 +408,7 @@ if not child:
 assert os.waitpid(child, 0)[1] == 0
 registry.close()
 """
-    subprocess.run([sys.executable, "-W", "error", "-c", code, apicurio], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "error", "-c", code, any_registry], check=True, timeout=60)
 
 
 def test_one_that_nobody_closes_leaves_no_descriptor(stranger: Stand) -> None:

@@ -1,4 +1,5 @@
-"""Real brokers for tests: Apache Kafka out of its published jars, and Barnabas's embedded broker.
+"""Real brokers for tests, Apache Kafka out of its published jars and Barnabas's embedded broker, and a schema
+registry.
 
     from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker, SecureListeners
 
@@ -14,8 +15,11 @@
     with ApacheKafka(security=SecureListeners()) as kafka:
         kafka.bootstrap_for("SASL_SSL")         # see `secure_listeners`
 
-All run as separate processes that end with this one, even when this one is killed. This package starts
-programs; it must not know the client or the broker from inside.
+    with EmbeddedRegistry() as registry:        # in a thread of this process, ready in a fraction of a second
+        Registry(registry.url)
+
+All but the registry run as separate processes that end with this one, even when this one is killed. This
+package starts programs; it must not know the client or the broker from inside.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from barnabas.testing.apache_kafka_cluster import ApacheKafkaCluster, ClusterNod
 from barnabas.testing.certificates import Certificates
 from barnabas.testing.distribution import KafkaDistribution, run_kafka_tool
 from barnabas.testing.embedded_broker import EmbeddedBroker
+from barnabas.testing.embedded_registry import EmbeddedRegistry
 from barnabas.testing.joining_node import JoiningNode
 from barnabas.testing.process import MissingProgramError, ServerStartError, free_ports
 from barnabas.testing.secure_listeners import SecureListeners
@@ -35,6 +40,7 @@ __all__ = [
     "Certificates",
     "ClusterNode",
     "EmbeddedBroker",
+    "EmbeddedRegistry",
     "JoiningNode",
     "KafkaDistribution",
     "MissingProgramError",

@@ -1,0 +1,83 @@
+"""Tags in Avro schemas: `confluent:tags` of records and fields.
+
+Knows nothing of what they are for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from barnabas.registry.compatibility.avro_schema import PRIMITIVES
+from barnabas.registry.errors import InvalidSchemaError
+
+TAGS = "confluent:tags"
+RECORD, FIELD = "sr_record", "sr_field"
+Entity = tuple[str, str]
+JsonObject = dict[str, Any]
+
+
+def top_level_fields(text: str) -> list[str]:
+    schema = _loaded(text)
+    if not isinstance(schema, dict):
+        return []
+    return [each["name"] for each in cast(JsonObject, schema).get("fields", ())]
+
+
+def found(text: str) -> dict[Entity, list[str]]:
+    """By the full name of the record, with the field's behind it."""
+    entities = _entities(_loaded(text), "")
+    return {entity: [str(tag) for tag in node[TAGS]] for entity, node in entities if node.get(TAGS)}
+
+
+def changed(
+    text: str, to_add: Mapping[Entity, Sequence[str]], to_remove: Mapping[Entity, Sequence[str]]
+) -> str:
+    """With some tags and without others; what is in both stays. Raises: InvalidSchemaError."""
+    schema = _loaded(text)
+    nodes = list(_entities(schema, ""))
+    for entity in dict.fromkeys([*to_add, *to_remove]):
+        node = next((node for each, node in nodes if _is_meant(entity, each)), None)
+        if node is None:
+            raise InvalidSchemaError(f"No matching path '{entity[0]}' found in the schema")
+        kept = [tag for tag in node.get(TAGS, ()) if tag not in to_remove.get(entity, ())]
+        kept += [tag for tag in to_add.get(entity, ()) if tag not in kept]
+        node.pop(TAGS, None)
+        if kept:
+            node[TAGS] = kept
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_meant(asked: Entity, entity: Entity) -> bool:
+    """A record may be named without its namespace."""
+    (path, kind), (full, own_kind) = asked, entity
+    return kind == own_kind and (full == path or _without_namespace(full, kind) == path)
+
+
+def _without_namespace(path: str, kind: str) -> str:
+    return ".".join(path.split(".")[-2 if kind == FIELD else -1 :])
+
+
+def _entities(schema: Any, space: str) -> Iterator[tuple[Entity, JsonObject]]:
+    if isinstance(schema, list):
+        for branch in cast(list[Any], schema):
+            yield from _entities(branch, space)
+    if not isinstance(schema, dict):
+        return
+    node = cast(JsonObject, schema)
+    if node["type"] in ("record", "error"):
+        name: str = node["name"]
+        own = name.rpartition(".")[0] if "." in name else node.get("namespace", space)
+        full_name = name if "." in name or not own else f"{own}.{name}"
+        yield (full_name, RECORD), node
+        for each in node["fields"]:
+            yield (f"{full_name}.{each['name']}", FIELD), each
+            yield from _entities(each["type"], own)
+        return
+    for part in ("items", "values", "type"):
+        yield from _entities(node.get(part), space)
+
+
+def _loaded(text: str) -> Any:
+    return text.strip() if text.strip() in PRIMITIVES else json.loads(text)

@@ -1,0 +1,99 @@
+"""/schemas"""
+
+from __future__ import annotations
+
+from barnabas.registry.compatibility.formats import FORMATS
+from barnabas.registry_server import api_errors, subjects
+from barnabas.registry_server.operations import lookups, parsing, tags
+from barnabas.registry_server.records import StoredSchema
+from barnabas.registry_server.rest.answers import (
+    RestAnswer,
+    json_answer,
+    qualified_references,
+    schema,
+    schema_by_id,
+)
+from barnabas.registry_server.rest.call import RestCall, path_number
+from barnabas.registry_server.service import RegistryService
+
+
+async def list_schemas(service: RegistryService, call: RestCall) -> RestAnswer:
+    found = lookups.schemas_with(
+        service.state,
+        call.text("subjectPrefix"),
+        deleted=call.flag("deleted"),
+        latest_only=call.flag("latestOnly"),
+        rule_type=call.text("ruleType"),
+        aliases=call.flag("aliases"),
+    )
+    return json_answer(
+        [
+            schema(each) | ({"aliases": aliases} if aliases else {})
+            for each, aliases in call.page(found, lookups.MOST_SCHEMAS)
+        ]
+    )
+
+
+async def types(service: RegistryService, call: RestCall) -> RestAnswer:
+    return json_answer(list(FORMATS))
+
+
+def _by_id(service: RegistryService, call: RestCall, number: str) -> tuple[StoredSchema, str | None]:
+    schema_id = path_number(number)
+    subject = call.text("subject") if call.values("subject") else None
+    found = lookups.by_id(service.state, schema_id, subject)
+    if found is None:
+        raise api_errors.schema_not_found(schema_id)
+    return found, subject
+
+
+async def by_id(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
+    found, subject = _by_id(service, call, number)
+    highest = None
+    if call.flag("fetchMaxId"):
+        highest = max(service.state.highest_id(subjects.context_of(found.subject)), 1)
+    answer = schema_by_id(
+        found,
+        parsing.formatted(service.state, found, call.text("format")),
+        with_subject=subject is not None,
+        highest_id=highest,
+    )
+    if call.text("referenceFormat") == "qualified":
+        answer = qualified_references(answer, found.subject)
+    wanted = call.values("findTags")
+    if wanted:
+        listed = tags.found(found.content)
+        answer["schemaTags"] = [each for each in listed if "*" in wanted or {*wanted} & {*each["tags"]}]
+    return json_answer(answer)
+
+
+async def text_by_id(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
+    found, _ = _by_id(service, call, number)
+    return RestAnswer(200, parsing.formatted(service.state, found, call.text("format")).encode())
+
+
+def _places(service: RegistryService, call: RestCall, number: str) -> list[tuple[str, int]]:
+    subject = call.text("subject") if call.values("subject") else None
+    return lookups.places_of(service.state, path_number(number), subject, deleted=call.flag("deleted"))
+
+
+async def subjects_of(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
+    return json_answer(call.page([subject for subject, _ in _places(service, call, number)]))
+
+
+async def versions_of(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
+    found = _places(service, call, number)
+    return json_answer(call.page([{"subject": subject, "version": version} for subject, version in found]))
+
+
+async def by_guid(service: RegistryService, call: RestCall, guid: str) -> RestAnswer:
+    found = lookups.by_guid(service.state, guid)
+    if found is None:
+        raise api_errors.schema_not_found(guid)
+    text = parsing.formatted(service.state, found, call.text("format"))
+    return json_answer(schema_by_id(found, text, with_subject=False))
+
+
+async def ids_of(service: RegistryService, call: RestCall, guid: str) -> RestAnswer:
+    found = lookups.ids_of(service.state, guid)
+    return json_answer([{"context": context, "id": schema_id} for context, schema_id in found])

@@ -1,0 +1,95 @@
+"""Texts of Avro schemas, as Avro's library for Java writes them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from barnabas.registry.compatibility.avro_text import canonical, normalized, resolved
+from barnabas.registry.errors import InvalidSchemaError
+
+RECORD = """{
+  "fields": [
+    {"type": {"precision": 9, "scale": 2, "type": "bytes", "logicalType": "decimal"}, "name": "price"},
+    {"name": "kind", "default": "A", "order": "ignore", "aliases": ["sort"], "doc": "which",
+     "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"], "default": "A",
+              "aliases": ["z.K", "J"]}},
+    {"name": "again", "type": ["null", "shop.Kind"]}
+  ],
+  "namespace": "shop", "name": "Order", "type": "record", "x-owner": "me", "doc": ""
+}"""
+
+
+def test_a_schema_is_kept_in_avros_order_without_spaces() -> None:
+    assert canonical(RECORD, {}) == (
+        '{"type":"record","name":"Order","namespace":"shop","doc":"","fields":['
+        '{"name":"price","type":{"type":"bytes","precision":9,"scale":2,"logicalType":"decimal"}},'
+        '{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["A","B"],"default":"A",'
+        '"aliases":["z.K","J"]},"doc":"which","default":"A","order":"ignore","aliases":["sort"]},'
+        '{"name":"again","type":["null","Kind"]}],"x-owner":"me"}'
+    )
+
+
+def test_normalizing_orders_properties_and_aliases_and_drops_an_empty_doc() -> None:
+    assert normalized(RECORD, {}) == (
+        '{"type":"record","name":"Order","namespace":"shop","fields":['
+        '{"name":"price","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}},'
+        '{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["A","B"],"default":"A",'
+        '"aliases":["J","z.K"]},"doc":"which","default":"A","order":"ignore","aliases":["sort"]},'
+        '{"name":"again","type":["null","Kind"]}],"x-owner":"me"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('"string"', '"string"'),
+        ('{"type": "string"}', '"string"'),
+        ('{"type": {"type": "int"}}', '"int"'),
+        ('{"type": "int", "logicalType": "date"}', '{"type":"int","logicalType":"date"}'),
+        (
+            '{"type": "array", "items": ["null", "é"]}'.replace("é", "long"),
+            '{"type":"array","items":["null","long"]}',
+        ),
+        ('{"type": "map", "values": "bytes", "a": {"b": 1}}', '{"type":"map","values":"bytes","a":{"b":1}}'),
+        (
+            '{"type": "fixed", "name": "a.F", "size": 4}',
+            '{"type":"fixed","name":"F","namespace":"a","size":4}',
+        ),
+        (
+            '{"type": "record", "name": "a.R", "fields": [{"name": "f", "type": '
+            '{"type": "fixed", "name": "F", "namespace": "", "size": 1}}]}',
+            '{"type":"record","name":"R","namespace":"a","fields":[{"name":"f","type":'
+            '{"type":"fixed","name":"F","namespace":"","size":1}}]}',
+        ),
+        (
+            '{"type":"record", "name":"N", "fields":[{"name":"next","type":["null","N"],"default":null}]}',
+            '{"type":"record","name":"N","fields":[{"name":"next","type":["null","N"],"default":null}]}',
+        ),
+    ],
+)
+def test_each_kind_of_type_is_written(text: str, kept: str) -> None:
+    assert canonical(text, {}) == kept
+    assert canonical(kept, {}) == kept
+
+
+def test_references_stay_names_until_they_are_resolved() -> None:
+    address = '{"type":"record","name":"Address","namespace":"a","fields":[{"name":"city","type":"string"}]}'
+    text = (
+        '{"type":"record","name":"U","namespace":"b","fields":['
+        '{"name":"home","type":"a.Address"},{"name":"work","type":"a.Address"}]}'
+    )
+    assert canonical(text, {"a.Address": address}) == text
+    whole = resolved(text, {"a.Address": address})
+    assert json.loads(whole)["fields"][0]["type"] == json.loads(address)
+    assert json.loads(whole)["fields"][1]["type"] == "a.Address"
+    assert canonical(whole, {}) == whole
+
+
+def test_what_is_no_schema_is_refused() -> None:
+    for rewritten in (canonical, normalized, resolved):
+        with pytest.raises(InvalidSchemaError):
+            rewritten('{"type": "record"}', {})
+        with pytest.raises(InvalidSchemaError):
+            rewritten("[" * 100_000, {})

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+import pytest
+
+from barnabas import Registry
+from barnabas.errors import MisuseError
+from barnabas.registry import Schema
+from barnabas.registry_server.journal.memory import MemoryJournal
+from barnabas.registry_server.records import parse_key
+from barnabas.testing import EmbeddedRegistry
+
+
+def test_a_registry_runs_beside_the_test_and_ends_with_it() -> None:
+    with EmbeddedRegistry() as embedded:
+        url = embedded.url
+        with Registry(url) as registry:
+            assert registry.register("s", Schema('"string"')).id == 1
+            assert registry.subjects() == ["s"]
+    with pytest.raises(MisuseError):
+        _ = embedded.url
+    assert "barnabas-registry" not in {thread.name for thread in threading.enumerate()}
+    with socket.socket() as again:
+        # Its port is free.
+        again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        again.bind(("127.0.0.1", int(url.rpartition(":")[2])))
+
+
+def test_it_is_ready_in_less_than_a_second() -> None:
+    began = time.monotonic()
+    with EmbeddedRegistry():
+        assert time.monotonic() - began < 1
+
+
+def test_a_started_one_is_not_started_again_and_one_that_ended_is() -> None:
+    embedded = EmbeddedRegistry().start()
+    with pytest.raises(MisuseError, match="runs already"):
+        embedded.start()
+    embedded.close()
+    embedded.close()
+    with embedded.start() as again, Registry(again.url) as registry:
+        assert registry.subjects() == []
+
+
+def test_a_port_that_is_taken_is_an_error_of_the_start() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(OSError, match="in use"):
+            EmbeddedRegistry(port=taken.getsockname()[1]).start()
+
+
+def test_what_a_journal_has_is_there_in_the_next_registry() -> None:
+    journal = MemoryJournal()
+    with EmbeddedRegistry(journal=journal) as embedded, Registry(embedded.url) as registry:
+        registered = registry.register(":.c:s", Schema('"string"'))
+    kept = journal.records
+    assert [type(parse_key(key)).__name__ for key, _ in kept] == ["ContextKey", "SchemaKey"]
+    with EmbeddedRegistry(journal=MemoryJournal(kept)) as embedded, Registry(embedded.url) as registry:
+        assert registry.version(":.c:s", 1) == registered
