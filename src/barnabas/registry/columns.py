@@ -69,7 +69,8 @@ class RegistryFormat:
     The column has the schema of `subject` in `version`, by default the latest when it is first used, or the
     schema with this `id`, or `schema`. When records are read, each may have been written with another schema,
     which it names before the value or in a header: it is resolved into the column's. When they are written,
-    `schema` is registered under `subject`, or with `registers=False` looked up there.
+    `schema` is registered under `subject`, or with `registers=False` looked up there. `type`: AVRO, the only
+    one that is taken.
 
     Raises: MisuseError (not exactly one schema is named), MissingExtraError.
     """
@@ -82,6 +83,7 @@ class RegistryFormat:
         version: int | None = None,
         id: int | None = None,
         schema: Schema | str | None = None,
+        type: str | None = None,
         registers: bool = True,
         normalize: bool = False,
     ) -> None:
@@ -94,6 +96,7 @@ class RegistryFormat:
         # Ids are a context's, which a subject names.
         self._context = subject if subject is not None and subject.startswith(":") else None
         self._schema = Schema(schema) if isinstance(schema, str) else schema
+        self._type = type
         self._registers, self._normalize = registers, normalize
         self._begin(None, None)
 
@@ -106,9 +109,8 @@ class RegistryFormat:
         self._writers: Cache[SchemaKey, Codec] = Cache(MOST_WRITERS)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_registry", "_subject", "_context", "_version", "_id", "_schema", "_registers", "_normalize")
-        kept += ("_reader", "_written_id")
-        return {name: self.__dict__[name] for name in kept}
+        made_here = ("_lock", "_codec", "_encoding", "_writers")
+        return {name: value for name, value in self.__dict__.items() if name not in made_here}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -245,6 +247,8 @@ class RegistryFormat:
             else:
                 registered = yield from calls.version(subject, self._version)
             schema, id = registered.schema, registered.id
+        if self._type not in (None, schema.type):
+            raise SchemaError(f"the schema of {self!r} is of the type {schema.type}, not {self._type}")
         references = yield from _referred_to(calls, schema)
         found = _ColumnSchema(schema, references, _form(schema, references))
         with self._lock:
