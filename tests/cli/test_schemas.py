@@ -30,6 +30,7 @@ def run(tmp_path: Path) -> Run:
     """`run("list", ...)`, in a folder with the files first.avsc, second.avsc and other.avsc."""
     for name, text in (("first", FIRST), ("second", SECOND), ("other", OTHER)):
         (tmp_path / f"{name}.avsc").write_text(text)
+    (tmp_path / "a.proto").write_text("")
 
     def run(
         *arguments: str, registry: str = "http://127.0.0.1:9", status: int = 0, input: str | None = None
@@ -107,6 +108,30 @@ def test_files_are_compared_without_a_registry(run: Run) -> None:
     run("check", "other.avsc", "--against", "first.avsc", "--level", "none")
 
 
+def test_json_schemas_are_compared_without_a_registry(run: Run, tmp_path: Path) -> None:
+    order = {"type": "object", "properties": {"item": {"$ref": "item.json"}}, "additionalProperties": False}
+    more = {**order, "properties": {**order["properties"], "note": {"type": "string"}}, "required": ["note"]}
+    for name, schema in (("order", order), ("more", more), ("item", {"type": "integer"})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(schema))
+    references = ("--reference", "item.json=item.json")
+    assert run("check", "order.json", "--against", "order.json", *references).stdout == "compatible\n"
+    refused = run("check", "more.json", "--against", "order.json", *references, status=1).stdout
+    assert refused.splitlines() == [
+        "not compatible",
+        '  order.json: {errorType:"REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL", description:"The new '
+        "schema has an unopen content model and has a required property at path '#/properties/note' which is "
+        "missing in the old schema'}",
+    ]
+    missing = run("check", "order.json", "--against", "order.json", status=1).stderr
+    assert "refers to 'item.json', which is none of its references" in missing
+
+
+def test_avro_schemas_with_references_are_compared_without_a_registry(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "list.avsc").write_text('{"type": "array", "items": "U"}')
+    against = ("--against", "list.avsc", "--reference", "U=first.avsc")
+    assert run("check", "list.avsc", *against).stdout == "compatible\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -119,7 +144,12 @@ def test_files_are_compared_without_a_registry(run: Run) -> None:
             "--reference takes NAME=SUBJECT:VERSION, not 'U'",
         ),
         (["check", "first.avsc", "--against", "first.avsc", "--level", "x"], "compatibility must be one of"),
-        (["check", "first.avsc", "--against", "first.avsc", "-t", "json"], "only Avro schemas are compared"),
+        (["check", "first.avsc", "--against", "first.avsc", "-t", "json"], "AVRO and JSON are different"),
+        (["check", "a.proto", "--against", "a.proto"], "Avro and JSON Schema are compared: give --subject"),
+        (
+            ["check", "first.avsc", "--against", "first.avsc", "--reference", "a"],
+            "without a registry --reference takes NAME=FILE, not 'a'",
+        ),
         (["config", "--reset", "--normalize"], "--reset sets nothing"),
         (["register", "s", "nowhere.avsc"], "No such file or directory: 'nowhere.avsc'"),
         (["list", "-X", "retries=0"], "no registry answered within 1 tries: http://127.0.0.1:9"),

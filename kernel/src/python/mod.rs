@@ -80,4 +80,8 @@ mod _kernel {
     use super::produce::record_sender::RecordSender;
     #[pymodule_export]
     use super::values::avro_values::AvroCodec;
+    #[pymodule_export]
+    use super::values::json_read::read_json;
+    #[pymodule_export]
+    use super::values::json_write::write_json;
 }

@@ -58,7 +58,7 @@ from barnabas._kernel.produce import (
     RecordMetadata,
     RecordSender,
 )
-from barnabas._kernel.values import AvroCodec
+from barnabas._kernel.values import AvroCodec, read_json, write_json
 
 __all__ = [
     "VERSION",
@@ -104,10 +104,12 @@ __all__ = [
     "find_max_timestamp",
     "fnv1a",
     "murmur2",
+    "read_json",
     "scan_batches",
     "schema_keys",
     "stamp_batches",
     "take_arrow",
+    "write_json",
 ]
 
 VERSION: str

@@ -16,3 +16,9 @@ class AvroCodec:
         """The value of the bytes behind `offset`. Raises: SerializationError, which names the field."""
     def encode(self, value: object, header: bytes | None = None) -> bytes:
         """The bytes of a value, behind `header`. Raises: SerializationError, which names the field."""
+
+def read_json(data: Buffer, offset: int = 0) -> Any:
+    """The value of the JSON behind `offset`. Raises: SerializationError, which names the field."""
+
+def write_json(value: object, header: bytes | None = None) -> bytes:
+    """The JSON of a value, behind `header`. Raises: SerializationError, which names the field."""

@@ -18,7 +18,7 @@ from barnabas.cli.options import AsJson, CommandConfig, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.properties import read_properties
 from barnabas.registry import RegisteredSchema, RegistrySettings, Schema, SchemaReference
-from barnabas.registry.compatibility import avro
+from barnabas.registry.compatibility import avro, json_schema
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.registry.compatibility.levels import LEVELS, check
 from barnabas.registry.schemas import to_json
@@ -55,7 +55,9 @@ Type = Annotated[
 References = Annotated[
     list[str] | None,
     typer.Option(
-        "--reference", metavar="NAME=SUBJECT:VERSION", help="A schema that this one uses, under that name."
+        "--reference",
+        metavar="NAME=SUBJECT:VERSION",
+        help="A schema that this one uses, under that name. With --against: NAME=FILE.",
     ),
 ]
 Normalize = Annotated[
@@ -176,18 +178,18 @@ def check_schema(
     as_json: AsJson = False,
 ) -> None:
     """Say whether a schema may follow others, and why not; then the status is 1. Without a registry, with
-    --against, for Avro."""
+    --against, for Avro and JSON Schema."""
     if (subject is None) == (not against):
         raise UsageError("give --subject, to ask a registry, or --against, to compare with files")
-    schema = _read(file, type, reference)
     if subject is not None:
+        schema = _read(file, type, reference)
         with _registry(registry_url, command_config, setting) as registry:
             verdict = registry.check(
                 subject, schema, version="all" if version == "all" else _version(version), normalize=normalize
             )
         is_compatible, reasons = verdict.is_compatible, list(verdict.messages)
     else:
-        reasons = _differences(schema, against or [], level)
+        reasons = _differences(_read(file, type, None), against or [], level, _referred(reference))
         is_compatible = not reasons
     if as_json:
         print_json({"is_compatible": is_compatible, "messages": reasons})
@@ -319,15 +321,30 @@ def _reference(given: str) -> SchemaReference:
     return SchemaReference(name, subject, int(version))
 
 
-def _differences(schema: Schema, against: Sequence[Path], level: str) -> list[str]:
-    kinds = {schema.type, *(TYPES.get(file.suffix.lower(), schema.type) for file in against)}
-    if kinds != {"AVRO"}:
-        raise UsageError("without a registry only Avro schemas are compared: give --subject for others")
-    if schema.references:
-        raise UsageError("a schema with references is compared by a registry: give --subject")
+def _referred(given: Sequence[str] | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given or ():
+        name, _, file = each.partition("=")
+        if not name or not file:
+            raise UsageError(f"without a registry --reference takes NAME=FILE, not {each!r}")
+        found[name] = Path(file).read_text()
+    return found
 
-    def compare(reader: str, writer: str, sides: Sides) -> list[Difference]:
-        return avro.differences(reader, writer, sides=sides)
+
+def _differences(schema: Schema, against: Sequence[Path], level: str, referred: dict[str, str]) -> list[str]:
+    kinds = {schema.type, *(TYPES.get(file.suffix.lower(), schema.type) for file in against)}
+    if len(kinds) > 1:
+        raise UsageError(f"{' and '.join(sorted(kinds))} are different kinds of schemas")
+    if schema.type not in ("AVRO", "JSON"):
+        raise UsageError("without a registry Avro and JSON Schema are compared: give --subject for others")
+
+    def compare(reader: str, writer: str, sides: Sides) -> Sequence[Difference]:
+        if schema.type == "JSON":
+            return json_schema.differences(
+                reader, writer, reader_references=referred, writer_references=referred, sides=sides
+            )
+        texts = list(referred.values())
+        return avro.differences(reader, writer, reader_references=texts, writer_references=texts, sides=sides)
 
     texts = {file.read_text(): file for file in against}
     found = check(level.upper(), schema.text, [file.read_text() for file in against], compare)

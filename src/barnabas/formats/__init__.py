@@ -4,23 +4,30 @@
     column, errors = Codec(form).decode(values)     # errors: a struct of row, field and error
     values = Codec(form).encode(column)
 
-Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`.
+Or one value at a time, as Python objects: `AvroValues(schema_json).decode(data)`, and so `JsonValues`.
 
 Schemas are read here, once; the kernel does what costs per value. Must know nothing of Spark, of topics or of
 clients. A schema comes as text or bytes: whoever gets it from a registry, by subject or by the id in a
-message's header, calls the same functions.
+message's header, calls the same functions. Everything is imported on first use: single values and schemas
+need no PyArrow.
 """
 
 # PyArrow has no types.
-# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
-from barnabas.formats.avro_columns import avro
-from barnabas.formats.avro_values import AvroDuration, AvroValues
-from barnabas.formats.codec import Codec, EncodeError
-from barnabas.formats.form import Form, Header, SchemaError, json, text
-from barnabas.formats.protobuf import protobuf
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from barnabas.formats.avro_columns import avro
+    from barnabas.formats.avro_values import AvroDuration, AvroValues
+    from barnabas.formats.codec import Codec, EncodeError
+    from barnabas.formats.errors import SchemaError
+    from barnabas.formats.form import Form, Header, json, text
+    from barnabas.formats.json_values import JsonValues
+    from barnabas.formats.protobuf_columns import protobuf
 
 __all__ = [
     "AvroDuration",
@@ -29,9 +36,33 @@ __all__ = [
     "EncodeError",
     "Form",
     "Header",
+    "JsonValues",
     "SchemaError",
     "avro",
     "json",
     "protobuf",
     "text",
 ]
+
+_HOMES = {
+    "AvroDuration": "avro_values",
+    "AvroValues": "avro_values",
+    "Codec": "codec",
+    "EncodeError": "codec",
+    "JsonValues": "json_values",
+    "SchemaError": "errors",
+    "avro": "avro_columns",
+    "protobuf": "protobuf_columns",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'barnabas.formats' has no attribute {name!r}")
+    value = getattr(import_module(f"barnabas.formats.{_HOMES.get(name, 'form')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

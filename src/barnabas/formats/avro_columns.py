@@ -23,7 +23,8 @@ from barnabas.formats.avro_resolution import (
     parsed,
     plan,
 )
-from barnabas.formats.form import Form, SchemaError
+from barnabas.formats.errors import SchemaError
+from barnabas.formats.form import Form
 
 Types = dict[str, pa.DataType]
 

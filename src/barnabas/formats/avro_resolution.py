@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.errors import MissingExtraError
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 
 Schema = Any
 Plan = dict[str, Any]

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from barnabas._kernel import Format
 from barnabas.errors import BarnabasError
-from barnabas.formats.form import Form, SchemaError
+from barnabas.formats.errors import SchemaError
+from barnabas.formats.form import Form
 
 ERROR_TYPE = pa.struct([("row", pa.int64()), ("field", pa.string()), ("error", pa.string())])
 

@@ -10,12 +10,8 @@ from dataclasses import field
 
 import pyarrow as pa
 
-from barnabas.errors import ConfigError
+from barnabas.formats.errors import SchemaError
 from barnabas.values import frozen
-
-
-class SchemaError(ConfigError):
-    """A schema is malformed, or has what no column can hold."""
 
 
 @frozen

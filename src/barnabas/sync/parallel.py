@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, Unpack
@@ -25,6 +26,9 @@ from barnabas.errors import BarnabasError, MisuseError
 from barnabas.settings.keywords import ConsumerSettings
 from barnabas.sync.consumer import Consumer
 from barnabas.types import TopicPartition
+
+# Python sees Ctrl-C only when a wait ends that had all but begun, or if another thread took the signal.
+LOOK_SECONDS = 0.1
 
 
 class ParallelConsumer(ParallelFront):
@@ -219,7 +223,9 @@ class ParallelConsumer(ParallelFront):
         seconds = self._drain_timeout_ms / 1000 if self._waits_for_handlers else 0
         with self._lock:
             self._queue.give_up(partitions)
-            self._has_finished.wait_for(lambda: not self._queue.under_way(partitions), seconds)
+            deadline = time.monotonic() + seconds
+            while self._queue.under_way(partitions) and (left := deadline - time.monotonic()) > 0:
+                self._has_finished.wait(min(left, LOOK_SECONDS))
             self._warn_of_unfinished(partitions)
 
     def __enter__(self) -> Self:

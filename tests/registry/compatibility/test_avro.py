@@ -207,3 +207,35 @@ def test_what_is_called_compatible_decodes_and_where_it_is_not_some_value_fails(
         assert not all(outcomes), (reader, writer, found)
     else:
         assert all(outcomes), (reader, writer)
+
+
+def test_a_default_within_recursive_unions_is_looked_at_once() -> None:
+    names = [f"R{number}" for number in range(12)]
+    records = [
+        {"type": "record", "name": name, "fields": [{"name": "f", "type": ["null", *names[:number], name]}]}
+        for number, name in enumerate(names)
+    ]
+    value: Any = {"f": 5}
+    for _ in range(30):
+        value = {"f": value}
+    holder = {"type": "record", "name": "H", "fields": [{"name": "u", "type": records, "default": value}]}
+    # By trying, 12 branches to the power of 30.
+    with pytest.raises(InvalidSchemaError, match="is no value of its type"):
+        differences(json.dumps(holder), json.dumps("int"))
+
+
+def test_thousands_of_branches_fields_and_symbols_are_compared_at_once() -> None:
+    count = 20_000
+    branches = [{"type": "fixed", "name": f"F{number}", "size": 1} for number in range(count)]
+    assert not told(branches, list(reversed(branches)))
+    fields = [{"name": f"f{number}", "type": "int"} for number in range(count)]
+    record = {"type": "record", "name": "R", "fields": fields}
+    assert not told(record, {**record, "fields": list(reversed(fields))})
+    enum = {"type": "enum", "name": "E", "symbols": [f"S{number}" for number in range(count)]}
+    assert not told(enum, {**enum, "symbols": list(reversed(enum["symbols"]))})
+
+
+def test_a_branch_is_found_by_an_alias() -> None:
+    reader = [{"type": "fixed", "name": "a.New", "aliases": ["b.Old"], "size": 1}, "null"]
+    assert not told(reader, {"type": "fixed", "name": "b.Old", "size": 1})
+    assert told(reader, {"type": "fixed", "name": "c.Old", "size": 1})

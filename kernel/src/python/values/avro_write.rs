@@ -9,7 +9,7 @@ use pyo3::types::{
 use crate::formats::write_zigzag;
 use crate::python::values::avro_plan::{AvroRecord, Branch, Enum, Meaning, Node, Plain, Plan};
 use crate::python::values::classes::Classes;
-use crate::python::values::outcome::{Done, NotDone};
+use crate::python::values::outcome::{Done, NotDone, shown};
 
 /// A value that contains itself would have no end.
 const DEEPEST: usize = 300;
@@ -549,14 +549,4 @@ fn write_padded(output: &mut Vec<u8>, bytes: &[u8; 16], size: usize) -> Done<()>
 #[cold]
 fn wrong_type(wanted: &str, value: &Bound<'_, PyAny>) -> NotDone {
     NotDone::wrong(format!("{} is not {wanted}", shown(value)))
-}
-
-fn shown(value: &Bound<'_, PyAny>) -> String {
-    let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    let text = value.repr().map_or_else(|_| String::new(), |text| text.to_string());
-    if text.chars().count() > 60 {
-        let start: String = text.chars().take(60).collect();
-        return format!("{start}... ({kind})");
-    }
-    format!("{text} ({kind})")
 }

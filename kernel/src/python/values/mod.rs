@@ -5,4 +5,6 @@ pub mod avro_read;
 pub mod avro_values;
 pub mod avro_write;
 pub mod classes;
+pub mod json_read;
+pub mod json_write;
 pub mod outcome;

@@ -65,3 +65,15 @@ impl NotDone {
         }
     }
 }
+
+/// A value in messages, with its class.
+#[cold]
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
+    let kind = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    let text = value.repr().map_or_else(|_| String::new(), |text| text.to_string());
+    if text.chars().count() > 60 {
+        let start: String = text.chars().take(60).collect();
+        return format!("{start}... ({kind})");
+    }
+    format!("{text} ({kind})")
+}

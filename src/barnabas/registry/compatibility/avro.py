@@ -7,7 +7,7 @@ only which of the writer's branches nothing reads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.registry.compatibility.avro_schema import AvroField, AvroType, parse
 from barnabas.registry.compatibility.difference import Difference, Sides, pointer
@@ -46,6 +46,8 @@ class _Check:
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
         self._seen: dict[tuple[AvroType, AvroType], list[Difference]] = {}
+        self._branches: dict[AvroType, dict[tuple[str, str], list[AvroType]]] = {}
+        """Of each union: by kind and name, and by kind and alias. Names of types without one are empty."""
 
     def look(self, reader: AvroType, writer: AvroType, path: list[str]) -> list[Difference]:
         pair = (reader, writer)
@@ -62,7 +64,7 @@ class _Check:
         if writer.kind == "union":
             return [each for branch in writer.branches for each in self.look(reader, branch, [])]
         if reader.kind == "union":
-            if any(not self.look(branch, writer, []) for branch in reader.branches):
+            if any(not self.look(branch, writer, []) for branch in self._candidates(reader, writer)):
                 return []
             return [self._no_branch(writer, path)]
         if writer.kind in PROMOTIONS.get(reader.kind, ()):
@@ -76,6 +78,20 @@ class _Check:
                 f"reader type: {reader.kind.upper()} not compatible with writer type: {writer.kind.upper()}",
             )
         ]
+
+    def _candidates(self, union: AvroType, writer: AvroType) -> list[AvroType]:
+        """Its branches that may read what `writer` wrote: not each of thousands is tried."""
+        known = self._branches.get(union)
+        if known is None:
+            known = self._branches[union] = {}
+            for branch in union.branches:
+                for name in dict.fromkeys([branch.name, *branch.aliases]):
+                    kind = branch.kind if branch.full_name else ""
+                    known.setdefault((kind, name), []).append(branch)
+        if not writer.full_name:
+            return known.get(("", ""), [])
+        names = dict.fromkeys([writer.name, writer.full_name])
+        return [branch for name in names for branch in known.get((writer.kind, name), [])]
 
     def _of_one_kind(self, reader: AvroType, writer: AvroType, path: list[str]) -> list[Difference]:
         if reader.kind == "union":
@@ -94,8 +110,9 @@ class _Check:
             return found + self._of_sizes(reader, writer, path)
         if reader.kind == "enum":
             return found + self._of_symbols(reader, writer, path)
+        written = {each.name: each.type for each in writer.fields}
         for number, each in enumerate(reader.fields):
-            found = found + self._of_field(each, writer, [*path, "fields", str(number)])
+            found += self._of_field(each, written, [*path, "fields", str(number)])
         return found
 
     def _no_branch(self, writer: AvroType, path: list[str]) -> Difference:
@@ -129,7 +146,8 @@ class _Check:
         ]
 
     def _of_symbols(self, reader: AvroType, writer: AvroType, path: list[str]) -> list[Difference]:
-        missing = [symbol for symbol in writer.symbols if symbol not in reader.symbols]
+        known = set(reader.symbols)
+        missing = [symbol for symbol in writer.symbols if symbol not in known]
         if not missing or reader.default_symbol is not None:
             return []
         where, listed = pointer([*path, "symbols"]), f"[{', '.join(missing)}]"
@@ -143,11 +161,12 @@ class _Check:
             )
         ]
 
-    def _of_field(self, reader: AvroField, writer: AvroType, path: list[str]) -> list[Difference]:
-        names = (reader.name, *reader.aliases)
-        written = next((each for name in names for each in writer.fields if each.name == name), None)
-        if written is not None:
-            return self.look(reader.type, written.type, [*path, "type"])
+    def _of_field(
+        self, reader: AvroField, written: Mapping[str, AvroType], path: list[str]
+    ) -> list[Difference]:
+        name = next((name for name in (reader.name, *reader.aliases) if name in written), None)
+        if name is not None:
+            return self.look(reader.type, written[name], [*path, "type"])
         if reader.has_default:
             return []
         return [

@@ -197,8 +197,17 @@ def _texts(schema: Mapping[str, Any], what: str) -> list[str]:
 _INTEGERS = {"int": 31, "long": 63}
 
 
-def fits(value: Any, type_: AvroType) -> bool:
-    """Whether a JSON value is one of the type, as defaults are written; of a union, of any branch."""
+def fits(value: Any, type_: AvroType, known: dict[tuple[int, AvroType], bool] | None = None) -> bool:
+    """Whether a JSON value is one of the type, as defaults are written; of a union, of any branch. `known`:
+    what was found before of parts of the value, which each branch would look at again."""
+    known = {} if known is None else known
+    found = known.get((id(value), type_))
+    if found is None:
+        found = known[id(value), type_] = _fits(value, type_, known)
+    return found
+
+
+def _fits(value: Any, type_: AvroType, known: dict[tuple[int, AvroType], bool]) -> bool:
     kind = type_.kind
     if kind == "null":
         return value is None
@@ -216,16 +225,17 @@ def fits(value: Any, type_: AvroType) -> bool:
     if kind == "enum":
         return value in type_.symbols
     if kind == "union":
-        return any(fits(value, branch) for branch in type_.branches)
+        return any(fits(value, branch, known) for branch in type_.branches)
     if kind == "array":
         return isinstance(value, list) and all(
-            fits(part, type_.branches[0]) for part in cast(list[Any], value)
+            fits(part, type_.branches[0], known) for part in cast(list[Any], value)
         )
     if not isinstance(value, dict):
         return False
     parts = cast(dict[str, Any], value)
     if kind == "map":
-        return all(fits(part, type_.branches[0]) for part in parts.values())
+        return all(fits(part, type_.branches[0], known) for part in parts.values())
     return all(
-        fits(parts[each.name], each.type) if each.name in parts else each.has_default for each in type_.fields
+        fits(parts[each.name], each.type, known) if each.name in parts else each.has_default
+        for each in type_.fields
     )

@@ -66,7 +66,7 @@ def subjects_with(state: RegistryState, prefix: str, which: str) -> list[str]:
     """Subjects whose names begin so; `:*:` means any context. `which`: active, all, or deleted."""
     found: list[str] = []
     for name in _beginning_with(state, prefix):
-        is_deleted = not any(True for _ in state.matching(name))
+        is_deleted = not state.versions(name)
         if which == "all" or is_deleted == (which == "deleted"):
             found.append(name)
     return sorted(found, key=utf16)

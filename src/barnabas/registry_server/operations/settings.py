@@ -39,7 +39,8 @@ def config_in_scope(state: RegistryState, subject: str | None) -> JsonObject:
     found = None if subject is None else config(state, subject)
     if found is None:
         around = (_scope(subject), GLOBAL_KEY)
-        return _with_level(next((state.configs[each] for each in around if each in state.configs), {}))
+        nothing: JsonObject = {}
+        return _with_level(next((state.configs[each] for each in around if each in state.configs), nothing))
     of_all = config(state, None) or {}
     taken_over = {name: of_all[name] for name in TAKEN_OVER if name in of_all}
     merged = {**taken_over, **found}

@@ -21,7 +21,8 @@ from typing import Any
 import pyarrow as pa
 
 from barnabas.errors import MissingExtraError
-from barnabas.formats.form import Form, SchemaError
+from barnabas.formats.errors import SchemaError
+from barnabas.formats.form import Form
 
 Plan = dict[str, Any]
 Typed = tuple[pa.DataType, Plan]

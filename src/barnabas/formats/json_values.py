@@ -1,0 +1,132 @@
+"""JSON, one value at a time: bytes to Python objects and back in the kernel, validated against a JSON Schema.
+
+Owns how a schema is compiled, once, by jsonschema-rs. Knows nothing of where a schema comes from.
+"""
+
+# jsonschema-rs has types of its own making.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn
+from urllib.parse import urljoin
+
+from barnabas._kernel import read_json, write_json
+from barnabas.errors import MissingExtraError, SerializationError
+from barnabas.formats.errors import SchemaError
+from barnabas.formats.json_schema_documents import Documents, draft_told, parsed
+
+NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
+# What the library takes relative references for that have no other base.
+NO_BASE = "json-schema:///"
+LONGEST_MESSAGE = 500
+
+
+class JsonValues:
+    """Values in JSON. All threads may share one, and it may be pickled.
+
+    `schema`: a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, which is the one that a schema without
+    `$schema` has; None: any value is right. `references`: the texts of the schemas that it refers to, by the
+    names in `$ref`; no network is asked. `validates=False`: no value is held against it.
+
+    Values are dicts with strings for names, lists, tuples, strings, numbers of any length, booleans and None.
+    As in Python's own `json`, NaN and infinities are written by their names, which is not JSON to everyone.
+    A `format` is a remark, as to the `jsonschema` package.
+
+    Raises: SchemaError, MissingExtraError.
+    """
+
+    def __init__(
+        self,
+        schema: str | None,
+        *,
+        references: Mapping[str, str] = NO_REFERENCES,
+        validates: bool = True,
+    ) -> None:
+        self._made_of = (schema, dict(references), validates)
+        self._validate: Callable[[Any], None] | None = None
+        if schema is not None and validates:
+            self._validate = _validator(schema, references)
+
+    def encode(self, value: object, header: bytes = b"") -> bytes:
+        """The JSON of a value, behind `header`. Raises: SerializationError, which names the field."""
+        # Written first: a value that contains itself would be validated without end.
+        data = write_json(value, header)
+        if self._validate is not None:
+            try:
+                self._validate(value)
+            except ValueError as error:
+                self._look_again(error, data, len(header))
+        return data
+
+    def decode(self, data: bytes | bytearray | memoryview, offset: int = 0) -> Any:
+        """The value of the bytes behind `offset`. Raises: SerializationError, which names the field."""
+        value = read_json(data, offset)
+        if self._validate is not None:
+            try:
+                self._validate(value)
+            except ValueError as error:
+                _refuse(error)
+        return value
+
+    def _look_again(self, error: ValueError, data: bytes, offset: int) -> None:
+        """The library knows no classes under `str` and `int`: it gets what was written of them."""
+        if _is_verdict(error):
+            _refuse(error)
+        self.decode(data, offset)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._made_of
+
+
+def _again(schema: str | None, references: Mapping[str, str], validates: bool) -> JsonValues:
+    return JsonValues(schema, references=references, validates=validates)
+
+
+def _validator(text: str, references: Mapping[str, str]) -> Callable[[Any], None]:
+    try:
+        import jsonschema_rs
+    except ImportError:
+        raise MissingExtraError("validation against a JSON Schema", "json-schema") from None
+    drafts = {
+        4: (jsonschema_rs.Draft4Validator, jsonschema_rs.Draft4),
+        6: (jsonschema_rs.Draft6Validator, jsonschema_rs.Draft6),
+        7: (jsonschema_rs.Draft7Validator, jsonschema_rs.Draft7),
+        2019: (jsonschema_rs.Draft201909Validator, jsonschema_rs.Draft201909),
+        2020: (jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft202012),
+    }
+    documents = Documents(text, references)
+    schema = documents.root.schema
+    validator, draft = drafts[draft_told(schema) or 2020]
+    resources = [
+        (urljoin(NO_BASE, address), parsed(references[name])) for address, name in documents.names().items()
+    ]
+    try:
+        registry = jsonschema_rs.Registry(resources, draft=draft)
+        return validator(schema, validate_formats=False, registry=registry, offline=True).validate
+    except jsonschema_rs.ValidationError as error:
+        place = "".join(f"/{step}" for step in error.instance_path)
+        at = f" at #{place}" if place else ""
+        raise SchemaError(f"the JSON Schema is broken{at}: {_shortened(error.message)}") from None
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"the JSON Schema is broken: {_shortened(str(error))}") from None
+
+
+def _is_verdict(error: ValueError) -> bool:
+    return hasattr(error, "instance_path")
+
+
+def _refuse(error: ValueError) -> NoReturn:
+    if not _is_verdict(error):
+        raise SerializationError(f"the value cannot be validated: {error}") from None
+    path = ""
+    for step in error.instance_path:  # pyright: ignore[reportAttributeAccessIssue]
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+    place = f"{path}: " if path else ""
+    raise SerializationError(place + _shortened(error.message)) from None  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}..."

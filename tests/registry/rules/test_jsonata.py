@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any
+
+import confluent_kafka.schema_registry as original
+import pytest
+from confluent_kafka.schema_registry import serde as original_serde
+from confluent_kafka.schema_registry.rules.jsonata.jsonata_executor import (
+    JsonataExecutor as OriginalExecutor,
+)
+
+from barnabas.errors import SerializationError
+from barnabas.registry import Rule, RuleSet, Schema
+from barnabas.registry import rules as ours
+from barnabas.registry.rules import jsonata
+from barnabas.registry.rules.engine import RuleEngine
+from barnabas.registry.rules.jsonata import JsonataExecutor
+
+MESSAGE = {"name": "Jo", "size": 5, "words": ["a", "b"], "place": {"street": "x"}, "nothing": None}
+
+
+def migrated(expression: str, message: Any, executor: JsonataExecutor | None = None) -> Any:
+    engine = RuleEngine(ours.RuleRegistry())
+    engine.registry.register_executor(executor or JsonataExecutor())
+    rule = Rule("up", kind="TRANSFORM", mode="UPGRADE", type="JSONATA", expr=expression)
+    schema = Schema("{}", rule_set=RuleSet(migration_rules=[rule]))
+    phase = ours.RulePhase.MIGRATION
+    return engine.run(None, "orders", ours.RuleMode.UPGRADE, schema, schema, message, rule_phase=phase)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$merge([$sift($, function($v, $k) {$k != 'size'}), {'height': $.'size'}])",
+        "$merge([$, {'full': name & ' ' & place.street}])",
+        "{'words': words[0], 'count': $count(words), 'half': size / 2}",
+        "$ ~> |place|{'street': $uppercase(street)}, ['none']|",
+        "words",
+        "name",
+        "$exists(nothing) ? 'there' : 'gone'",
+    ],
+)
+def test_a_message_becomes_what_it_becomes_in_the_original(expression: str) -> None:
+    rule: Any = original.Rule("up", None, None, None, "JSONATA", None, None, expression, None, None, None)
+    none: Any = None
+    context = original_serde.RuleContext(
+        None, none, None, None, "s", original.RuleMode.UPGRADE, rule, 0, [rule], None, None
+    )
+    assert migrated(expression, MESSAGE) == OriginalExecutor().transform(context, MESSAGE)
+
+
+def test_what_json_does_not_have_is_carried_along() -> None:
+    message = {"raw": b"\x00", "old": 1}
+    found = migrated("$merge([$sift($, function($v, $k) {$k != 'old'}), {'new': old}])", message)
+    assert found == {"raw": b"\x00", "new": 1}
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("1 +", "failed: Unexpected end of expression"),
+        ("$nobody()", "failed: Attempted to invoke a non-function"),
+        ("name + 1", "failed: The left side of the"),
+        ("($f := function($x) {1 + $f($x)}; $f(1))", "goes too deep"),
+        ("(" * 5000 + "1" + ")" * 5000, "goes too deep"),
+        ("unknown", "it gave nothing"),
+    ],
+)
+def test_what_blows_up_is_one_error_that_names_rule_and_subject(expression: str, words: str) -> None:
+    with pytest.raises(
+        SerializationError, match=r"^rule 'up' \(JSONATA, UPGRADE\) of subject 'orders' failed: "
+    ) as raised:
+        migrated(expression, MESSAGE)
+    assert words in str(raised.value)
+
+
+def test_an_expression_that_calls_itself_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonata, "LONGEST_SECONDS", 0.2)
+    with pytest.raises(SerializationError, match=r"the expression took more than 0\.2 seconds"):
+        migrated("($f := function($x) {$f($x)}; $f(1))", MESSAGE)
+
+
+def test_threads_do_not_see_each_others_messages() -> None:
+    """The expression keeps its input in itself: with one for all threads `$$` would be another's message."""
+    executor = JsonataExecutor()
+    expression = "[[1..50].($$.number)]"
+    wrong: list[Any] = []
+    ready = threading.Barrier(4)
+
+    def work(number: int) -> None:
+        ready.wait()
+        for _ in range(40):
+            found = migrated(expression, {"number": number}, executor)
+            if set(found) != {number}:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+def test_an_executor_travels() -> None:
+    executor = JsonataExecutor()
+    migrated("name", MESSAGE, executor)
+    assert migrated("name", MESSAGE, pickle.loads(pickle.dumps(executor))) == "Jo"
