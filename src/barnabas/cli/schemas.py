@@ -18,8 +18,8 @@ from barnabas.cli.options import AsJson, CommandConfig, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.properties import read_properties
 from barnabas.registry import RegisteredSchema, RegistrySettings, Schema, SchemaReference
-from barnabas.registry.compatibility import avro, json_schema
 from barnabas.registry.compatibility.difference import Difference, Sides
+from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry.compatibility.levels import LEVELS, check
 from barnabas.registry.schemas import to_json
 from barnabas.settings.table import from_properties
@@ -178,7 +178,7 @@ def check_schema(
     as_json: AsJson = False,
 ) -> None:
     """Say whether a schema may follow others, and why not; then the status is 1. Without a registry, with
-    --against, for Avro and JSON Schema."""
+    --against."""
     if (subject is None) == (not against):
         raise UsageError("give --subject, to ask a registry, or --against, to compare with files")
     if subject is not None:
@@ -335,16 +335,14 @@ def _differences(schema: Schema, against: Sequence[Path], level: str, referred: 
     kinds = {schema.type, *(TYPES.get(file.suffix.lower(), schema.type) for file in against)}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} are different kinds of schemas")
-    if schema.type not in ("AVRO", "JSON"):
-        raise UsageError("without a registry Avro and JSON Schema are compared: give --subject for others")
+    known = FORMATS.get(schema.type)
+    if known is None:
+        raise UsageError(f"without a registry only {', '.join(FORMATS)} schemas are compared: give --subject")
 
     def compare(reader: str, writer: str, sides: Sides) -> Sequence[Difference]:
-        if schema.type == "JSON":
-            return json_schema.differences(
-                reader, writer, reader_references=referred, writer_references=referred, sides=sides
-            )
-        texts = list(referred.values())
-        return avro.differences(reader, writer, reader_references=texts, writer_references=texts, sides=sides)
+        return known.differences(
+            reader, writer, reader_references=referred, writer_references=referred, sides=sides
+        )
 
     texts = {file.read_text(): file for file in against}
     found = check(level.upper(), schema.text, [file.read_text() for file in against], compare)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from barnabas.registry.compatibility import avro, avro_tags, avro_text
+from barnabas.registry.compatibility import avro, avro_tags, avro_text, json_schema, json_schema_text
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.values import frozen
 
@@ -87,6 +87,12 @@ FORMATS: dict[str, SchemaFormat] = {
         avro_tags.top_level_fields,
         {"resolved": avro_text.resolved},
         avro_tags,
+    ),
+    "JSON": SchemaFormat(
+        json_schema.differences,
+        json_schema_text.canonical,
+        json_schema_text.normalized,
+        json_schema_text.top_level_fields,
     ),
 }
 """By the name of the type."""
