@@ -62,20 +62,22 @@ _WRAPPERS = frozenset(
 _WELL_KNOWN = "google/protobuf/"
 
 
+def message_name(descriptors: bytes, message: str | None = None) -> str:
+    """The full name of a message of a FileDescriptorSet's last file, by default of the first. Raises:
+    SchemaError, MissingExtraError."""
+    file = _files(descriptors).file[-1]
+    known = [name for name, _ in _indexes(file.message_type, f"{file.package}." if file.package else "", ())]
+    if message is not None:
+        return _full_name(message, known)
+    if not known:
+        raise SchemaError("the schema has no message")
+    return known[0]
+
+
 def protobuf(descriptors: bytes, message: str) -> Form:
     """A FileDescriptorSet, as `protoc --descriptor_set_out` writes, and the name of a message in it, with its
     package or, where no other has it, without. Raises: SchemaError, MissingExtraError."""
-    try:
-        from google.protobuf import descriptor_pb2
-        from google.protobuf.message import DecodeError
-    except ImportError:
-        raise MissingExtraError("the format protobuf", "protobuf") from None
-    try:
-        files = descriptor_pb2.FileDescriptorSet.FromString(descriptors)
-    except DecodeError as error:
-        raise SchemaError(
-            f"this is no descriptor set, as protoc --include_imports --descriptor_set_out writes: {error}"
-        ) from None
+    files = _files(descriptors)
     indexes = {
         name: index
         for file in files.file
@@ -84,6 +86,21 @@ def protobuf(descriptors: bytes, message: str) -> Form:
     full_name = _full_name(message, indexes)
     data_type, plan = _message(_pool_of(files).FindMessageTypeByName(full_name), "", ())
     return Form("protobuf", data_type, json.dumps(plan), message_index=indexes[full_name])
+
+
+def _files(descriptors: bytes) -> Any:
+    """Raises: SchemaError, MissingExtraError."""
+    try:
+        from google.protobuf import descriptor_pb2
+        from google.protobuf.message import DecodeError
+    except ImportError:
+        raise MissingExtraError("the format protobuf", "protobuf") from None
+    try:
+        return descriptor_pb2.FileDescriptorSet.FromString(descriptors)
+    except DecodeError as error:
+        raise SchemaError(
+            f"this is no descriptor set, as protoc --include_imports --descriptor_set_out writes: {error}"
+        ) from None
 
 
 def _indexes(

@@ -14,7 +14,8 @@ from __future__ import annotations
 import inspect
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 try:
@@ -27,8 +28,11 @@ except ImportError:
 
 from barnabas._kernel import schema_keys
 from barnabas.errors import MisuseError, SerializationError
-from barnabas.formats import Codec, EncodeError, Form, SchemaError, avro
+from barnabas.formats import Codec, EncodeError, Form, SchemaError, avro, json, protobuf
 from barnabas.formats.codec import error_column, scattered
+from barnabas.formats.json_schema import arrow_type
+from barnabas.formats.protobuf_columns import message_name
+from barnabas.formats.protobuf_schema import compile_text
 from barnabas.registry.cache import Cache
 from barnabas.registry.calls import RegistryCalls
 from barnabas.registry.errors import SchemaNotFoundError
@@ -45,6 +49,10 @@ MOST_WRITERS = 1_000
 """Schemas of writers that one format keeps."""
 
 
+References = Mapping[str, str]
+"""Texts by the names that a schema refers to them by, each after those that it needs."""
+
+
 class AnyRegistry(Protocol):
     """`barnabas.Registry` and `barnabas.aio.Registry`."""
 
@@ -58,19 +66,22 @@ class _ColumnSchema:
     """A schema with what it refers to, each after what it needs, and the column that it has."""
 
     schema: Schema
-    references: tuple[str, ...]
+    references: References
     form: Form
+    message: str | None
+    """Of Protobuf, the full name of the message."""
 
 
 class RegistryFormat:
-    """What keys or values of records are, by a registry's schema (extras: registry, arrow, avro). All threads
-    may share one, and it may be pickled. For `poll_arrow` and `send_arrow`.
+    """What keys or values of records are, by a registry's schema (extras: registry, arrow; avro or protobuf).
+    All threads may share one, and it may be pickled. For `poll_arrow` and `send_arrow`.
 
     The column has the schema of `subject` in `version`, by default the latest when it is first used, or the
     schema with this `id`, or `schema`. When records are read, each may have been written with another schema,
     which it names before the value or in a header: it is resolved into the column's. When they are written,
-    `schema` is registered under `subject`, or with `registers=False` looked up there. `type`: AVRO, the only
-    one that is taken.
+    `schema` is registered under `subject`, or with `registers=False` looked up there. `type`: AVRO, JSON or
+    PROTOBUF, the only one that is taken, and that of a `schema` that is text. `message`: of Protobuf, the
+    name of the message; by default the first of its file.
 
     Raises: MisuseError (not exactly one schema is named), MissingExtraError.
     """
@@ -84,6 +95,7 @@ class RegistryFormat:
         id: int | None = None,
         schema: Schema | str | None = None,
         type: str | None = None,
+        message: str | None = None,
         registers: bool = True,
         normalize: bool = False,
     ) -> None:
@@ -95,8 +107,8 @@ class RegistryFormat:
         self._subject, self._version, self._id = subject, version, id
         # Ids are a context's, which a subject names.
         self._context = subject if subject is not None and subject.startswith(":") else None
-        self._schema = Schema(schema) if isinstance(schema, str) else schema
-        self._type = type
+        self._schema = Schema(schema, type or "AVRO") if isinstance(schema, str) else schema
+        self._type, self._message = type, message
         self._registers, self._normalize = registers, normalize
         self._begin(None, None)
 
@@ -226,7 +238,7 @@ class RegistryFormat:
         other = RegistryFormat.__new__(RegistryFormat)
         other.__setstate__(self.__getstate__())
         reader = self._reader
-        other._reader = _ColumnSchema(reader.schema, reader.references, reader.form.with_type(data_type))
+        other._reader = replace(reader, form=reader.form.with_type(data_type))
         return other
 
     # What is asked
@@ -250,7 +262,7 @@ class RegistryFormat:
         if self._type not in (None, schema.type):
             raise SchemaError(f"the schema of {self!r} is of the type {schema.type}, not {self._type}")
         references = yield from _referred_to(calls, schema)
-        found = _ColumnSchema(schema, references, _form(schema, references))
+        found = _column_schema(schema, references, self._message)
         with self._lock:
             if self._reader is None:
                 self._written_id, self._reader = id, found
@@ -271,41 +283,64 @@ class RegistryFormat:
         if schema.type != reader.schema.type:
             return f"its schema, {name}, is of the type {schema.type}, and the column's {reader.schema.type}"
         try:
-            form = avro(
-                schema.text, reader.schema.text, references=references, reader_references=reader.references
-            )
+            form = _resolved(schema, references, reader)
             return Codec(form.with_type(reader.form.data_type).with_header())
         except SchemaError as error:
             return f"its schema, {name}, cannot be read: {error}"
 
 
-def _form(schema: Schema, references: Sequence[str]) -> Form:
-    if schema.type == "AVRO":
-        return avro(schema.text, references=references)
-    raise SchemaError(f"there are no columns for schemas of the type {schema.type}")
+def _column_schema(schema: Schema, references: References, message: str | None) -> _ColumnSchema:
+    """Raises: SchemaError, MissingExtraError."""
+    match schema.type:
+        case "AVRO":
+            form = avro(schema.text, references=[*references.values()])
+        case "JSON":
+            form = json(arrow_type(schema.text, references))
+        case "PROTOBUF":
+            descriptors = compile_text(schema.text, references)
+            message = message_name(descriptors, message)
+            form = protobuf(descriptors, message)
+        case _:
+            raise SchemaError(f"there are no columns for schemas of the type {schema.type}")
+    return _ColumnSchema(schema, references, form, message)
 
 
-def _referred_to(calls: RegistryCalls, schema: Schema) -> Steps[tuple[str, ...]]:
-    """The texts of all that a schema refers to, each after what it needs. Raises: RegistryError."""
-    found: dict[tuple[str, int], str] = {}
+def _resolved(schema: Schema, references: References, reader: _ColumnSchema) -> Form:
+    """How what one schema describes is read as the column's. Of JSON and Protobuf, fields are found by their
+    names or numbers, whatever schema they were written with. Raises: SchemaError."""
+    match schema.type:
+        case "AVRO":
+            return avro(
+                schema.text,
+                reader.schema.text,
+                references=[*references.values()],
+                reader_references=[*reader.references.values()],
+            )
+        case "PROTOBUF":
+            written = protobuf(compile_text(schema.text, references), reader.message or "")
+            return replace(reader.form, message_index=written.message_index)
+        case _:
+            return reader.form
+
+
+def _referred_to(calls: RegistryCalls, schema: Schema) -> Steps[References]:
+    """All that a schema refers to. Raises: RegistryError, SchemaError."""
+    found: dict[str, str] = {}
     yield from _gather(calls, schema, found, ())
-    return tuple(found.values())
+    return found
 
 
 def _gather(
-    calls: RegistryCalls,
-    schema: Schema,
-    found: dict[tuple[str, int], str],
-    within: tuple[tuple[str, int], ...],
+    calls: RegistryCalls, schema: Schema, found: dict[str, str], within: tuple[tuple[str, int], ...]
 ) -> Steps[None]:
     for reference in schema.references:
         key = (reference.subject, reference.version)
         if key in within:
             raise SchemaError(f"the schema {reference.subject} {reference.version} refers to itself")
-        if key not in found:
+        if reference.name not in found:
             registered = yield from calls.version(*key, deleted=True)
             yield from _gather(calls, registered.schema, found, (*within, key))
-            found[key] = registered.schema.text
+            found[reference.name] = registered.schema.text
 
 
 def named_in_headers(batch: pa.RecordBatch, side: Side) -> pa.Array | None:

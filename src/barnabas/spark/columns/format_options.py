@@ -181,7 +181,7 @@ def _checked(
     if (message is not None) != (name == "protobuf") and (message is not None or registry is None):
         problem = "is needed by" if name == "protobuf" else "is for protobuf, and means nothing to"
         raise InvalidOptionError(f"{side}.message {problem} {side}.format={name}")
-    schema = _schema(given, side, name)
+    schema = _schema(given, side, is_binary=name == "protobuf" and registry is None)
     if schema is not None and name == "string":
         raise InvalidOptionError(f"{side}.schema means nothing to {side}.format=string")
     if schema is None and registry is None and name in ("avro", "protobuf"):
@@ -217,7 +217,7 @@ def _registry_options(
     return RegistryOptions(config, subject, number, id, registers, normalize)
 
 
-def _schema(given: Mapping[str, str], side: Side, name: FormatName) -> str | bytes | None:
+def _schema(given: Mapping[str, str], side: Side, *, is_binary: bool) -> str | bytes | None:
     """The schema as it is given, or out of the file that is."""
     inline, path = _text(given, f"{side}.schema"), _text(given, f"{side}.schemaFile")
     if inline is not None and path is not None:
@@ -225,10 +225,10 @@ def _schema(given: Mapping[str, str], side: Side, name: FormatName) -> str | byt
     if path is not None:
         try:
             contents = Path(path).read_bytes()
-            return contents if name == "protobuf" else contents.decode()
+            return contents if is_binary else contents.decode()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidOptionError(f"{side}.schemaFile cannot be read on the driver: {error}") from None
-    if inline is None or name != "protobuf":
+    if inline is None or not is_binary:
         return inline
     try:
         return base64.b64decode(inline, validate=True)

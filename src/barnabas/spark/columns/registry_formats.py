@@ -72,6 +72,7 @@ def registry_format(options: FormatOptions) -> RegistryFormat:
         id=registry.id,
         schema=schema,
         type=kind,
+        message=options.message,
         registers=registry.registers,
         normalize=registry.normalize,
     )
