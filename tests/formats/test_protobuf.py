@@ -17,6 +17,7 @@ from tests.formats.conftest import decode, encode, errors_of
 
 from barnabas.errors import MissingExtraError
 from barnabas.formats import EncodeError, SchemaError, protobuf
+from barnabas.formats.protobuf_schema import compile_text
 
 UTC = datetime.UTC
 Field = descriptor_pb2.FieldDescriptorProto
@@ -303,7 +304,7 @@ def incomplete_file() -> Any:
     ("descriptors", "message", "reason"),
     [
         (b"\xff", "Order", "no descriptor set"),
-        (DESCRIPTORS, "Bill", "'Bill' is not in the descriptor set; there are shop.Empty, shop.Order"),
+        (DESCRIPTORS, "Bill", "'Bill' is not in the schema; there are shop.Empty, shop.Order"),
         (
             descriptor_pb2.FileDescriptorSet(file=[incomplete_file()]).SerializeToString(),
             "A",
@@ -337,3 +338,35 @@ def test_types_are_those_of_the_documentation() -> None:
     assert types["colour"] == pa.string()
     assert types["wrapped"] == pa.int64()
     assert types["took"] == pa.duration("us")
+
+
+TEXT = """
+syntax = "proto3"; package shop; import "item.proto"; import "google/protobuf/timestamp.proto";
+message Order { string id = 1; repeated Item items = 2; google.protobuf.Timestamp at = 3; message Line {} }
+message Other { int32 x = 1; map<string, int32> counts = 2; }
+"""
+REFERENCES = {"item.proto": 'syntax = "proto3"; package shop; message Item { string sku = 1; }'}
+
+
+def test_a_schema_may_be_the_text_that_a_registry_keeps() -> None:
+    form = protobuf(TEXT, "Order", references=REFERENCES)
+    rows = [{"id": "a", "items": [{"sku": "b"}], "at": datetime.datetime(2026, 1, 1, tzinfo=UTC)}]
+    assert decode(form, encode(form, rows)) == rows
+    assert (
+        form
+        == protobuf(compile_text(TEXT, REFERENCES), "shop.Order")
+        == protobuf(TEXT, references=REFERENCES)
+    )
+    assert [protobuf(TEXT, name, references=REFERENCES).message_index for name in ("Other", "Line")] == [
+        (1,),
+        (0, 0),
+    ]
+
+
+def test_of_a_text_only_its_own_messages_are_named() -> None:
+    with pytest.raises(
+        SchemaError, match=r"'Item' is not in the schema; there are shop\.Order, shop\.Order\.Line"
+    ):
+        protobuf(TEXT, "Item", references=REFERENCES)
+    with pytest.raises(SchemaError, match=r"line 1, column 13: the type 'Item' is not defined"):
+        protobuf("message M { optional Item a = 1; }")

@@ -258,7 +258,7 @@ OF_GOOGLE_TYPE = (
 KNOWN = [
     *(f"google/protobuf/{name}" for name in OF_PROTOBUF.split()),
     *(f"google/type/{name}" for name in OF_GOOGLE_TYPE.split()),
-    *(f"confluent/{name}" for name in ("meta", "type/decimal", "type/variant")),
+    *(f"confluent/{name}" for name in ("meta", "type/decimal", "type/variant", "types/decimal")),
 ]
 
 
@@ -282,6 +282,16 @@ def test_what_confluents_registry_has_built_in_needs_no_reference(name: str) -> 
     assert [each.name for each in made.message_type] == [each.name for each in expected.message_type]
     for one, other in zip(made.message_type, expected.message_type, strict=True):
         assert list(one.field) == list(other.field)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_is_built_in_may_be_a_schema_of_its_own(name: str) -> None:
+    file = file_of(compile_text(f'import public "{name}.proto";')).dependencies[0]
+    copy = text_of(file.serialized_pb)
+    made, expected = described(copy), descriptor_pb2.FileDescriptorProto()
+    file.CopyToProto(expected)
+    assert [each.name for each in made.message_type] == [each.name for each in expected.message_type]
+    assert ProtobufSchema(copy).normalized_text
 
 
 def test_an_import_that_nobody_gave_is_ignored_until_something_of_it_is_used() -> None:

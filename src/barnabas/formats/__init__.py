@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from barnabas.formats.form import Form, Header, json, text
     from barnabas.formats.json_values import JsonValues
     from barnabas.formats.protobuf_columns import protobuf
+    from barnabas.formats.protobuf_values import ProtobufValues
 
 __all__ = [
     "AvroDuration",
@@ -37,6 +38,7 @@ __all__ = [
     "Form",
     "Header",
     "JsonValues",
+    "ProtobufValues",
     "SchemaError",
     "avro",
     "json",
@@ -50,6 +52,7 @@ _HOMES = {
     "Codec": "codec",
     "EncodeError": "codec",
     "JsonValues": "json_values",
+    "ProtobufValues": "protobuf_values",
     "SchemaError": "errors",
     "avro": "avro_columns",
     "protobuf": "protobuf_columns",

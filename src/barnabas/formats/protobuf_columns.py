@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ import pyarrow as pa
 from barnabas.errors import MissingExtraError
 from barnabas.formats.errors import SchemaError
 from barnabas.formats.form import Form
+from barnabas.formats.protobuf_schema import compile_text
 
 Plan = dict[str, Any]
 Typed = tuple[pa.DataType, Plan]
@@ -62,45 +63,36 @@ _WRAPPERS = frozenset(
 _WELL_KNOWN = "google/protobuf/"
 
 
-def message_name(descriptors: bytes, message: str | None = None) -> str:
-    """The full name of a message of a FileDescriptorSet's last file, by default of the first. Raises:
-    SchemaError, MissingExtraError."""
-    file = _files(descriptors).file[-1]
-    known = [name for name, _ in _indexes(file.message_type, f"{file.package}." if file.package else "", ())]
-    if message is not None:
-        return _full_name(message, known)
-    if not known:
-        raise SchemaError("the schema has no message")
-    return known[0]
+def protobuf(schema: bytes | str, message: str = "", *, references: Mapping[str, str] | None = None) -> Form:
+    """`schema`: a FileDescriptorSet, as `protoc --descriptor_set_out` writes; or as registries keep it, a
+    .proto text or a descriptor in base64, with the texts of its `references` by the names it imports them by.
 
-
-def protobuf(descriptors: bytes, message: str) -> Form:
-    """A FileDescriptorSet, as `protoc --descriptor_set_out` writes, and the name of a message in it, with its
-    package or, where no other has it, without. Raises: SchemaError, MissingExtraError."""
-    files = _files(descriptors)
-    indexes = {
-        name: index
-        for file in files.file
-        for name, index in _indexes(file.message_type, f"{file.package}." if file.package else "", ())
-    }
-    full_name = _full_name(message, indexes)
-    data_type, plan = _message(_pool_of(files).FindMessageTypeByName(full_name), "", ())
-    return Form("protobuf", data_type, json.dumps(plan), message_index=indexes[full_name])
-
-
-def _files(descriptors: bytes) -> Any:
-    """Raises: SchemaError, MissingExtraError."""
+    `message`: its name, with its package or, where no other has it, without. Of a text it may be left out:
+    the first message then. Raises: SchemaError, MissingExtraError.
+    """
     try:
         from google.protobuf import descriptor_pb2
         from google.protobuf.message import DecodeError
     except ImportError:
         raise MissingExtraError("the format protobuf", "protobuf") from None
     try:
-        return descriptor_pb2.FileDescriptorSet.FromString(descriptors)
+        data = schema if isinstance(schema, bytes) else compile_text(schema, references)
+        files = descriptor_pb2.FileDescriptorSet.FromString(data)
     except DecodeError as error:
         raise SchemaError(
             f"this is no descriptor set, as protoc --include_imports --descriptor_set_out writes: {error}"
         ) from None
+    # The messages of imported files have no index in a schema that is a text.
+    own = files.file if isinstance(schema, bytes) else files.file[-1:]
+    indexes = {
+        name: index
+        for file in own
+        for name, index in _indexes(file.message_type, f"{file.package}." if file.package else "", ())
+    }
+    is_first = isinstance(schema, str) and not message and indexes
+    full_name = next(iter(indexes)) if is_first else _full_name(message, indexes)
+    data_type, plan = _message(_pool_of(files).FindMessageTypeByName(full_name), "", ())
+    return Form("protobuf", data_type, json.dumps(plan), message_index=indexes[full_name], message=full_name)
 
 
 def _indexes(
@@ -122,9 +114,7 @@ def _full_name(name: str, known: Iterable[str]) -> str:
     matching = [each for each in names if each.endswith(f".{name}")]
     if len(matching) != 1:
         problem = "is not in" if not matching else f"may be {' or '.join(matching)} of"
-        raise SchemaError(
-            f"message {name!r} {problem} the descriptor set; there are {', '.join(names) or 'none'}"
-        )
+        raise SchemaError(f"message {name!r} {problem} the schema; there are {', '.join(names) or 'none'}")
     return matching[0]
 
 

@@ -31,8 +31,6 @@ from barnabas.errors import MisuseError, SerializationError
 from barnabas.formats import Codec, EncodeError, Form, SchemaError, avro, json, protobuf
 from barnabas.formats.codec import error_column, scattered
 from barnabas.formats.json_schema import arrow_type
-from barnabas.formats.protobuf_columns import message_name
-from barnabas.formats.protobuf_schema import compile_text
 from barnabas.registry.cache import Cache
 from barnabas.registry.calls import RegistryCalls
 from barnabas.registry.errors import SchemaNotFoundError
@@ -68,8 +66,6 @@ class _ColumnSchema:
     schema: Schema
     references: References
     form: Form
-    message: str | None
-    """Of Protobuf, the full name of the message."""
 
 
 class RegistryFormat:
@@ -297,12 +293,10 @@ def _column_schema(schema: Schema, references: References, message: str | None) 
         case "JSON":
             form = json(arrow_type(schema.text, references))
         case "PROTOBUF":
-            descriptors = compile_text(schema.text, references)
-            message = message_name(descriptors, message)
-            form = protobuf(descriptors, message)
+            form = protobuf(schema.text, message or "", references=references)
         case _:
             raise SchemaError(f"there are no columns for schemas of the type {schema.type}")
-    return _ColumnSchema(schema, references, form, message)
+    return _ColumnSchema(schema, references, form)
 
 
 def _resolved(schema: Schema, references: References, reader: _ColumnSchema) -> Form:
@@ -317,7 +311,7 @@ def _resolved(schema: Schema, references: References, reader: _ColumnSchema) -> 
                 reader_references=[*reader.references.values()],
             )
         case "PROTOBUF":
-            written = protobuf(compile_text(schema.text, references), reader.message or "")
+            written = protobuf(schema.text, reader.form.message or "", references=references)
             return replace(reader.form, message_index=written.message_index)
         case _:
             return reader.form

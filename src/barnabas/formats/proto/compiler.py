@@ -24,6 +24,7 @@ from barnabas.formats.proto.to_descriptor import PendingOptions, to_descriptor
 
 DESCRIPTOR = "google/protobuf/descriptor.proto"
 META = "confluent/meta.proto"
+OF_OPTIONS = "google.protobuf"
 
 
 def compiled(files: Mapping[str, FileElement], names: Names, missing: Sequence[str]) -> bytes:
@@ -88,10 +89,15 @@ def _visible(name: str, files: Mapping[str, FileElement]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _declares_options(file: Any) -> bool:
+    return any(message.name == "FileOptions" for message in file.message_type)
+
+
 def _pool(files: Mapping[str, Any]) -> DescriptorPool:
     """Raises: SchemaError."""
     pool = DescriptorPool()
-    if DESCRIPTOR not in files:
+    # A schema may be a copy of it.
+    if not any(file.package == OF_OPTIONS and _declares_options(file) for file in files.values()):
         pool.AddSerializedFile(known_descriptor(DESCRIPTOR) or b"")
     for file in files.values():
         try:

@@ -189,7 +189,7 @@ class Normalizer:
             into = made.setdefault(known, [])
             element = self._names.extensions[known].element
             if into and element.label != "repeated":
-                into[0] = replace(into[0], value=_merged(into[0].value, value))
+                into[0] = replace(into[0], value=merged(into[0].value, value))
             else:
                 into.append(each)
         return [each for name in sorted(made) for each in made[name]]
@@ -232,7 +232,7 @@ def _sorted_reserved(reserved: Sequence[ReservedElement]) -> list[ReservedElemen
     ]
 
 
-def _merged(earlier: Value, later: Value) -> Value:
+def merged(earlier: Value, later: Value) -> Value:
     """Parts of one message that were set one by one."""
     if not isinstance(earlier, dict) or not isinstance(later, dict):
         return later
@@ -241,7 +241,7 @@ def _merged(earlier: Value, later: Value) -> Value:
         if key not in made:
             made[key] = value
         elif isinstance(made[key], dict) and isinstance(value, dict):
-            made[key] = _merged(made[key], value)
+            made[key] = merged(made[key], value)
         else:
             before = made[key]
             values = before if isinstance(before, list) else [before]

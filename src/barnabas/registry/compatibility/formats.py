@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from barnabas.registry.compatibility import avro, avro_tags, avro_text, json_schema, json_schema_text
+from barnabas.registry.compatibility import (
+    avro,
+    avro_tags,
+    avro_text,
+    json_schema,
+    json_schema_text,
+    protobuf,
+    protobuf_tags,
+)
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.values import frozen
 
@@ -79,6 +87,24 @@ def _avro_differences(
     )
 
 
+def _protobuf_differences(
+    reader: str,
+    writer: str,
+    *,
+    reader_references: References = {},  # noqa: B006
+    writer_references: References = {},  # noqa: B006
+    sides: Sides = Sides(),  # noqa: B008
+    is_lenient: bool = False,
+) -> Sequence[Difference]:
+    return protobuf.differences(
+        reader,
+        writer,
+        reader_references=reader_references,
+        writer_references=writer_references,
+        sides=sides,
+    )
+
+
 FORMATS: dict[str, SchemaFormat] = {
     "AVRO": SchemaFormat(
         _avro_differences,
@@ -93,6 +119,14 @@ FORMATS: dict[str, SchemaFormat] = {
         json_schema_text.canonical,
         json_schema_text.normalized,
         json_schema_text.top_level_fields,
+    ),
+    "PROTOBUF": SchemaFormat(
+        _protobuf_differences,
+        protobuf.canonical,
+        protobuf.normalized,
+        protobuf.top_level_fields,
+        {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
+        protobuf_tags,
     ),
 }
 """By the name of the type."""
