@@ -17,11 +17,13 @@ from bench.avro_values import SCHEMA, VALUE
 from confluent_kafka import Producer as TheirProducer
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 import barnabas.aio
 from barnabas import Consumer, Producer, Registry, RegistryFormat, TopicPartition
 from barnabas.errors import MisuseError, SerializationError
+from barnabas.formats import SchemaError
 from barnabas.registry import RegistryUnreachableError, Schema, SchemaReference, SubjectNotFoundError
 from barnabas.testing import EmbeddedRegistry, free_ports
 
@@ -282,3 +284,79 @@ def test_decimals_keep_their_digits(
         format = RegistryFormat(registry, f"{topic}-value", schema=schema)
         producer.send_arrow(topic, pa.table({"value": value}), value=format).result(30)
     assert consumer.poll_arrow(30, value=format).column("value").to_pylist() == [{"d": Decimal("12.34")}]
+
+
+JSON_SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "title": "Order",
+        "properties": {
+            "id": {"type": "integer"},
+            "note": {"type": "string"},
+            "at": {"type": "string", "format": "date-time"},
+        },
+    }
+)
+
+
+def test_json_by_a_json_schema(
+    bootstrap: str, registry_url: str, registry: Registry, topic: str, consumer: Consumer
+) -> None:
+    producer = TheirProducer({"bootstrap.servers": bootstrap})
+    value = {"id": 5, "at": "2026-11-25T01:02:03Z"}
+    with SchemaRegistryClient({"url": registry_url}) as client:
+        context = SerializationContext(topic, MessageField.VALUE)
+        producer.produce(topic, JSONSerializer(JSON_SCHEMA, client)(value, context))
+    assert producer.flush(30) == 0
+    format = RegistryFormat(registry, f"{topic}-value")
+    batch = consumer.poll_arrow(30, value=format)
+    at = datetime.datetime(2026, 11, 25, 1, 2, 3, tzinfo=UTC)
+    assert batch.column("value").to_pylist() == [{"id": 5, "note": None, "at": at}]
+    other = registry.register(f"{topic}-other", Schema('"long"')).id
+    with Producer(bootstrap) as sender:
+        assert (
+            sender.send_arrow(topic, pa.table({"value": batch.column("value")}), value=format).result(30) == 1
+        )
+        sender.send(topic, b"\x00" + other.to_bytes(4, "big") + b"5").result(30)
+    again = consumer.poll_arrow(30, max_records=1, value=format)
+    assert again.column("value").to_pylist() == batch.column("value").to_pylist()
+    wrong = consumer.poll_arrow(30, value=format).column("valueError").to_pylist()[0]
+    assert "is of the type AVRO, and the column's JSON" in wrong["message"]
+
+
+def test_protobuf_finds_the_message_wherever_the_writers_file_has_it(
+    bootstrap: str, registry: Registry, topic: str, consumer: Consumer
+) -> None:
+    old = 'syntax = "proto3"; package p; message Order { int64 id = 1; }'
+    new = (
+        'syntax = "proto3"; package p; import "google/protobuf/timestamp.proto";'
+        "message First { string a = 1; }"
+        "message Order { int64 id = 1; string note = 2; google.protobuf.Timestamp at = 3; }"
+    )
+    with Producer(bootstrap) as producer:
+        for text, id in ((old, 1), (new, 2)):
+            kind = pa.struct([("id", pa.int64())])
+            table = pa.table({"value": pa.array([{"id": id}], kind)})
+            schema = Schema(text, "PROTOBUF")
+            format = RegistryFormat(registry, f"{topic}-value", schema=schema, message="Order")
+            producer.send_arrow(topic, table, value=format).result(30)
+    records = consumer.poll_arrow(30).column("value").to_pylist()
+    assert [data[5:] for data in records] == [b"\x00\x08\x01", b"\x02\x02\x08\x02"]
+    consumer.seek(TopicPartition(topic, 0), 0)
+    batch = consumer.poll_arrow(30, value=RegistryFormat(registry, f"{topic}-value", message="p.Order"))
+    assert batch.column("value").to_pylist() == [
+        {"id": 1, "note": "", "at": None},
+        {"id": 2, "note": "", "at": None},
+    ]
+    consumer.seek(TopicPartition(topic, 0), 0)
+    first = consumer.poll_arrow(30, value=RegistryFormat(registry, f"{topic}-value"))
+    messages = [error["message"] for error in first.column("valueError").to_pylist()]
+    assert "message 'p.First' is not in" in messages[0]
+    assert messages[1] == "it is message [1] of its schema, not [0]"
+
+
+def test_a_schema_of_another_type_than_was_asked_for_is_refused(registry: Registry, topic: str) -> None:
+    registry.register(f"{topic}-value", Schema('"long"'))
+    format = RegistryFormat(registry, f"{topic}-value", type="JSON")
+    with pytest.raises(SchemaError, match="of the type AVRO, not JSON"):
+        format.run(format.data_type())
