@@ -153,6 +153,16 @@ COMPAT_WORKS = [
     Work("produce/callback", "produce(), a callback each", {FACADE: 1, PEER: 0.5}, least_ratio=1.5),
 ]
 
+SERIALIZER_WORKS = {
+    "serialize/avro": 5.0,
+    "deserialize/avro": 8.0,
+    "serialize/json": 10.0,
+    "deserialize/json": 10.0,
+    "serialize/protobuf": 1.5,
+    "deserialize/protobuf": 1.5,
+}
+"""Values by a registry's schemas, one a call, and how many times the peer's rate is wanted of ours."""
+
 
 @cache
 def values() -> list[bytes]:

@@ -19,14 +19,41 @@ if TYPE_CHECKING:
     from barnabas.client.produce.producer import Producer
     from barnabas.client.share.consumer import ShareConsumer
     from barnabas.registry.registry import Registry
+    from barnabas.registry.serializers.awaited import (
+        AvroDeserializer,
+        AvroSerializer,
+        JSONDeserializer,
+        JSONSerializer,
+        ProtobufDeserializer,
+        ProtobufSerializer,
+    )
 
-__all__ = ["Admin", "Consumer", "ParallelConsumer", "Producer", "Registry", "ShareConsumer"]
+__all__ = [
+    "Admin",
+    "AvroDeserializer",
+    "AvroSerializer",
+    "Consumer",
+    "JSONDeserializer",
+    "JSONSerializer",
+    "ParallelConsumer",
+    "Producer",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
+    "Registry",
+    "ShareConsumer",
+]
 
 _HOMES = {
     "Admin": "barnabas.client.admin.admin",
+    "AvroDeserializer": "barnabas.registry.serializers.awaited",
+    "AvroSerializer": "barnabas.registry.serializers.awaited",
     "Consumer": "barnabas.client.consume.consumer",
+    "JSONDeserializer": "barnabas.registry.serializers.awaited",
+    "JSONSerializer": "barnabas.registry.serializers.awaited",
     "ParallelConsumer": "barnabas.client.consume.parallel",
     "Producer": "barnabas.client.produce.producer",
+    "ProtobufDeserializer": "barnabas.registry.serializers.awaited",
+    "ProtobufSerializer": "barnabas.registry.serializers.awaited",
     "Registry": "barnabas.registry.registry",
     "ShareConsumer": "barnabas.client.share.consumer",
 }

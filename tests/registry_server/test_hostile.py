@@ -210,6 +210,16 @@ def test_what_is_no_http_ends_its_connection_only(registry_url: str, sent: bytes
     assert httpx.get(f"{registry_url}/subjects").status_code == 200
 
 
+def test_a_body_that_does_not_come_is_not_waited_for(
+    registry_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("barnabas.registry_server.rest.app.BODY_SECONDS", 0.05)
+    host, port = registry_url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(b"POST /subjects/s HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 408 ")
+
+
 def test_many_at_once_get_ids_and_versions_of_their_own() -> None:
     with EmbeddedRegistry() as registry, httpx.Client(base_url=registry.url) as client:
         client.put("/config", json={"compatibility": "NONE"})

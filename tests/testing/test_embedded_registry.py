@@ -61,3 +61,16 @@ def test_what_a_journal_has_is_there_in_the_next_registry() -> None:
     assert [type(parse_key(key)).__name__ for key, _ in kept] == ["ContextKey", "SchemaKey"]
     with EmbeddedRegistry(journal=MemoryJournal(kept)) as embedded, Registry(embedded.url) as registry:
         assert registry.version(":.c:s", 1) == registered
+
+
+def test_a_request_that_never_ends_does_not_keep_it_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.registry_server.server.GRACE_SECONDS", 1)
+    with EmbeddedRegistry() as embedded:
+        host, port = embedded.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(b"POST /subjects/s HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+            with Registry(embedded.url) as registry:
+                registry.subjects()
+            embedded.close()
+            while connection.recv(1 << 16):
+                pass

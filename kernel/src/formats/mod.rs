@@ -27,5 +27,5 @@ pub use by_schema::{SchemaKey, Writer, Writers, decode_by_schema, schema_keys};
 pub use failure::Failure;
 pub use format::{Decoded, Format, error_type};
 pub use framing::Framing;
-pub use times::date_of;
+pub use times::{date_of, days_of};
 pub use wire::{Input, write_zigzag};

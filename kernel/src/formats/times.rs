@@ -6,7 +6,7 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// Days since 1970 of a day in the proleptic Gregorian calendar.
-fn days_of(year: i64, month: i64, day: i64) -> i64 {
+pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March, so that the leap day is the last of its year.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

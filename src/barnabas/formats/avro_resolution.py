@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from barnabas.errors import MissingExtraError
 from barnabas.formats.errors import SchemaError
 
 Schema = Any
 Plan = dict[str, Any]
+Strictness = Literal["no", "but_defaults", "all"]
+"""Whether a value that is written has exactly the fields of its record."""
 
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 # What a reader takes besides its own type, and as what.
@@ -49,7 +51,7 @@ UUID_BYTES, DURATION_BYTES = 16, 12
 
 
 def parsed(text: str, references: Sequence[str], names: dict[str, Schema]) -> Schema:
-    """`names` gets the types that have one, by their full names. Raises: SchemaError, MissingExtraError."""
+    """As fastavro has it; `names` gets the named types. Raises: SchemaError, MissingExtraError."""
     try:
         from fastavro.schema import SchemaParseException, UnknownType, parse_schema
     except ImportError:
@@ -78,6 +80,7 @@ def plan(
     *,
     tells_records: bool = False,
     is_writing: bool = False,
+    strict: Strictness = "no",
 ) -> str:
     """JSON: the `root`, and `records` by number. With `is_writing`, how values are written; the reader is
     the writer then. Raises: SchemaError."""
@@ -86,7 +89,8 @@ def plan(
         writer_names, reader_names, records, tells_records=tells_records, is_writing=is_writing
     )
     try:
-        return json.dumps({"root": compiler.node(writer, reader), "records": records.plans})
+        root = compiler.node(writer, reader)
+        return json.dumps({"root": root, "records": records.plans, "strict": strict})
     except RecursionError:
         raise SchemaError("the types of the Avro schema are too many within each other") from None
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from barnabas._kernel import AvroCodec
-from barnabas.formats.avro_resolution import Schema, parsed, plan
+from barnabas.formats.avro_resolution import Schema, Strictness, parsed, plan
 
 
 class AvroDuration(NamedTuple):
@@ -25,12 +25,14 @@ class AvroValues:
 
     `schema`: that of the bytes, in JSON. `reader_schema`: what `decode` makes of them, if it is another one.
     `references` and `reader_references`: schemas whose types these name, each after those that it needs.
-    `tells_records`: of a union, a record is given as `(full name, record)`.
+    `tells_records`: of a union, a record is given as `(full name, record)`. `strict`: a dict has exactly the
+    fields of its record when it is written (`all`); `but_defaults`: those that have a default may be missing.
 
     Records are dicts, enums strings, and logical types `date`, `time`, `datetime` (with UTC, or local without
     a zone), `Decimal`, `UUID` and `AvroDuration`; nanoseconds stay whole numbers. `encode` takes any mapping
-    and sequence, bare values in place of logical types, and of a union the first type that a value fits, of
-    records the one that has most of its fields; `(name, value)` or a dict's key "-type" chooses one.
+    and sequence, instances of dataclasses and of Pydantic models, members of Python's Enum, bare values in
+    place of logical types, and of a union the first type that a value fits, of records the one that has most
+    of its fields; `(name, value)`, a dict's key "-type" or a model's class chooses one.
 
     Raises: SchemaError, MissingExtraError.
     """
@@ -43,8 +45,16 @@ class AvroValues:
         references: Sequence[str] = (),
         reader_references: Sequence[str] = (),
         tells_records: bool = False,
+        strict: Strictness = "no",
     ) -> None:
-        self._made_of = (schema, reader_schema, tuple(references), tuple(reader_references), tells_records)
+        self._made_of = (
+            schema,
+            reader_schema,
+            tuple(references),
+            tuple(reader_references),
+            tells_records,
+            strict,
+        )
         names: dict[str, Schema] = {}
         writer = parsed(schema, references, names)
         reader, reader_names = writer, names
@@ -52,7 +62,7 @@ class AvroValues:
             reader_names = dict[str, Schema]()
             reader = parsed(reader_schema, reader_references, reader_names)
         reading = plan(writer, names, reader, reader_names, tells_records=tells_records)
-        writing = plan(writer, names, writer, names, is_writing=True)
+        writing = plan(writer, names, writer, names, is_writing=True, strict=strict)
         self._codec = AvroCodec(reading, writing, AvroDuration)
         self.decode = self._codec.decode
         """`decode(data, offset=0)` gives the value of the bytes behind `offset`. Raises: SerializationError,
@@ -71,6 +81,7 @@ def _again(
     references: Sequence[str],
     reader_references: Sequence[str],
     tells_records: bool,
+    strict: Strictness,
 ) -> AvroValues:
     return AvroValues(
         schema,
@@ -78,4 +89,5 @@ def _again(
         references=references,
         reader_references=reader_references,
         tells_records=tells_records,
+        strict=strict,
     )

@@ -71,6 +71,15 @@ class JsonValues:
                 _refuse(error)
         return value
 
+    def check(self, value: object) -> None:
+        """Holds a value against the schema, as `decode` does. Raises: SerializationError, which names the
+        field."""
+        if self._validate is not None:
+            try:
+                self._validate(value)
+            except ValueError as error:
+                _refuse(error)
+
     def _look_again(self, error: ValueError, data: bytes, offset: int) -> None:
         """The library knows no classes under `str` and `int`: it gets what was written of them."""
         if _is_verdict(error):

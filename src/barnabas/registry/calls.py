@@ -56,9 +56,14 @@ class RegistryCalls:
         self._by_guid: Cache[tuple[str, str | None], Schema] = Cache(capacity)
         self._by_version: Cache[tuple[str, int, str | None], RegisteredSchema] = Cache(capacity)
         self._by_schema: Cache[tuple[str, str, bool], RegisteredSchema] = Cache(capacity)
-        self._latest: Cache[tuple[str, str], RegisteredSchema] = Cache(
-            capacity, config.cache_latest_ttl_ms / 1000
+        self._latest: Cache[tuple[str, str, str | None], RegisteredSchema] = Cache(
+            capacity, self.latest_seconds
         )
+
+    @property
+    def latest_seconds(self) -> float:
+        """How long what was the latest is taken for it."""
+        return self.config.cache_latest_ttl_ms / 1000
 
     def clear_caches(self) -> None:
         """Forgets all that was answered."""
@@ -211,21 +216,26 @@ class RegistryCalls:
         return known
 
     def latest(
-        self, subject: str, *, metadata: Mapping[str, str] | Metadata | None = None
+        self,
+        subject: str,
+        *,
+        metadata: Mapping[str, str] | Metadata | None = None,
+        format: str | None = None,
+        is_renewed: bool = False,
     ) -> Steps[RegisteredSchema]:
         """The latest version of a subject, or the latest of those that have these properties; one that was
-        asked for in the last cache_latest_ttl_ms is taken for it.
+        asked for in the last cache_latest_ttl_ms is taken for it, unless `is_renewed`.
 
         Raises: SubjectNotFoundError, SchemaNotFoundError, RegistryError.
         """
         properties = requests.properties_of(metadata)
-        key = (subject, json.dumps(properties, sort_keys=True, default=dict))
-        known = self._latest.get(key)
+        key = (subject, json.dumps(properties, sort_keys=True, default=dict), format)
+        known = None if is_renewed else self._latest.get(key)
         if known is None:
             request = (
-                requests.latest_with_metadata(subject, properties, False)
+                requests.latest_with_metadata(subject, properties, False, format)
                 if properties
-                else requests.version(subject, "latest", False)
+                else requests.version(subject, "latest", False, format)
             )
             known = yield from self._exchange.ask(request)
             self._latest.put(key, known)

@@ -160,9 +160,9 @@ def version(
 
 
 def latest_with_metadata(
-    subject: str, metadata: Mapping[str, str], deleted: bool
+    subject: str, metadata: Mapping[str, str], deleted: bool, format: str | None = None
 ) -> RegistryRequest[RegisteredSchema]:
-    query = _query(deleted=deleted, key=list(metadata), value=list(metadata.values()))
+    query = _query(format=format, deleted=deleted, key=list(metadata), value=list(metadata.values()))
     return RegistryRequest("GET", _path("subjects", subject, "metadata"), RegisteredSchema.from_json, query)
 
 

@@ -16,8 +16,9 @@ from barnabas.registry_server.service import RegistryService
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-LISTENS_AGAIN_SECONDS = 0.002
-BACKLOG = 2048
+LOOKS_AGAIN_SECONDS = 0.002
+GRACE_SECONDS = 5
+"""What is asked when it is closed may take so long to be answered."""
 
 
 class RegistryServer:
@@ -45,13 +46,14 @@ class RegistryServer:
         self._service = service
         self._host = host
         self._port = port
+        chosen: dict[str, Any] = {"timeout_graceful_shutdown": GRACE_SECONDS, **(settings or {})}
         self._config = uvicorn.Config(
             RegistryApp(service) if app is None else app,
             lifespan="off",
             ws="none",
             log_config=None,
             access_log=False,
-            **(settings or {}),
+            **chosen,
         )
         self._uvicorn = uvicorn.Server(self._config)
         self._serving: asyncio.Task[None] | None = None
@@ -80,7 +82,7 @@ class RegistryServer:
                 # It says why.
                 await self._serving
                 raise OSError(f"the registry on {self.url} ended as it began")
-            await asyncio.sleep(LISTENS_AGAIN_SECONDS)
+            await asyncio.sleep(LOOKS_AGAIN_SECONDS)
 
     async def close(self) -> None:
         """Lets what is asked at present be answered."""

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from barnabas.registry.compatibility.avro import differences
 from barnabas.registry.compatibility.avro_text import canonical, normalized, resolved
+from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry.errors import InvalidSchemaError
 
 RECORD = """{
@@ -93,3 +95,22 @@ def test_what_is_no_schema_is_refused() -> None:
             rewritten('{"type": "record"}', {})
         with pytest.raises(InvalidSchemaError):
             rewritten("[" * 100_000, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"enum","name":"E","symbols":["a-b"]}',
+        '{"type":"enum","name":"E","symbols":["A"],"default":"B"}',
+        '{"type":"record","name":"R-R","fields":[]}',
+        '{"type":"record","name":"R","fields":[{"name":"a.b","type":"int"}]}',
+        '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":null}]}',
+    ],
+)
+def test_what_old_libraries_took_is_refused_where_it_is_new_and_compared_where_it_is_kept(text: str) -> None:
+    with pytest.raises(InvalidSchemaError):
+        canonical(text, {})
+    with pytest.raises(InvalidSchemaError):
+        differences(text, text)
+    assert FORMATS["AVRO"].differences(text, text) == []
+    assert json.loads(resolved(text, {})) == json.loads(text)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.json_schema_by_chance import Maker
 
 from barnabas.registry.compatibility.json_schema import differences
-from barnabas.registry.compatibility.json_schema_text import canonical, normalized, top_level_fields
+from barnabas.registry.compatibility.json_schema_text import canonical, normalized
 from barnabas.registry.errors import InvalidSchemaError
 
 
@@ -84,8 +84,3 @@ def test_references_are_looked_up_and_not_kept() -> None:
     assert canonical('{ "$ref": "a.json" }', references) == '{"$ref":"a.json"}'
     with pytest.raises(InvalidSchemaError, match=r"a\.json#/type"):
         canonical('{"$ref": "a.json"}', {"a.json": '{"type": "x"}'})
-
-
-def test_the_properties_at_the_top_are_told() -> None:
-    assert top_level_fields('{"properties": {"b": {}, "a": {"properties": {"c": {}}}}}') == ["b", "a"]
-    assert top_level_fields("true") == top_level_fields("{}") == []

@@ -25,8 +25,8 @@ OLD_2_READS, OLD_1_READS = "old 2 reads new 3", "old 1 reads new 3"
         ("BACKWARD_TRANSITIVE", [NEW_READS_2, NEW_READS_1]),
         ("FORWARD", [OLD_2_READS]),
         ("FORWARD_TRANSITIVE", [OLD_2_READS, OLD_1_READS]),
-        ("FULL", [NEW_READS_2, OLD_2_READS]),
-        ("FULL_TRANSITIVE", [NEW_READS_2, OLD_2_READS, NEW_READS_1, OLD_1_READS]),
+        ("FULL", [OLD_2_READS, NEW_READS_2]),
+        ("FULL_TRANSITIVE", [OLD_2_READS, NEW_READS_2, OLD_1_READS, NEW_READS_1]),
     ],
 )
 def test_a_level_says_who_reads_whom(level: str, expected: list[str]) -> None:

@@ -195,6 +195,7 @@ def test_keys_have_a_subject_of_their_own(kafka: Kafka, read: Read, url: str) ->
         (avro("http://a:1") | {"value.schema.version": "1", "value.schema": '"long"'}, "excludes"),
         (avro("http://a:1") | {"value.schema.version": "newest"}, "whole number"),
         (avro("http://a:1") | {"value.schemaId": "2"}, "value.schema.id"),
+        (avro("http://a:1") | {"schema.registry.basic.auth.user": "u"}, "go together"),
         (avro("http://a:1") | {"subscribe": "a,b"}, "give value.schema.subject"),
         (avro("http://a:1") | {"value.framing": "none", "value.schema.id": "1"}, "in a registry"),
     ],
@@ -251,8 +252,14 @@ def test_a_password_goes_to_the_registry_and_is_in_no_plan_log_or_progress(
     server = stranger((200, json.dumps(answer).encode()))
     real_kafka.write(topic, [framed(5, OLD, {"id": 1, "gone": []})])
     user = f"someone:{PASSWORD}"
-    options = avro(server.url) | {"schema.registry.basic.auth.user.info": user}
+    options = avro(server.url) | {
+        "schema.registry.basic.auth.user": "someone",
+        "schema.registry.basic.auth.password": PASSWORD,
+    }
     frame = read_stream(real_kafka, subscribe=topic, startingOffsets="earliest", **options)
+    frame.explain(extended=True)
+    unstarted = frame._jdf.queryExecution().toString()
+    assert "value.format=avro" in unstarted
     with logged() as text:
         query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
         try:
@@ -270,7 +277,15 @@ def test_a_password_goes_to_the_registry_and_is_in_no_plan_log_or_progress(
     assert progress
     assert plan
     checkpoint = b"".join(file.read_bytes() for file in (tmp_path / "c").rglob("*") if file.is_file())
-    for each in (*progress, plan, text.getvalue(), shown.out, shown.err, checkpoint.decode(errors="replace")):
+    for each in (
+        *progress,
+        plan,
+        unstarted,
+        text.getvalue(),
+        shown.out,
+        shown.err,
+        checkpoint.decode(errors="replace"),
+    ):
         assert PASSWORD not in each
     expected = "Basic " + base64.b64encode(user.encode()).decode()
     sent = {headers.get("Authorization") or headers.get("authorization") for _, _, headers, _ in server.asked}

@@ -79,9 +79,31 @@ pub enum Node {
     Mismatch(String),
 }
 
+/// Which fields of a record may be missing, or too many, in a value that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// Those that have a default or take null may be missing, and others are overlooked.
+    None,
+    /// Those that have a default may be missing.
+    ButDefaults,
+    All,
+}
+
+impl Strictness {
+    /// Whether a field has to be there.
+    pub fn wants(self, has_default: bool) -> bool {
+        match self {
+            Self::None => false,
+            Self::ButDefaults => !has_default,
+            Self::All => true,
+        }
+    }
+}
+
 pub struct Plan {
     pub root: Node,
     pub records: Vec<AvroRecord>,
+    pub strictness: Strictness,
 }
 
 impl Plan {
@@ -91,6 +113,11 @@ impl Plan {
         Ok(Self {
             root: node(py, &given["root"])?,
             records: records.map(|given| record(py, given)).collect::<Result<_, _>>()?,
+            strictness: match given["strict"].as_str() {
+                Some("but_defaults") => Strictness::ButDefaults,
+                Some("all") => Strictness::All,
+                _ => Strictness::None,
+            },
         })
     }
 }

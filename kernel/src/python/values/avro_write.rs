@@ -3,12 +3,14 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMapping, PySequence, PySet,
+    PyString, PyTuple,
 };
 
 use crate::formats::write_zigzag;
-use crate::python::values::avro_plan::{AvroRecord, Branch, Enum, Meaning, Node, Plain, Plan};
+use crate::python::values::avro_plan::{AvroRecord, Branch, Enum, Meaning, Node, Plain, Plan, Strictness};
 use crate::python::values::classes::Classes;
+use crate::python::values::models::{fields_of, model_name};
 use crate::python::values::outcome::{Done, NotDone, shown};
 
 /// A value that contains itself would have no end.
@@ -51,15 +53,19 @@ impl Writing<'_> {
         depth: usize,
     ) -> Done<()> {
         let py = value.py();
-        let Ok(fields) = value.cast::<PyDict>() else {
-            let Ok(fields) = value.cast::<PyMapping>() else {
-                return Err(wrong_type(&format!("a record {}", record.name.bind(py)), value));
-            };
-            return self.record_of_mapping(record, fields, output, depth);
+        let Some(fields) = fields_of(value)? else {
+            return Err(wrong_type(&format!("a record {}", record.name.bind(py)), value));
         };
+        let strictness = self.plan.strictness;
+        let mut found = 0;
         for field in &record.fields {
-            let outcome = match (fields.get_item(&field.name)?, &field.default) {
+            let given = fields.get_item(&field.name)?;
+            found += usize::from(given.is_some());
+            let outcome = match (given, &field.default) {
                 (Some(value), _) => self.value(&field.node, &value, output, depth + 1),
+                (None, default) if strictness.wants(default.is_some()) => {
+                    Err(NotDone::wrong("it is missing, and records are to have all their fields"))
+                }
                 (None, Some(default)) => {
                     output.extend_from_slice(default);
                     continue;
@@ -70,22 +76,10 @@ impl Writing<'_> {
             };
             outcome.map_err(|error| error.in_field(&field.text))?;
         }
-        Ok(())
-    }
-
-    fn record_of_mapping(
-        &self,
-        record: &AvroRecord,
-        value: &Bound<'_, PyMapping>,
-        output: &mut Vec<u8>,
-        depth: usize,
-    ) -> Done<()> {
-        let copy = PyDict::new(value.py());
-        for pair in value.items()?.iter() {
-            let (key, part): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
-            copy.set_item(key, part)?;
+        if strictness != Strictness::None && value.is_exact_instance_of::<PyDict>() && found < fields.len() {
+            return no_others(record, &fields);
         }
-        self.record(record, copy.as_any(), output, depth)
+        Ok(())
     }
 
     fn array(&self, item: &Node, value: &Bound<'_, PyAny>, output: &mut Vec<u8>, depth: usize) -> Done<()> {
@@ -102,11 +96,7 @@ impl Writing<'_> {
                 }
             }
         } else {
-            let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-            let Some(sequence) = value.cast::<PySequence>().ok().filter(|_| !is_text) else {
-                return Err(wrong_type("an array", value));
-            };
-            let items = sequence.to_list()?.iter().collect::<Vec<_>>();
+            let Some(items) = items_of(value)? else { return Err(wrong_type("an array", value)) };
             if !items.is_empty() {
                 write_zigzag(output, items.len() as i64);
                 for (index, part) in items.iter().enumerate() {
@@ -138,15 +128,35 @@ impl Writing<'_> {
     }
 
     fn symbol(&self, found: &Enum, value: &Bound<'_, PyAny>, output: &mut Vec<u8>) -> Done<()> {
-        let Ok(text) = value.cast::<PyString>() else { return Err(wrong_type("an enum", value)) };
-        let text = text.to_str()?;
-        match found.texts.iter().position(|symbol| symbol == text) {
-            Some(index) => write_zigzag(output, index as i64),
-            None => {
-                return Err(NotDone::wrong(format!("{text:?} is none of {}", found.texts.join(", "))));
-            }
+        if let Some(index) = self.symbol_of(found, value)? {
+            write_zigzag(output, index as i64);
+            return Ok(());
         }
-        Ok(())
+        match value.cast::<PyString>() {
+            Ok(text) => {
+                Err(NotDone::wrong(format!("{:?} is none of {}", text.to_str()?, found.texts.join(", "))))
+            }
+            Err(_) => Err(wrong_type("an enum", value)),
+        }
+    }
+
+    /// The number of the symbol that a text is, or a member of Python's Enum by its name or value.
+    fn symbol_of(&self, found: &Enum, value: &Bound<'_, PyAny>) -> Done<Option<usize>> {
+        let position = |text: &Bound<'_, PyAny>| -> PyResult<Option<usize>> {
+            let Ok(text) = text.cast::<PyString>() else { return Ok(None) };
+            let text = text.to_str()?;
+            Ok(found.texts.iter().position(|symbol| symbol == text))
+        };
+        if value.is_exact_instance_of::<PyString>()
+            || !value.is_instance(self.classes.enumeration.bind(value.py()))?
+        {
+            return Ok(position(value)?);
+        }
+        let py = value.py();
+        match position(&value.getattr(intern!(py, "name"))?)? {
+            None => Ok(position(&value.getattr(intern!(py, "value"))?)?),
+            index => Ok(index),
+        }
     }
 
     // Unions
@@ -193,7 +203,7 @@ impl Writing<'_> {
         self.value(&branches[index].node, value, output, depth + 1)
     }
 
-    /// The branch that `(name, value)` names, or that a dict names by "-type".
+    /// The branch that `(name, value)` names, that a dict names by "-type", or a model by its class.
     fn named<'py>(
         &self,
         branches: &[Branch],
@@ -210,6 +220,8 @@ impl Writing<'_> {
                 Some(name) => (name, value.clone()),
                 None => return Ok(None),
             }
+        } else if let Some(name) = model_name(value)? {
+            (PyString::new(py, &name).into_any(), value.clone())
         } else {
             return Ok(None);
         };
@@ -235,20 +247,11 @@ impl Writing<'_> {
             Node::Meant(plain, meaning) => {
                 does(self.meaning_fits(*meaning, value)? || plain_fits(*plain, value))
             }
-            Node::Enum(found) => match value.cast::<PyString>() {
-                Ok(text) => {
-                    let text = text.to_str()?;
-                    does(found.texts.iter().any(|symbol| symbol == text))
-                }
-                Err(_) => Ok(None),
-            },
+            Node::Enum(found) => does(self.symbol_of(found, value)?.is_some()),
             Node::Array(item) => {
-                let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-                let Some(items) = value.cast::<PySequence>().ok().filter(|_| !is_text) else {
-                    return Ok(None);
-                };
-                for part in items.try_iter()? {
-                    if self.fits(item, &part?, depth + 1)?.is_none() {
+                let Some(items) = items_of(value)? else { return Ok(None) };
+                for part in &items {
+                    if self.fits(item, part, depth + 1)?.is_none() {
                         return Ok(None);
                     }
                 }
@@ -265,11 +268,11 @@ impl Writing<'_> {
                 does(true)
             }
             Node::Record(number) => {
-                let Ok(fields) = value.cast::<PyMapping>() else { return Ok(None) };
+                let Some(fields) = fields_of(value)? else { return Ok(None) };
                 let mut found = 0;
                 for field in &self.plan.records[*number].fields {
-                    if fields.contains(&field.name)? {
-                        if self.fits(&field.node, &fields.get_item(&field.name)?, depth + 1)?.is_none() {
+                    if let Some(part) = fields.get_item(&field.name)? {
+                        if self.fits(&field.node, &part, depth + 1)?.is_none() {
                             return Ok(None);
                         }
                         found += 1;
@@ -389,7 +392,8 @@ impl Writing<'_> {
             Meaning::LocalMillis => write_zigzag(output, self.local_micros(value)?.div_euclid(1000)),
             Meaning::LocalMicros => write_zigzag(output, self.local_micros(value)?),
             Meaning::Uuid if plain == Plain::String => {
-                write_sized(output, value.str()?.to_str()?.as_bytes());
+                let number: u128 = value.getattr(intern!(py, "int"))?.extract()?;
+                write_sized(output, &uuid_text(number));
             }
             Meaning::Uuid => self.plain(plain, &value.getattr(intern!(py, "bytes"))?, output)?,
             Meaning::Duration => {
@@ -413,6 +417,9 @@ impl Writing<'_> {
 
     fn time_micros(&self, value: &Bound<'_, PyAny>) -> Done<i64> {
         let py = value.py();
+        if let Some(parts) = self.classes.pickled_time(value)? {
+            return Ok(parts);
+        }
         let part = |name| -> PyResult<i64> { value.getattr(name)?.extract() };
         let minutes = part(intern!(py, "hour"))? * 60 + part(intern!(py, "minute"))?;
         let seconds = minutes * 60 + part(intern!(py, "second"))?;
@@ -422,6 +429,9 @@ impl Writing<'_> {
     /// Since 1970; a moment without a zone is one of this machine's.
     fn micros(&self, value: &Bound<'_, PyAny>) -> Done<i64> {
         let py = value.py();
+        if let Some(micros) = self.classes.pickled_utc_moment(value)? {
+            return Ok(micros);
+        }
         let moment = match value.getattr(intern!(py, "tzinfo"))?.is_none() {
             true => value.call_method0(intern!(py, "astimezone"))?,
             false => value.clone(),
@@ -500,6 +510,21 @@ fn write_sized(output: &mut Vec<u8>, bytes: &[u8]) {
 
 /// A decimal times ten to the power of its scale, exactly.
 fn unscaled(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i128> {
+    let text = value.str()?;
+    let text = text.to_str()?;
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    // With an exponent, or no number at all.
+    if !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return unscaled_of_any(value, precision, scale);
+    }
+    unscaled_digits(text, is_negative, digits, precision, scale)
+}
+
+#[cold]
+fn unscaled_of_any(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i128> {
     let py = value.py();
     if !value.call_method0(intern!(py, "is_finite"))?.extract::<bool>()? {
         return Err(NotDone::wrong(format!("{value} is no decimal number")));
@@ -510,6 +535,16 @@ fn unscaled(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i1
         Some(digits) => (true, digits),
         None => (false, text.as_str()),
     };
+    unscaled_digits(&text, is_negative, digits, precision, scale)
+}
+
+fn unscaled_digits(
+    text: &str,
+    is_negative: bool,
+    digits: &str,
+    precision: usize,
+    scale: usize,
+) -> Done<i128> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
     if fraction.len() > scale {
@@ -523,6 +558,21 @@ fn unscaled(value: &Bound<'_, PyAny>, precision: usize, scale: usize) -> Done<i1
     let number = if digits.is_empty() { Ok(0) } else { digits.parse::<i128>() };
     let number = number.map_err(|_| NotDone::wrong(format!("{text} has more than 38 digits")))?;
     Ok(if is_negative { -number } else { number })
+}
+
+/// As Python writes it: 8-4-4-4-12 hexadecimal digits.
+fn uuid_text(number: u128) -> [u8; 36] {
+    let mut text = [b'-'; 36];
+    let mut place = 0;
+    for nibble in 0..32 {
+        if matches!(place, 8 | 13 | 18 | 23) {
+            place += 1;
+        }
+        let digit = (number >> (124 - 4 * nibble)) as u8 & 0xf;
+        text[place] = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+        place += 1;
+    }
+    text
 }
 
 /// Without bytes that only repeat the sign.
@@ -544,6 +594,35 @@ fn write_padded(output: &mut Vec<u8>, bytes: &[u8; 16], size: usize) -> Done<()>
     output.extend(std::iter::repeat_n(sign, padding));
     output.extend_from_slice(short);
     Ok(())
+}
+
+/// A record has no fields but its schema's.
+#[cold]
+fn no_others(record: &AvroRecord, fields: &Bound<'_, PyDict>) -> Done<()> {
+    let py = fields.py();
+    for name in fields.keys() {
+        let text = name.str()?;
+        let text = text.to_str()?;
+        if text != "-type" && !record.fields.iter().any(|field| field.text == text) {
+            let record = record.name.bind(py);
+            return Err(NotDone::wrong(format!("the record {record} has no field {text:?} in its schema")));
+        }
+    }
+    Ok(())
+}
+
+/// Of a sequence or a set; a text is none.
+fn items_of<'py>(value: &Bound<'py, PyAny>) -> Done<Option<Vec<Bound<'py, PyAny>>>> {
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+        return Ok(None);
+    }
+    if value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() {
+        return Ok(Some(value.try_iter()?.collect::<PyResult<_>>()?));
+    }
+    match value.cast::<PySequence>() {
+        Ok(sequence) => Ok(Some(sequence.to_list()?.iter().collect())),
+        Err(_) => Ok(None),
+    }
 }
 
 #[cold]

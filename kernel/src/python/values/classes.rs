@@ -4,9 +4,9 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::formats::date_of;
+use crate::formats::{date_of, days_of};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
@@ -24,6 +24,7 @@ pub struct Classes {
     set_attribute: Py<PyAny>,
     unknown_safety: Py<PyAny>,
     pub duration: Py<PyAny>,
+    pub enumeration: Py<PyAny>,
 }
 
 impl Classes {
@@ -49,6 +50,7 @@ impl Classes {
             decimal: py.import("decimal")?.getattr("Decimal")?.unbind(),
             uuid: uuid.getattr("UUID")?.unbind(),
             duration,
+            enumeration: py.import("enum")?.getattr("Enum")?.unbind(),
         })
     }
 
@@ -56,6 +58,33 @@ impl Classes {
     pub fn date_of<'py>(&self, py: Python<'py>, days: i64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(date) = date_bytes(days) else { return Ok(None) };
         self.date.bind(py).call1((PyBytes::new(py, &date),)).map(Some)
+    }
+
+    /// The microseconds of a day, of Python's own `time`; None of a class of somebody else's.
+    pub fn pickled_time(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+        if !value.get_type().is(&self.time) {
+            return Ok(None);
+        }
+        let state = pickled(value)?;
+        let bytes: &Bound<'_, PyBytes> = &state.get_item(0)?.cast_into()?;
+        Ok(bytes.as_bytes().try_into().ok().map(micros_of))
+    }
+
+    /// The microseconds since 1970, of Python's own `datetime` with UTC; None of any other.
+    pub fn pickled_utc_moment(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+        if !value.get_type().is(&self.datetime) {
+            return Ok(None);
+        }
+        let state = pickled(value)?;
+        if state.len() != 2 || !state.get_item(1)?.is(&self.utc) {
+            return Ok(None);
+        }
+        let bytes: &Bound<'_, PyBytes> = &state.get_item(0)?.cast_into()?;
+        let Ok(bytes) = <[u8; 10]>::try_from(bytes.as_bytes()) else { return Ok(None) };
+        let days =
+            days_of(i64::from(u16::from_be_bytes([bytes[0], bytes[1]])), bytes[2].into(), bytes[3].into());
+        let [.., a, b, c, d, e, f] = bytes;
+        Ok(Some(days * MICROS_PER_DAY + micros_of([a, b, c, d, e, f])))
     }
 
     /// `micros`: of a day.
@@ -87,6 +116,18 @@ impl Classes {
         set.call1((&made, intern!(py, "is_safe"), &self.unknown_safety))?;
         Ok(made)
     }
+}
+
+/// What Python would pickle a date or time by: its bytes, and its zone if it has one.
+fn pickled<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    let reduced = value.call_method0(intern!(value.py(), "__reduce__"))?.cast_into::<PyTuple>()?;
+    Ok(reduced.get_item(1)?.cast_into()?)
+}
+
+/// Of a day, by hour, minute, second and three bytes of microseconds.
+fn micros_of(bytes: [u8; 6]) -> i64 {
+    let [hour, minute, second, high, middle, low] = bytes.map(i64::from);
+    ((hour * 60 + minute) * 60 + second) * 1_000_000 + ((high << 16) | (middle << 8) | low)
 }
 
 fn date_bytes(days: i64) -> Option<[u8; 4]> {

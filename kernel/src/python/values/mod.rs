@@ -7,4 +7,5 @@ pub mod avro_write;
 pub mod classes;
 pub mod json_read;
 pub mod json_write;
+pub mod models;
 pub mod outcome;

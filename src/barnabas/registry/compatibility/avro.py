@@ -30,12 +30,15 @@ def differences(
     reader_references: Sequence[str] = (),
     writer_references: Sequence[str] = (),
     sides: Sides = Sides(),  # noqa: B008  it is frozen
+    is_strict: bool = True,
 ) -> list[Difference]:
     """What keeps data that was written by `writer` from being read by `reader`; nothing if none is.
+    `is_strict`: names and defaults have to be right.
 
     Raises: InvalidSchemaError.
     """
-    read, written = parse(reader, reader_references), parse(writer, writer_references)
+    read = parse(reader, reader_references, is_strict=is_strict)
+    written = parse(writer, writer_references, is_strict=is_strict)
     try:
         return _Check(sides).look(read, written, [])
     except RecursionError:

@@ -51,15 +51,16 @@ class AvroField:
     has_default: bool = False
 
 
-def parse(text: str, references: Sequence[str] = ()) -> AvroType:
+def parse(text: str, references: Sequence[str] = (), *, is_strict: bool = True) -> AvroType:
     """`references`: the texts of schemas whose names this one uses, each after those that it needs itself.
+    `is_strict`: also names and defaults have to be right, which old libraries did not ask for.
 
     Raises: InvalidSchemaError.
     """
     names: dict[str, AvroType] = {}
     for reference in references:
-        _Reading(names).type_of(_loaded(reference), "", 0)
-    return _Reading(names).type_of(_loaded(text), "", 0)
+        _Reading(names, is_strict).type_of(_loaded(reference), "", 0)
+    return _Reading(names, is_strict).type_of(_loaded(text), "", 0)
 
 
 def _loaded(text: str) -> Any:
@@ -73,8 +74,9 @@ def _loaded(text: str) -> Any:
 
 
 class _Reading:
-    def __init__(self, names: dict[str, AvroType]) -> None:
+    def __init__(self, names: dict[str, AvroType], is_strict: bool) -> None:
         self._names = names
+        self._is_strict = is_strict
 
     def type_of(self, found: Any, namespace: str, depth: int) -> AvroType:
         if depth > DEEPEST:
@@ -121,7 +123,7 @@ class _Reading:
         return AvroType("union", branches=types)
 
     def _definition(self, kind: str, schema: Mapping[str, Any], namespace: str, depth: int) -> AvroType:
-        full_name, namespace = _full_name(kind, schema, namespace)
+        full_name, namespace = _full_name(kind, schema, namespace, self._is_strict)
         if full_name in self._names:
             raise InvalidSchemaError(f"the Avro type {full_name!r} is defined twice")
         aliases = [
@@ -144,8 +146,11 @@ class _Reading:
         symbols = _texts(schema, "symbols")
         if len(set(symbols)) < len(symbols):
             raise InvalidSchemaError(f"the Avro enum {made.full_name!r} has a symbol twice")
+        wrong = next((each for each in symbols if not NAME.fullmatch(each)), None)
+        if self._is_strict and wrong is not None:
+            raise InvalidSchemaError(f"the Avro enum {made.full_name!r} has the symbol {wrong!r:.100}")
         default = schema.get("default")
-        if default is not None and default not in symbols:
+        if self._is_strict and default is not None and default not in symbols:
             raise InvalidSchemaError(
                 f"the default of the Avro enum {made.full_name!r} is none of its symbols"
             )
@@ -161,13 +166,13 @@ class _Reading:
                 raise InvalidSchemaError(f"a field of the Avro record {made.full_name!r} has no name or type")
             each = cast(dict[str, Any], found)
             name = each["name"]
-            if name in names or not NAME.fullmatch(name):
+            if name in names or (self._is_strict and not NAME.fullmatch(name)):
                 why = "twice" if name in names else "which is no name"
                 raise InvalidSchemaError(f"the Avro record {made.full_name!r} has the field {name!r} {why}")
             names.add(name)
             type_ = self.type_of(each["type"], namespace, depth + 1)
             default = each.get("default", NO_DEFAULT)
-            if default is not NO_DEFAULT and not fits(default, type_):
+            if self._is_strict and default is not NO_DEFAULT and not fits(default, type_):
                 raise InvalidSchemaError(
                     f"the default {default!r:.100} of the field {name!r} of the Avro record "
                     f"{made.full_name!r} is no value of its type"
@@ -175,9 +180,10 @@ class _Reading:
             made.fields.append(AvroField(name, type_, _texts(each, "aliases"), default is not NO_DEFAULT))
 
 
-def _full_name(kind: str, schema: Mapping[str, Any], namespace: str) -> tuple[str, str]:
+def _full_name(kind: str, schema: Mapping[str, Any], namespace: str, is_strict: bool) -> tuple[str, str]:
     name = schema.get("name")
-    if not isinstance(name, str) or not all(NAME.fullmatch(part) for part in name.split(".")):
+    parts = name.split(".") if isinstance(name, str) else [""]
+    if not isinstance(name, str) or not all(NAME.fullmatch(part) if is_strict else part for part in parts):
         raise InvalidSchemaError(f"{name!r:.100} is no name of an Avro {kind}")
     if "." in name:
         return name, name.rpartition(".")[0]

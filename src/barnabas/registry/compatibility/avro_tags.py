@@ -9,12 +9,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from barnabas.registry.compatibility import tags
 from barnabas.registry.compatibility.avro_schema import PRIMITIVES
-from barnabas.registry.errors import InvalidSchemaError
+from barnabas.registry.compatibility.tags import FIELD, RECORD, Entity
 
-TAGS = "confluent:tags"
-RECORD, FIELD = "sr_record", "sr_field"
-Entity = tuple[str, str]
 JsonObject = dict[str, Any]
 
 
@@ -27,8 +25,7 @@ def top_level_fields(text: str) -> list[str]:
 
 def found(text: str) -> dict[Entity, list[str]]:
     """By the full name of the record, with the field's behind it."""
-    entities = _entities(_loaded(text), "")
-    return {entity: [str(tag) for tag in node[TAGS]] for entity, node in entities if node.get(TAGS)}
+    return tags.told(_entities(_loaded(text), ""))
 
 
 def changed(
@@ -36,16 +33,7 @@ def changed(
 ) -> str:
     """With some tags and without others; what is in both stays. Raises: InvalidSchemaError."""
     schema = _loaded(text)
-    nodes = list(_entities(schema, ""))
-    for entity in dict.fromkeys([*to_add, *to_remove]):
-        node = next((node for each, node in nodes if _is_meant(entity, each)), None)
-        if node is None:
-            raise InvalidSchemaError(f"No matching path '{entity[0]}' found in the schema")
-        kept = [tag for tag in node.get(TAGS, ()) if tag not in to_remove.get(entity, ())]
-        kept += [tag for tag in to_add.get(entity, ()) if tag not in kept]
-        node.pop(TAGS, None)
-        if kept:
-            node[TAGS] = kept
+    tags.change(_entities(schema, ""), to_add, to_remove, _is_meant)
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 

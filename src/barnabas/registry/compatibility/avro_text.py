@@ -35,7 +35,7 @@ def normalized(text: str, references: Mapping[str, str]) -> str:
 
 def resolved(text: str, references: Mapping[str, str]) -> str:
     """With the definitions of what it refers to inside. Raises: InvalidSchemaError."""
-    parse(text, list(references.values()))
+    parse(text, list(references.values()), is_strict=False)
     definitions: dict[str, tuple[JsonObject, str]] = {}
     for each in references.values():
         _gather(_loaded(each), "", definitions)

@@ -11,11 +11,13 @@ from barnabas.registry.compatibility import (
     avro_tags,
     avro_text,
     json_schema,
+    json_schema_tags,
     json_schema_text,
     protobuf,
     protobuf_tags,
 )
 from barnabas.registry.compatibility.difference import Difference, Sides
+from barnabas.registry.compatibility.tags import Entity
 from barnabas.values import frozen
 
 References = Mapping[str, str]
@@ -40,8 +42,6 @@ class Differences(Protocol):
 
 Rewritten = Callable[[str, References], str]
 """`rewritten(text, references)`: a text that means the same. Raises: InvalidSchemaError."""
-Entity = tuple[str, str]
-"""What tags may be on: its path, and `sr_record` or `sr_field`."""
 
 
 class Tagging(Protocol):
@@ -84,6 +84,8 @@ def _avro_differences(
         reader_references=list(reader_references.values()),
         writer_references=list(writer_references.values()),
         sides=sides,
+        # What is kept may be of a registry that did not ask for it.
+        is_strict=False,
     )
 
 
@@ -114,12 +116,6 @@ FORMATS: dict[str, SchemaFormat] = {
         {"resolved": avro_text.resolved},
         avro_tags,
     ),
-    "JSON": SchemaFormat(
-        json_schema.differences,
-        json_schema_text.canonical,
-        json_schema_text.normalized,
-        json_schema_text.top_level_fields,
-    ),
     "PROTOBUF": SchemaFormat(
         _protobuf_differences,
         protobuf.canonical,
@@ -127,6 +123,13 @@ FORMATS: dict[str, SchemaFormat] = {
         protobuf.top_level_fields,
         {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
         protobuf_tags,
+    ),
+    "JSON": SchemaFormat(
+        json_schema.differences,
+        json_schema_text.canonical,
+        json_schema_text.normalized,
+        json_schema_tags.top_level_fields,
+        tagging=json_schema_tags,
     ),
 }
 """By the name of the type."""

@@ -20,35 +20,33 @@ def canonical(text: str, references: Mapping[str, str]) -> str:
 
     Raises: InvalidSchemaError.
     """
-    return _written(_loaded(text, references), is_sorted=False)
+    return written(_loaded(text, references))
 
 
 def normalized(text: str, references: Mapping[str, str]) -> str:
     """With the names within each object in order. Raises: InvalidSchemaError."""
-    return _written(_loaded(text, references), is_sorted=True)
-
-
-def top_level_fields(text: str) -> list[str]:
-    schema = json.loads(text)
-    properties = cast(dict[str, Any], schema).get("properties") if isinstance(schema, dict) else None
-    return list(cast(dict[str, Any], properties)) if isinstance(properties, dict) else []
+    return written(_loaded(text, references), is_sorted=True)
 
 
 def _loaded(text: str, references: Mapping[str, str]) -> Any:
     _check_patterns(read(text, references))
-    # Numbers keep their digits.
+    return loaded(text)
+
+
+def loaded(text: str) -> Any:
+    """Numbers keep their digits."""
     return json.loads(text, parse_float=Decimal)
 
 
-def _written(value: Any, *, is_sorted: bool) -> str:
+def written(value: Any, *, is_sorted: bool = False) -> str:
     if isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         names = sorted(fields, key=_of_java) if is_sorted else list(fields)
-        parts = [f"{_json(name)}:{_written(fields[name], is_sorted=is_sorted)}" for name in names]
+        parts = [f"{_json(name)}:{written(fields[name], is_sorted=is_sorted)}" for name in names]
         return "{" + ",".join(parts) + "}"
     if isinstance(value, list):
         items = cast(list[Any], value)
-        return "[" + ",".join(_written(item, is_sorted=is_sorted) for item in items) + "]"
+        return "[" + ",".join(written(item, is_sorted=is_sorted) for item in items) + "]"
     return str(value) if isinstance(value, Decimal) else _json(value)
 
 

@@ -36,8 +36,8 @@ def check(level: str, schema: S, earlier: Sequence[S], compare: Compare[S]) -> l
     versions = earlier if reach else earlier[-1:]
     found: list[tuple[S, Difference]] = []
     for version in reversed(versions):
-        if way in ("BACKWARD", "FULL"):
-            found += [(version, each) for each in compare(schema, version, Sides("new", "old"))]
         if way in ("FORWARD", "FULL"):
             found += [(version, each) for each in compare(version, schema, Sides("old", "new"))]
+        if way in ("BACKWARD", "FULL"):
+            found += [(version, each) for each in compare(schema, version, Sides("new", "old"))]
     return found

@@ -38,9 +38,10 @@ def config_in_scope(state: RegistryState, subject: str | None) -> JsonObject:
     """What holds."""
     found = None if subject is None else config(state, subject)
     if found is None:
-        around = (_scope(subject), GLOBAL_KEY)
-        nothing: JsonObject = {}
-        return _with_level(next((state.configs[each] for each in around if each in state.configs), nothing))
+        for around in (_scope(subject), GLOBAL_KEY):
+            if around in state.configs:
+                return _with_level(state.configs[around])
+        return _with_level({})
     of_all = config(state, None) or {}
     taken_over = {name: of_all[name] for name in TAKEN_OVER if name in of_all}
     merged = {**taken_over, **found}

@@ -5,6 +5,7 @@ Owns reading requests within limits, and telling errors in JSON. Knows nothing o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("barnabas.registry_server")
 
 LARGEST_BODY_BYTES = 10 << 20
+BODY_SECONDS = 30
+"""A body may take so long to arrive."""
 Forward = Callable[[Request, bytes, str], Awaitable[Response]]
 """`forward(request, body, leader_url)`: the leader's answer to the same request. Raises: ApiError."""
 
@@ -82,10 +85,16 @@ class RegistryApp:
 
     async def _body(self, request: Request) -> bytes:
         body = bytearray()
-        async for part in request.stream():
-            if len(body) + len(part) > self._largest_body_bytes:
-                raise api_errors.unprocessable(f"the body is larger than {self._largest_body_bytes} bytes")
-            body += part
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for part in request.stream():
+                    if len(body) + len(part) > self._largest_body_bytes:
+                        raise api_errors.unprocessable(
+                            f"the body is larger than {self._largest_body_bytes} bytes"
+                        )
+                    body += part
+        except TimeoutError:
+            raise ApiError(408, 408, "HTTP 408 Request Timeout") from None
         return bytes(body)
 
     async def _answered(self, request: Request, body: bytes, media_type: str) -> Response:

@@ -131,6 +131,14 @@ def _registry_config(given: Mapping[str, str]) -> RegistryConfig | None:
     )
     if not settings:
         return None
+    # Spark hides a password where it prints options, and knows none by the name of basic.auth.user.info.
+    user, password = settings.pop("basic_auth_user", None), settings.pop("basic_auth_password", None)
+    if (user is None) != (password is None):
+        raise InvalidOptionError(
+            "schema.registry.basic.auth.user and schema.registry.basic.auth.password go together"
+        )
+    if user is not None:
+        settings["basic_auth_user_info"] = f"{user}:{password}"
     url = settings.pop("url", "")
     if not url.strip():
         raise InvalidOptionError("schema.registry.url is missing: give the registry's http://host:port")

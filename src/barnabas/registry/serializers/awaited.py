@@ -1,0 +1,93 @@
+"""Serializers and deserializers for asyncio. Owns nothing but the waiting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.registry.serializers.bases import DeserializerBase, SerializerBase, context_of
+from barnabas.registry.serializers.by_format import (
+    AvroDeserializing,
+    AvroSerializing,
+    JSONDeserializing,
+    JSONSerializing,
+    ProtobufDeserializing,
+    ProtobufSerializing,
+)
+from barnabas.registry.serializers.context import Headers
+from barnabas.registry.serializers.waiting import RecordLike
+
+
+class AwaitedSerializer(SerializerBase):
+    async def __call__(
+        self, topic: str | None, value: Any, *, is_key: bool = False, headers: Headers = None
+    ) -> bytes | None:
+        """The bytes of `value`, None for None. `headers`: those that the record will be sent with, a list or
+        a dict, to which the schema's GUID is added where `schema_id` is `header`.
+
+        Raises: SerializationError (the value does not fit the schema, or a rule failed), SchemaError,
+        MisuseError, RegistryError, ClosedError.
+        """
+        if value is None:
+            return None
+        if not self._is_always_slow:
+            writer = self._core.known(topic, is_key)
+            if writer is not None and writer.encode is not None:
+                return writer.encode(value, writer.prefix)
+        context = context_of(topic, is_key, headers)
+        writer = self._known(context)
+        if writer is None:
+            writer = await self._registry.run(self._core.find(context))
+        return self._written(writer, value, context)
+
+
+class AwaitedDeserializer(DeserializerBase):
+    async def __call__(
+        self, topic: str | None, data: bytes | None, *, is_key: bool = False, headers: Headers = None
+    ) -> Any:
+        """The value of `data`, None for None. `headers`: the record's, which may have the schema's id.
+
+        Raises: SerializationError (the bytes are not of the schema, or a rule failed), SchemaError,
+        MisuseError, RegistryError, ClosedError.
+        """
+        if data is None:
+            return None
+        data = bytes(data)
+        reader = self._core.known(topic, is_key, data, headers)
+        if reader is not None and reader.decode is not None and not self._tracks_keys:
+            return reader.decode(data, reader.offset)
+        context = context_of(topic, is_key, headers)
+        if reader is None:
+            reader = await self._registry.run(self._core.find(context, data))
+        return self._read(reader, data, context)
+
+    async def value_of(self, record: RecordLike) -> Any:
+        """Of a consumer's record. Raises: as a call."""
+        return await self(record.topic, record.value, headers=record.headers)
+
+    async def key_of(self, record: RecordLike) -> Any:
+        """Of a consumer's record. Raises: as a call."""
+        return await self(record.topic, record.key, is_key=True, headers=record.headers)
+
+
+class AvroSerializer(AwaitedSerializer, AvroSerializing):
+    __doc__ = AvroSerializing.__doc__
+
+
+class AvroDeserializer(AwaitedDeserializer, AvroDeserializing):
+    __doc__ = AvroDeserializing.__doc__
+
+
+class JSONSerializer(AwaitedSerializer, JSONSerializing):
+    __doc__ = JSONSerializing.__doc__
+
+
+class JSONDeserializer(AwaitedDeserializer, JSONDeserializing):
+    __doc__ = JSONDeserializing.__doc__
+
+
+class ProtobufSerializer(AwaitedSerializer, ProtobufSerializing):
+    __doc__ = ProtobufSerializing.__doc__
+
+
+class ProtobufDeserializer(AwaitedDeserializer, ProtobufDeserializing):
+    __doc__ = ProtobufDeserializing.__doc__
