@@ -78,6 +78,8 @@ class Bench:
                 if codec == "none" and is_whole(self._options):
                     self._say("memory")
                     self.results.memory_bytes = run("bench.memory", self._bootstrap, filled)
+                    self._say("serializers")
+                    self.results.serializers = run("bench.serializers", "--json")
 
     def measure_latency(self) -> None:
         """To be called before much is written: broker and disk are busy with that for a while after."""

@@ -20,6 +20,7 @@ from bench.works import (
     PARTITIONS,
     PEER,
     PEER_AS_IT_COMES,
+    SERIALIZER_WORKS,
     VALUE_BYTES,
     Measure,
     Work,
@@ -89,6 +90,8 @@ class Results:
     latency_seconds: dict[str, list[dict[str, float]]] = field(default_factory=dict)
     """For each client the figures of the messages of a second, many times."""
     memory_bytes: dict[str, int] = field(default_factory=dict)
+    serializers: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Of each work the values a second of ours and the peer's, and the median of the rounds' ratios."""
 
     def find(self, work: str, client: str, compression: str) -> Result | None:
         for result in self.results:
@@ -127,6 +130,11 @@ class Results:
             growth = last / second
             wanted = f"at most {MOST_MEMORY_GROWTH:.2f} x"
             checks.append(Check(what, f"{growth:.2f} x", wanted, growth <= MOST_MEMORY_GROWTH))
+        for name, row in self.serializers.items():
+            what = f"{name.replace('/', ', ')}, one value a call: {row['ours']:,.0f}/s"
+            least = SERIALIZER_WORKS[name]
+            wanted = f"at least {least:g} x {PEER}"
+            checks.append(Check(what, f"{row['ratio']:.1f} x", wanted, row["ratio"] >= least))
         return checks
 
     def _checks_of(self, result: Result) -> list[Check]:
@@ -209,6 +217,7 @@ class Results:
             "latency_ms": self.latency_ms,
             "latency_seconds": self.latency_seconds,
             "memory_bytes": self.memory_bytes,
+            "serializers": self.serializers,
             "checks": [asdict(check) for check in self.checks()],
         }
 

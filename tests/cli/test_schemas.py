@@ -131,6 +131,24 @@ def test_avro_schemas_with_references_are_compared_without_a_registry(run: Run, 
     assert run("check", "list.avsc", *against).stdout == "compatible\n"
 
 
+def test_schemas_of_protocol_buffers_are_compared_without_a_registry(run: Run, tmp_path: Path) -> None:
+    order = 'syntax = "proto3"; import "item.proto"; message Order { Item item = 1; }'
+    (tmp_path / "order.proto").write_text(order)
+    (tmp_path / "other.proto").write_text(order.replace("Item item", "int64 item"))
+    (tmp_path / "item.proto").write_text('syntax = "proto3"; message Item { int32 id = 1; }')
+    references = ("--reference", "item.proto=item.proto")
+    assert run("check", "order.proto", "--against", "order.proto", *references).stdout == "compatible\n"
+    refused = run("check", "other.proto", "--against", "order.proto", *references, status=1).stdout
+    assert refused.splitlines() == [
+        "not compatible",
+        '  order.proto: {errorType:"FIELD_KIND_CHANGED", description:"The type of a field at path '
+        "'#/Order/1' in the new schema does not match the old schema\"}",
+    ]
+    (tmp_path / "broken.proto").write_text("message Order {\n  int32 id = 1;\n}")
+    broken = run("check", "broken.proto", "--against", "order.proto", *references, status=1).stderr
+    assert "line 2, column 3: expected optional, required, repeated" in broken
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

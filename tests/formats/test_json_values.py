@@ -138,6 +138,22 @@ def test_values_are_as_deep_as_validators_can_go() -> None:
         tree.encode(endless)
     with pytest.raises(SerializationError, match="deeper than 300"):
         tree.decode(b"[" * 100_000)
+    # Without the text, nothing but this is between a validator and the end of its stack.
+    for value in (endless, {"a": endless}, (endless,)):
+        with pytest.raises(SerializationError, match="deeper than 300"):
+            tree.check(value)
+
+
+def test_a_value_is_checked_without_being_written() -> None:
+    found = values(with_name({"type": "integer"}))
+    # Who writes it with an encoder of their own may have anything that JSON has not.
+    found.check({"name": 1, "when": datetime.date(2024, 1, 1), "raw": b"x"})
+    with pytest.raises(SerializationError, match=r'^name: "x" is not of type "integer"'):
+        found.check({"name": "x"})
+    with pytest.raises(SerializationError, match=r"^name: b'x' \(bytes\) is no JSON value"):
+        found.check({"name": b"x"})
+    found.check({"name": enum.IntEnum("Level", "LOW").LOW})
+    ANY.check(object())
 
 
 def test_a_header_stays_in_front_and_is_passed_over() -> None:
@@ -241,6 +257,19 @@ def test_a_format_is_a_remark() -> None:
 def test_a_pattern_that_would_take_ages_is_given_up() -> None:
     with pytest.raises(SerializationError):
         values({"pattern": r"^(a+)+\1$"}).encode("a" * 60 + "b")
+
+
+@pytest.mark.parametrize("pattern", ["(?i)^abc$", r"\Aabc\Z", "^(?P<a>a)bc$", "^ab++c$"])
+def test_a_pattern_of_python_alone_is_taken_as_such(pattern: str) -> None:
+    found = values(
+        with_name({"$ref": "text.json"}), references={"text.json": json.dumps({"pattern": pattern})}
+    )
+    assert found.encode({"name": "abc"})
+    assert found.encode({"name": 5})
+    with pytest.raises(SerializationError, match=r'^name: "xabc" does not match'):
+        found.decode(b'{"name": "xabc"}')
+    inline = values(with_name({"type": "string", "pattern": pattern, "enum": ["abc", {"pattern": pattern}]}))
+    assert inline.encode({"name": "abc"})
 
 
 # References

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tests.protobuf_by_chance import Maker
 
 from barnabas.formats import SchemaError
+from barnabas.formats.proto.elements import Number
 from barnabas.formats.protobuf_schema import ProtobufSchema, compile_text, parse_any, text_of
 from barnabas.formats.protobuf_values import file_of, message_class
 
@@ -394,6 +395,7 @@ def test_a_type_of_a_file_that_is_not_imported_is_refused() -> None:
         ("option (a) = " + "{a " * 100_000, "deeper than 64"),
         ("option (a) = " + "[" * 100_000, "deeper than 64"),
         ("option a" + ".a" * 100_000 + " = 1;", "more than 64 parts"),
+        ("package a" + ".a" * 100_000 + ";", "a name has more than 100 parts"),
         ("message M { optional int32 a = " + "9" * 100_000 + "; }", "a number has 100000 digits"),
         ("//" + "a" * 1_000_000 + "\n}", "line 2, column 1"),
         ("/* " * 100_000, "the comment has no end"),
@@ -401,11 +403,53 @@ def test_a_type_of_a_file_that_is_not_imported_is_refused() -> None:
         (base64.b64encode(b"\x00" * 999).decode(), "expected a declaration"),
         (base64.b64encode(b'"\x02' * 1000).decode(), "broken"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_hostile_texts_are_refused_with_what_they_overdo(text: str, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         ProtobufSchema(text)
+
+
+def test_options_of_one_thing_are_bounded() -> None:
+    schema = ProtobufSchema("message M {" + "option (a).b = 1;" * 2000 + "}")
+    for compiled in (lambda: schema.descriptor_set, lambda: schema.normalized_text):
+        with pytest.raises(SchemaError, match="more than 1000 options of one thing"):
+            compiled()
+
+
+def test_what_a_schema_is_called_is_not_told_at_length() -> None:
+    with pytest.raises(SchemaError) as raised:
+        compile_text(f"message {'M' * 100_000} {{}} message {'M' * 100_000} {{}}")
+    assert len(str(raised.value)) < 500
+
+
+def test_a_key_that_is_given_often_has_a_list() -> None:
+    text = "option (a) = {b: 1 b: [2, 3] c: [] b: 4 d {} d {e: 5}};"
+    assert ProtobufSchema(text).file.options[0].value == {
+        "b": [Number("1"), Number("2"), Number("3"), Number("4")],
+        "c": [],
+        "d": [{}, {"e": Number("5")}],
+    }
+
+
+@pytest.mark.parametrize(
+    "part", ["package", "message", "field", "enum", "value", "extension", "service", "method"]
+)
+def test_names_in_a_descriptor_that_no_text_could_have_are_refused(part: str) -> None:
+    name = "M {} message N"
+    made = descriptor_pb2.FileDescriptorProto(package=name if part == "package" else "p")
+    message = made.message_type.add(name=name if part == "message" else "A")
+    message.field.add(name=name if part == "field" else "f", number=1, label=1, type=5)
+    message.extension_range.add(start=5, end=6)
+    made.extension.add(name=name if part == "extension" else "e", number=5, label=1, type=5, extendee=".p.A")
+    enum = made.enum_type.add(name=name if part == "enum" else "E")
+    enum.value.add(name=name if part == "value" else "V", number=0)
+    service = made.service.add(name=name if part == "service" else "S")
+    service.method.add(name=name if part == "method" else "D", input_type=".p.A", output_type=".p.A")
+    with pytest.raises(
+        SchemaError, match="is no name" if part != "package" else "no name of a package|not defined"
+    ):
+        compile_text(base64.b64encode(made.SerializeToString()).decode())
 
 
 def test_chains_and_crowds_of_imports_are_bounded() -> None:

@@ -34,6 +34,7 @@ from barnabas.registry import (
     VersionNotFoundError,
 )
 from barnabas.registry.calls import RegistryCalls
+from barnabas.testing import EmbeddedBroker
 from barnabas.testing.certificates import Certificates
 
 # Without spaces, as some registries keep them.
@@ -111,7 +112,7 @@ def test_schemas_are_registered_found_and_deleted(front: Front, any_registry: st
     assert registry.versions(subject) == [1, 2]
     assert subject in registry.subjects()
     assert (subject, 1) in {(each.subject, each.version) for each in registry.versions_of(first.id)}
-    assert "AVRO" in registry.schema_types()
+    assert {"AVRO", "JSON", "PROTOBUF"} <= set(registry.schema_types())
     assert registry.delete_version(subject, 1) == 1
     assert registry.versions(subject) == [2]
     assert registry.delete_subject(subject) == [2]
@@ -356,12 +357,19 @@ def test_a_wrong_password_says_what_to_check(front: Front, stranger: Stand) -> N
 # What the page shows
 
 
-def test_the_examples_of_the_page_run(any_registry: str, subject: str) -> None:
+def test_the_examples_of_the_page_run(
+    any_registry: str, subject: str, embedded_broker: EmbeddedBroker
+) -> None:
     page = (Path(__file__).parents[2] / "docs" / "registry.md").read_text()
     examples = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    program = (
-        "".join(examples).replace("http://localhost:8081", any_registry).replace("orders-value", subject)
-    )
+    program = "".join(examples)
+    for shown, real in (
+        ("http://localhost:8081", any_registry),
+        ("localhost:9092", embedded_broker.bootstrap),
+        ("orders-value", subject),
+        ('"orders"', f'"{subject}-topic"'),
+    ):
+        program = program.replace(shown, real)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         capture_output=True,
@@ -372,7 +380,8 @@ def test_the_examples_of_the_page_run(any_registry: str, subject: str) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1 ")
     assert "\nFalse " in done.stdout
-    assert done.stdout.splitlines()[-1] == "{'id': 5}"
+    assert "\nOrder(id=5, note=None)\n" in done.stdout
+    assert done.stdout.splitlines()[-2:] == ["{'id': 5}", "[{'id': 5}]"]
 
 
 # Threads, processes, and what both have

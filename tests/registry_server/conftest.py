@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.memory import MemoryJournal
 from barnabas.registry_server.rest.app import RegistryApp
 from barnabas.registry_server.service import RegistryService
@@ -30,7 +31,7 @@ Ask = Callable[..., tuple[int, Any]]
 def ask() -> Iterator[Ask]:
     """A registry of the test's own, with nothing in it, without a socket."""
     with asyncio.Runner() as runner:
-        service = RegistryService(MemoryJournal())
+        service = RegistryService(MemoryJournal(), deks=DekService(MemoryJournal()))
         runner.run(service.start())
         transport = httpx.ASGITransport(app=RegistryApp(service), raise_app_exceptions=True)
         client = httpx.AsyncClient(transport=transport, base_url="http://registry")

@@ -25,7 +25,10 @@ from confluent_kafka.schema_registry import (
     ServerConfig,
 )
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 USER = '{"type":"record","name":"User","fields":[{"name":"id","type":"long"}]}'
 USER_2 = (
@@ -63,7 +66,7 @@ def test_schemas_are_registered_and_found(client: SchemaRegistryClient, subject:
     assert {"subject": subject, "version": 1} in [
         {"subject": each.subject, "version": each.version} for each in client.get_schema_versions(schema_id)
     ]
-    assert "AVRO" in client.get_schema_types()
+    assert set(client.get_schema_types()) == {"AVRO", "JSON", "PROTOBUF"}
 
 
 def test_schemas_are_deleted_softly_and_for_good(client: SchemaRegistryClient, subject: str) -> None:
@@ -173,6 +176,34 @@ def test_serializers_register_and_find(client: SchemaRegistryClient, subject: st
     assert client.get_latest_version(f"{subject}-value").version == 1
     latest: dict[str, Any] = {"auto.register.schemas": False, "use.latest.version": True}
     assert AvroSerializer(client, USER, conf=latest)({"id": 6, "name": None}, where)[:5] == data[:5]
+
+
+def test_serializers_of_json_schema_do_the_same(client: SchemaRegistryClient, subject: str) -> None:
+    where = SerializationContext(subject, MessageField.VALUE)
+    schema = (
+        '{"title":"U","type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":false}'
+    )
+    data = JSONSerializer(schema, client)({"id": 5}, where)
+    assert JSONDeserializer(schema, schema_registry_client=client)(data, where) == {"id": 5}
+    assert client.get_latest_version(f"{subject}-value").schema.schema_type == "JSON"
+
+
+def test_serializers_of_protobuf_do_the_same(client: SchemaRegistryClient, subject: str) -> None:
+    where = SerializationContext(subject, MessageField.VALUE)
+    settings = {"use.deprecated.format": False}
+    file = descriptor_pb2.FileDescriptorProto(name="reading.proto", package="tests", syntax="proto3")
+    field = file.message_type.add(name="Reading").field.add(name="id", number=1)
+    field.type, field.label = field.TYPE_INT64, field.LABEL_OPTIONAL
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    message: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName("tests.Reading"))
+    data = ProtobufSerializer(message, client, settings)(message(id=5), where)
+    # The client that registered it remembers the text, and would not ask for the form that is read.
+    client.clear_caches()
+    assert ProtobufDeserializer(message, settings, client)(data, where).id == 5
+    registered = client.get_latest_version(f"{subject}-value").schema
+    assert registered.schema_type == "PROTOBUF"
+    assert "message Reading {" in registered.schema_str
 
 
 def test_the_client_of_asyncio_does_the_same(registry_url: str, subject: str) -> None:

@@ -68,6 +68,27 @@ SCHEMAS = [
 ]
 
 
+OTHERS = [
+    ("JSON", nested(100_000, "[", "", "]")),
+    ("JSON", nested(3_000, '{"properties":{"a":', "{}", "}}")),
+    ("JSON", nested(900, '{"not":', "{}", "}")),
+    ("JSON", '{"$ref":"#/definitions/none"}'),
+    ("JSON", '{"$ref":"http://127.0.0.1:9/none.json"}'),
+    ("JSON", '{"type":"nothing"}'),
+    ("JSON", '{"pattern":"(a+"}'),
+    ("JSON", '"string"'),
+    ("JSON", "{"),
+    ("PROTOBUF", "message"),
+    ("PROTOBUF", 'syntax = "proto3"; message M { M m = 99999999999999999999; }'),
+    ("PROTOBUF", 'syntax = "proto3"; import "none.proto"; message M { N n = 1; }'),
+    ("PROTOBUF", 'syntax = "proto3"; ' + nested(5_000, "message M { ", "", "}")),
+    ("PROTOBUF", "/*" * 100_000),
+    ("PROTOBUF", "\x00\x01\x02"),
+    ("PROTOBUF", "AAAA"),
+    ("PROTOBUF", '"string"'),
+]
+
+
 @pytest.mark.parametrize(("kind", "body"), BODIES, ids=[kind for kind, _ in BODIES])
 @pytest.mark.parametrize("line", [REGISTER, "POST /subjects/s", "PUT /config", "PUT /mode"])
 def test_a_body_that_is_none_is_unprocessable(ask: Ask, line: str, kind: str, body: Any) -> None:
@@ -90,6 +111,33 @@ def test_a_schema_that_is_none_or_too_deep_is_invalid(ask: Ask, number: int) -> 
         assert found["error_code"] in (422, 42201)
         assert len(found["message"]) < 1000
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "number", range(len(OTHERS)), ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(OTHERS)]
+)
+def test_a_schema_of_another_type_that_is_none_is_invalid_as_well(ask: Ask, number: int) -> None:
+    kind, text = OTHERS[number]
+    began = time.monotonic()
+    for line in (REGISTER, "POST /subjects/s", "POST /compatibility/subjects/s/versions"):
+        status, found = ask(line, {"schema": text, "schemaType": kind})
+        assert (status, found["error_code"]) in [(422, 422), (422, 42201)]
+        assert found["message"].startswith(f"Invalid schema of type {kind}, details: ")
+        assert len(found["message"]) < 1000
+    assert time.monotonic() - began < 5
+
+
+def test_what_refers_to_itself_is_compared(ask: Ask) -> None:
+    tree = '{"$id":"t","properties":{"child":{"$ref":"#"}},"additionalProperties":false}'
+    node = 'syntax = "proto3";\n\nmessage Node {\n  Node next = 1;\n}\n'
+    for kind, text, other in [
+        ("JSON", tree, tree.replace("child", "left")),
+        ("PROTOBUF", node, node.replace("Node next", "int32 next")),
+    ]:
+        assert ask(f"POST /subjects/{kind}/versions", {"schema": text, "schemaType": kind})[0] == 200
+        check = f"POST /compatibility/subjects/{kind}/versions"
+        assert ask(check, {"schema": text, "schemaType": kind})[1] == {"is_compatible": True}
+        assert ask(check, {"schema": other, "schemaType": kind})[1] == {"is_compatible": False}
 
 
 def test_a_schema_may_be_as_deep_as_it_says(ask: Ask) -> None:

@@ -9,12 +9,14 @@ import pytest
 from barnabas import Registry
 from barnabas.errors import MisuseError
 from barnabas.registry import Schema
+from barnabas.registry_server.journal.journal import JournalTimeoutError
 from barnabas.registry_server.journal.memory import MemoryJournal
 from barnabas.registry_server.records import parse_key
-from barnabas.testing import EmbeddedRegistry
+from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 
 
 def test_a_registry_runs_beside_the_test_and_ends_with_it() -> None:
+    before = set(threading.enumerate())
     with EmbeddedRegistry() as embedded:
         url = embedded.url
         with Registry(url) as registry:
@@ -22,7 +24,7 @@ def test_a_registry_runs_beside_the_test_and_ends_with_it() -> None:
             assert registry.subjects() == ["s"]
     with pytest.raises(MisuseError):
         _ = embedded.url
-    assert "barnabas-registry" not in {thread.name for thread in threading.enumerate()}
+    assert not set(threading.enumerate()) - before
     with socket.socket() as again:
         # Its port is free.
         again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -74,3 +76,36 @@ def test_a_request_that_never_ends_does_not_keep_it_from_ending(monkeypatch: pyt
             embedded.close()
             while connection.recv(1 << 16):
                 pass
+
+
+def test_an_answer_is_sent_at_once() -> None:
+    with EmbeddedRegistry() as embedded, Registry(embedded.url) as registry:
+        registry.subjects()
+        began = time.monotonic()
+        for _ in range(50):
+            registry.subjects()
+        # With Nagle's algorithm each waits 40 ms for an acknowledgement.
+        assert time.monotonic() - began < 50 * 0.03
+
+
+def test_schemas_in_a_topic_are_there_in_the_next_registry() -> None:
+    with EmbeddedBroker() as broker:
+        first = EmbeddedRegistry(bootstrap_servers=broker.bootstrap)
+        with first, Registry(first.url) as registry:
+            registered = registry.register("s", Schema('"string"'))
+        second = EmbeddedRegistry(bootstrap_servers=broker.bootstrap)
+        with second, Registry(second.url) as registry:
+            assert registry.version("s", 1) == registered
+
+
+def test_it_has_one_journal() -> None:
+    with pytest.raises(MisuseError, match="in a Kafka cluster, or one that it is given"):
+        EmbeddedRegistry(bootstrap_servers="localhost:1", journal=MemoryJournal())
+
+
+def test_a_cluster_that_nobody_answers_for_is_an_error_of_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("barnabas.testing.embedded_registry.KAFKA_TIMEOUT_SECONDS", 0.5)
+    with pytest.raises(JournalTimeoutError, match="was not read within 500 ms"):
+        EmbeddedRegistry(bootstrap_servers="127.0.0.1:1").start()

@@ -83,5 +83,5 @@ mod _kernel {
     #[pymodule_export]
     use super::values::json_read::read_json;
     #[pymodule_export]
-    use super::values::json_write::write_json;
+    use super::values::json_write::{check_json_depth, write_json};
 }

@@ -58,7 +58,7 @@ from barnabas._kernel.produce import (
     RecordMetadata,
     RecordSender,
 )
-from barnabas._kernel.values import AvroCodec, read_json, write_json
+from barnabas._kernel.values import AvroCodec, check_json_depth, read_json, write_json
 
 __all__ = [
     "VERSION",
@@ -95,6 +95,7 @@ __all__ = [
     "RecordSender",
     "TakenBack",
     "Waker",
+    "check_json_depth",
     "compact_batches",
     "compress",
     "crc32",

@@ -22,3 +22,6 @@ def read_json(data: Buffer, offset: int = 0) -> Any:
 
 def write_json(value: object, header: bytes | None = None) -> bytes:
     """The JSON of a value, behind `header`. Raises: SerializationError, which names the field."""
+
+def check_json_depth(value: object) -> None:
+    """Raises: SerializationError, for a value that is deeper than `read_json` and `write_json` take."""

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def serve(data_dir: Path, host: str, port: int, config: Mapping[str, str]) -> None:
     """Runs a broker until SIGTERM or SIGINT, and prints its address once it is ready."""
-    _allow_many_files()
+    allow_many_files()
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -55,7 +55,7 @@ async def serve(data_dir: Path, host: str, port: int, config: Mapping[str, str])
     await broker.stop()
 
 
-def _allow_many_files() -> None:
+def allow_many_files() -> None:
     """Every segment is an open file."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import barnabas
-from barnabas.cli import consume, groups, pipeline, produce, schemas, topics, up
+from barnabas.cli import consume, groups, pipeline, produce, registry, schemas, topics, up
 from barnabas.cli.output import note
 from barnabas.errors import BarnabasError
 
@@ -30,6 +30,8 @@ app.command("consume")(consume.consume)
 app.add_typer(groups.app, name="groups")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(schemas.app, name="schemas")
+app.command("registry")(registry.registry)
+app.command("registry-user")(registry.registry_user)
 
 
 @dataclass

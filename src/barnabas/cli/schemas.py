@@ -335,9 +335,7 @@ def _differences(schema: Schema, against: Sequence[Path], level: str, referred: 
     kinds = {schema.type, *(TYPES.get(file.suffix.lower(), schema.type) for file in against)}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} are different kinds of schemas")
-    known = FORMATS.get(schema.type)
-    if known is None:
-        raise UsageError(f"without a registry only {', '.join(FORMATS)} schemas are compared: give --subject")
+    known = FORMATS[schema.type]
 
     def compare(reader: str, writer: str, sides: Sides) -> Sequence[Difference]:
         return known.differences(

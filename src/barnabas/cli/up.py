@@ -1,13 +1,13 @@
-"""`barnabas up`: the embedded broker in the foreground."""
+"""`barnabas up`: the embedded broker in the foreground, and a schema registry beside it."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
 
-from barnabas.cli.options import pairs
+from barnabas.cli.foreground import embedded_broker, run
+from barnabas.cli.options import AsJson, pairs
 
 DEFAULT_PORT = 9092
 DEFAULT_DATA_DIR = "barnabas-data"
@@ -27,10 +27,19 @@ def up(
             "--config", "-c", metavar="NAME=VALUE", help="A setting of the broker, by Kafka's name."
         ),
     ] = None,
+    has_registry: Annotated[
+        bool, typer.Option("--registry", help="Run a schema registry as well, which keeps its schemas here.")
+    ] = False,
+    registry_port: Annotated[
+        int, typer.Option("--registry-port", min=0, max=65_535, help="0 takes any free one.")
+    ] = 8081,
+    as_json: AsJson = False,
 ) -> None:
-    """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready."""
-    # Here and not above, since no other command should wait for the broker's import.
-    from barnabas.broker.__main__ import serve
-    from barnabas.broker.data_directory import data_directory
+    """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready; then the registry's."""
+    registry = None
+    if has_registry:
+        # Here and not above, since no other command should wait for the registry's import.
+        from barnabas.registry_server.settings import ServerSettings
 
-    asyncio.run(serve(data_directory(data_dir), host, port, pairs(config, "--config")))
+        registry = ServerSettings(host=host, port=registry_port)
+    run(embedded_broker(data_dir, host, port, pairs(config, "--config")), registry, as_json=as_json)

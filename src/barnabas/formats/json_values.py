@@ -8,20 +8,22 @@ Owns how a schema is compiled, once, by jsonschema-rs. Knows nothing of where a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urljoin
 
-from barnabas._kernel import read_json, write_json
+from barnabas._kernel import check_json_depth, read_json, write_json
 from barnabas.errors import MissingExtraError, SerializationError
 from barnabas.formats.errors import SchemaError
-from barnabas.formats.json_schema_documents import Documents, draft_told, parsed
+from barnabas.formats.json_schema_documents import DATA, Documents, draft_told, parsed
 
 NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
 # What the library takes relative references for that have no other base.
 NO_BASE = "json-schema:///"
 LONGEST_MESSAGE = 500
+PYTHON_PATTERN = "x-barnabas-pattern"
 
 
 class JsonValues:
@@ -58,7 +60,9 @@ class JsonValues:
             try:
                 self._validate(value)
             except ValueError as error:
-                self._look_again(error, data, len(header))
+                _raise_verdict(error)
+                # It knows no classes under `str` and `int`, but what was written of them.
+                self.decode(data, len(header))
         return data
 
     def decode(self, data: bytes | bytearray | memoryview, offset: int = 0) -> Any:
@@ -68,23 +72,20 @@ class JsonValues:
             try:
                 self._validate(value)
             except ValueError as error:
-                _refuse(error)
+                _raise_verdict(error)
+                raise SerializationError(f"the value cannot be validated: {error}") from None
         return value
 
     def check(self, value: object) -> None:
         """Holds a value against the schema, as `decode` does. Raises: SerializationError, which names the
         field."""
         if self._validate is not None:
+            check_json_depth(value)
             try:
                 self._validate(value)
             except ValueError as error:
-                _refuse(error)
-
-    def _look_again(self, error: ValueError, data: bytes, offset: int) -> None:
-        """The library knows no classes under `str` and `int`: it gets what was written of them."""
-        if _is_verdict(error):
-            _refuse(error)
-        self.decode(data, offset)
+                _raise_verdict(error)
+                self.decode(write_json(value))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, self._made_of
@@ -112,9 +113,26 @@ def _validator(text: str, references: Mapping[str, str]) -> Callable[[Any], None
     resources = [
         (urljoin(NO_BASE, address), parsed(references[name])) for address, name in documents.names().items()
     ]
+
+    def compiled(rewritten: Callable[[Any], Any]) -> Callable[[Any], None]:
+        written = [(address, rewritten(each)) for address, each in resources]
+        registry = jsonschema_rs.Registry(written, draft=draft)
+        return validator(
+            rewritten(schema),
+            validate_formats=False,
+            registry=registry,
+            offline=True,
+            keywords={PYTHON_PATTERN: _PythonPattern},
+        ).validate
+
     try:
-        registry = jsonschema_rs.Registry(resources, draft=draft)
-        return validator(schema, validate_formats=False, registry=registry, offline=True).validate
+        try:
+            return compiled(lambda each: each)
+        except jsonschema_rs.ValidationError as error:
+            if "pattern" not in error.instance_path[-1:]:
+                raise
+            # No expression of ECMA's, as a schema's should be, but perhaps of Python's or Java's.
+            return compiled(_with_python_patterns)
     except jsonschema_rs.ValidationError as error:
         place = "".join(f"/{step}" for step in error.instance_path)
         at = f" at #{place}" if place else ""
@@ -123,18 +141,53 @@ def _validator(text: str, references: Mapping[str, str]) -> Callable[[Any], None
         raise SchemaError(f"the JSON Schema is broken: {_shortened(str(error))}") from None
 
 
-def _is_verdict(error: ValueError) -> bool:
-    return hasattr(error, "instance_path")
+class _PythonPattern:
+    """A keyword of our own, in place of `pattern`."""
+
+    def __init__(self, parent_schema: dict[str, Any], value: str, schema_path: list[str | int]) -> None:
+        self._pattern = re.compile(value)
+
+    def validate(self, instance: Any) -> None:
+        if isinstance(instance, str) and self._pattern.search(instance) is None:
+            raise ValueError(f'"{instance}" does not match "{self._pattern.pattern}"')
 
 
-def _refuse(error: ValueError) -> NoReturn:
-    if not _is_verdict(error):
-        raise SerializationError(f"the value cannot be validated: {error}") from None
+def _with_python_patterns(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_python_patterns(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: each if name in DATA else _with_python_patterns(each) for name, each in schema.items()}
+    pattern = found.get("pattern")
+    if isinstance(pattern, str) and _is_of_python_alone(pattern):
+        found[PYTHON_PATTERN] = found.pop("pattern")
+    return found
+
+
+def _is_of_python_alone(pattern: str) -> bool:
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.Draft7Validator({"pattern": pattern})
+    except ValueError:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError):
+            return False
+        return True
+    return False
+
+
+def _raise_verdict(error: ValueError) -> None:
+    """Of jsonschema-rs, if it is one."""
+    steps: list[str | int] | None = getattr(error, "instance_path", None)
+    if steps is None:
+        return
     path = ""
-    for step in error.instance_path:  # pyright: ignore[reportAttributeAccessIssue]
+    for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
     place = f"{path}: " if path else ""
-    raise SerializationError(place + _shortened(error.message)) from None  # pyright: ignore[reportAttributeAccessIssue]
+    raise SerializationError(place + _shortened(str(getattr(error, "message", error)))) from None
 
 
 def _shortened(message: str) -> str:

@@ -132,8 +132,7 @@ class Exchange:
     def _authorization(self) -> Steps[dict[str, str]]:
         config = self._config
         if config.basic_auth_user_info is not None:
-            pair = base64.b64encode(config.basic_auth_user_info.reveal().encode()).decode()
-            return {"Authorization": f"Basic {pair}"}
+            return basic_authorization(config.basic_auth_user_info.reveal())
         if config.bearer_auth_token is not None:
             token = config.bearer_auth_token.reveal()
         elif config.bearer_auth_callback is not None:
@@ -188,10 +187,15 @@ class Exchange:
             form["scope"] = self._config.bearer_auth_scope
         headers = {
             "Accept": "application/json",
-            "Authorization": "Basic " + base64.b64encode(pair.encode()).decode(),
+            **basic_authorization(pair),
             "Content-Type": "application/x-www-form-urlencoded",
         }
         return HttpRequest(endpoint, headers, urlencode(form).encode())
+
+
+def basic_authorization(user: str) -> dict[str, str]:
+    """`user`: name and password with a colon between them."""
+    return {"Authorization": "Basic " + base64.b64encode(user.encode()).decode()}
 
 
 def _token_of(endpoint: str, answer: HttpAnswer) -> tuple[str, float]:

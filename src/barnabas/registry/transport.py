@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_ANSWER_BYTES = 64 << 20
+# What a socket takes, and no program lives to see.
+LONGEST_TIMEOUT_MS = 2**31 - 1
 
 
 def _httpx() -> Any:
@@ -142,7 +144,7 @@ class Transport:
                 for part in answer.iter_bytes():
                     _append(body, part)
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
-            raise _no_answer(error) from None
+            raise _no_answer(error) from error
         return HttpAnswer(answer.status_code, bytes(body))
 
     def close(self) -> None:
@@ -190,7 +192,7 @@ class AsyncTransport:
                 async for part in answer.aiter_bytes():
                     _append(body, part)
         except (self._httpx.TransportError, self._httpx.DecodingError) as error:
-            raise _no_answer(error) from None
+            raise _no_answer(error) from error
         return HttpAnswer(answer.status_code, bytes(body))
 
     async def close(self) -> None:

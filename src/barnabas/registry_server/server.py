@@ -6,8 +6,9 @@ Owns the socket. Knows nothing of what is asked, nor of where records are kept.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from barnabas.errors import MissingExtraError
@@ -21,9 +22,29 @@ GRACE_SECONDS = 5
 """What is asked when it is closed may take so long to be answered."""
 
 
+@contextlib.contextmanager
+def _no_signals() -> Generator[None]:
+    yield
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that is bound, so that its port is known. `port`: 0 takes a free one. Raises: OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio turns Nagle's algorithm off only where it knows the protocol by its number; with that algorithm
+    # an answer takes 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise OSError(error.errno, f"a registry cannot listen on {host}:{port}: {error.strerror}") from None
+    return listener
+
+
 class RegistryServer:
     """For one event loop. `app`: what answers; None for the API itself. `port`: 0 takes a free one.
-    `settings`: uvicorn's, for TLS for instance.
+    `listener`: of `listening`, in place of `host` and `port`. `settings`: uvicorn's, for TLS for instance.
 
     Raises: MissingExtraError.
     """
@@ -35,6 +56,7 @@ class RegistryServer:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
+        listener: socket.socket | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         try:
@@ -46,6 +68,7 @@ class RegistryServer:
         self._service = service
         self._host = host
         self._port = port
+        self._listener = listener
         chosen: dict[str, Any] = {"timeout_graceful_shutdown": GRACE_SECONDS, **(settings or {})}
         self._config = uvicorn.Config(
             RegistryApp(service) if app is None else app,
@@ -56,6 +79,8 @@ class RegistryServer:
             **chosen,
         )
         self._uvicorn = uvicorn.Server(self._config)
+        # Signals are the business of whoever runs this.
+        self._uvicorn.capture_signals = _no_signals
         self._serving: asyncio.Task[None] | None = None
 
     @property
@@ -66,12 +91,9 @@ class RegistryServer:
 
     async def start(self) -> None:
         """Returns when requests are answered. Raises: OSError, JournalError."""
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener = self._listener or listening(self._host, self._port)
+        self._host, self._port = listener.getsockname()[:2]
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((self._host, self._port))
-            self._port = listener.getsockname()[1]
             await self._service.start()
         except BaseException:
             listener.close()

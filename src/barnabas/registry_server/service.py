@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.journal import Journal, Record
 from barnabas.registry_server.state import RegistryState
 
@@ -17,17 +18,27 @@ T = TypeVar("T")
 
 class RegistryService:
     """For one event loop. `cluster_id`: of the Kafka cluster with the journal; `group_id`: of the registries
-    that share it."""
+    that share it. `deks`: the registry of keys, if there is one."""
 
-    def __init__(self, journal: Journal, *, cluster_id: str = "", group_id: str = "schema-registry") -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        deks: DekService | None = None,
+        cluster_id: str = "",
+        group_id: str = "schema-registry",
+    ) -> None:
         self.state = RegistryState()
         self.journal = journal
+        self.deks = deks
         self.cluster_id = cluster_id
         self.group_id = group_id
         self._writing = asyncio.Lock()
 
     async def start(self) -> None:
         """Raises: JournalError."""
+        if self.deks is not None:
+            await self.deks.start()
         await self.journal.start(self.state.apply)
 
     async def write(self, decide: Callable[[RegistryState], tuple[Sequence[Record], T]]) -> T:
@@ -45,3 +56,5 @@ class RegistryService:
 
     async def close(self) -> None:
         await self.journal.close()
+        if self.deks is not None:
+            await self.deks.close()

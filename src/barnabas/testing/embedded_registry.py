@@ -14,20 +14,36 @@ from barnabas.errors import MisuseError
 
 if TYPE_CHECKING:
     from barnabas.registry_server.journal.journal import Journal
+    from barnabas.registry_server.node import RegistryNode
+    from barnabas.registry_server.server import RegistryServer
 
 START_TIMEOUT_SECONDS = 60.0
+KAFKA_TIMEOUT_SECONDS = 30.0
+"""The cluster may take so long until the topic is read."""
 
 
 class EmbeddedRegistry:
     """A registry on 127.0.0.1, started by `start` or on entering the context, gone on leaving it.
 
-    `journal`: where it keeps its schemas; None is memory. `port`: None takes a free one. Needs the extra
-    `registry-server`.
+    `bootstrap_servers`: of a Kafka cluster, in whose topic `_schemas` it keeps its schemas, together with
+    other registries that are given the same; without it `journal` says where, and None is memory. `port`:
+    None takes a free one. Needs the extra `registry-server`.
 
-    Raises: MissingExtraError, JournalError.
+    Raises: MisuseError.
     """
 
-    def __init__(self, *, journal: Journal | None = None, port: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        bootstrap_servers: str | None = None,
+        journal: Journal | None = None,
+        port: int | None = None,
+    ) -> None:
+        if bootstrap_servers is not None and journal is not None:
+            raise MisuseError(
+                "an embedded registry has its journal in a Kafka cluster, or one that it is given"
+            )
+        self._bootstrap_servers = bootstrap_servers
         self._journal = journal
         self._port = port or 0
         self._url = ""
@@ -66,18 +82,30 @@ class EmbeddedRegistry:
             began.set_exception(error)
 
     async def _serve(self, began: concurrent.futures.Future[str]) -> None:
-        from barnabas.registry_server.journal.memory import MemoryJournal
-        from barnabas.registry_server.server import RegistryServer
-        from barnabas.registry_server.service import RegistryService
-
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        server = RegistryServer(RegistryService(self._journal or MemoryJournal()), port=self._port)
+        server = self._made()
         try:
             await server.start()
             began.set_result(server.url)
             await self._end.wait()
         finally:
             await server.close()
+
+    def _made(self) -> RegistryServer | RegistryNode:
+        from barnabas.registry_server.deks.service import DekService
+        from barnabas.registry_server.journal.kafka import JournalSettings
+        from barnabas.registry_server.journal.memory import MemoryJournal
+        from barnabas.registry_server.node import RegistryNode
+        from barnabas.registry_server.server import RegistryServer
+        from barnabas.registry_server.service import RegistryService
+        from barnabas.registry_server.settings import ServerSettings
+
+        if self._bootstrap_servers is None:
+            service = RegistryService(self._journal or MemoryJournal(), deks=DekService(MemoryJournal()))
+            return RegistryServer(service, port=self._port)
+        journal = JournalSettings(init_timeout_ms=int(KAFKA_TIMEOUT_SECONDS * 1000))
+        client = {"bootstrap_servers": self._bootstrap_servers}
+        return RegistryNode(ServerSettings(client, port=self._port, journal=journal))
 
     def close(self) -> None:
         """Returns when the thread has ended."""

@@ -28,6 +28,7 @@ from barnabas.broker_errors import (
     InconsistentGroupProtocolError,
     UnknownMemberIdError,
 )
+from barnabas.client.groups import classic_group as classic_group_module
 from barnabas.errors import InvalidSettingError, MisuseError
 from barnabas.protocol.messages.join_group import JoinGroupRequest
 
@@ -239,13 +240,16 @@ def test_what_was_read_is_committed_by_a_member_that_leaves_before_it_hears_of_t
     classic_group.poll_until(lambda: len(classic_group.records) == 10)
     membership: Any = leaving._core._group
     slow = SlowToHear(None)
-    join_connection = membership._join_connection
+    joining_connection = classic_group_module.joining_connection
 
-    async def slow_connection() -> SlowToHear:
-        slow.connection = await join_connection()
+    async def slow_connection(client: Any, pool: Any, group_id: str) -> Any:
+        connection = await joining_connection(client, pool, group_id)
+        if client is not membership._client:
+            return connection
+        slow.connection = connection
         return slow
 
-    monkeypatch.setattr(membership, "_join_connection", slow_connection)
+    monkeypatch.setattr(classic_group_module, "joining_connection", slow_connection)
     classic_group.member([topic], **settings)
     classic_group.poll_until(slow.has_joined.is_set)
     closing = threading.Thread(target=classic_group.close, args=(leaving,))

@@ -20,8 +20,8 @@ from typing import Any
 import confluent_kafka
 
 FACADE = "barnabas.compat.confluent_kafka"
-# They come later, and with them what only they use.
-LATER = ("confluent_kafka.schema_registry", "confluent_kafka.avro", "confluent_kafka._oauthbearer")
+# What the original has them for is in librdkafka's wing here.
+ELSEWHERE = ("confluent_kafka._oauthbearer",)
 
 # Dunder methods that programs use by syntax.
 _BY_SYNTAX = {
@@ -43,13 +43,13 @@ _BY_SYNTAX = {
 
 
 def real_modules() -> list[str]:
-    """The names of the real package's modules, but for those that come later."""
+    """The names of the real package's modules, but for those that are elsewhere."""
     return [confluent_kafka.__name__, *_modules_in(confluent_kafka)]
 
 
 def _modules_in(package: ModuleType) -> Iterator[str]:
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        if module.name in LATER:
+        if module.name in ELSEWHERE:
             continue
         yield module.name
         if module.ispkg:
@@ -59,6 +59,9 @@ def _modules_in(package: ModuleType) -> Iterator[str]:
 def _imported(name: str) -> ModuleType:
     """A module of the real package. Those of kafkatest are programs, which import each other from there."""
     folder = str(Path(confluent_kafka.__file__).with_name("kafkatest"))
+    if name.endswith(".azure_client"):
+        # These two import each other, and begin with the other one.
+        importlib.import_module(name.replace("azure_client", "azure_driver"))
     sys.path.append(folder)
     try:
         return importlib.import_module(name)
@@ -92,8 +95,11 @@ def _missing_in_module(name: str) -> Iterator[str]:
 
 def _public_names(module: ModuleType) -> list[str]:
     """The names that a module has of its own, or takes over from other modules of the package. Programs such
-    as those of kafkatest hand nothing on."""
-    is_private = any(part.startswith("_") or part == "kafkatest" for part in module.__name__.split("."))
+    as those of kafkatest, and modules of rules, hand nothing on."""
+    # What programs take from there are rules' executors and actions, and what is known of formats, not what
+    # these are made with.
+    no_hands_on = ("kafkatest", "rules", "common")
+    is_private = any(part.startswith("_") or part in no_hands_on for part in module.__name__.split("."))
     names = [name for name in vars(module) if not name.startswith("_") or name == "__version__"]
     names = [name for name in names if name != "TYPE_CHECKING"]
     return sorted(name for name in names if not _is_imported(getattr(module, name), module, is_private))

@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
 
 def serve(stage: Stage, answer: Callable[[Asked], Answer]) -> str:
-    """Its URL, without a path. It answers GET and POST until the script is over."""
+    """Its URL, without a path. It answers until the script is over."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -36,7 +36,7 @@ def serve(stage: Stage, answer: Callable[[Asked], Answer]) -> str:
             self.end_headers()
             self.wfile.write(given.body)
 
-        do_POST = do_GET
+        do_POST = do_PUT = do_DELETE = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -70,6 +70,7 @@ def on_secure() -> Callable[[Callable[[ModuleType, Stage], None]], Callable[[Mod
 def all_scripts() -> list[Script]:
     """Every script of the package `scripts`, in the order of their files and within them."""
     package = importlib.import_module("tests.compat.differential.scripts")
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    for name in sorted(names):
+        importlib.import_module(name)
     return list(SCRIPTS.values())

@@ -561,6 +561,29 @@ def test_recursive_schemas_are_compared() -> None:
     assert ("TYPE_CHANGED", "#/properties/value") in found(tree(TEXT), tree(WHOLE))
 
 
+@pytest.mark.parametrize(
+    ("draft", "anchor", "reference"),
+    [
+        (
+            "https://json-schema.org/draft/2020-12/schema",
+            {"$dynamicAnchor": "node"},
+            {"$dynamicRef": "#node"},
+        ),
+        ("https://json-schema.org/draft/2019-09/schema", {"$recursiveAnchor": True}, {"$recursiveRef": "#"}),
+        ("https://json-schema.org/draft/2020-12/schema", {"$anchor": "node"}, {"$ref": "#node"}),
+    ],
+)
+def test_references_to_what_is_around_them_are_followed(draft: str, anchor: Any, reference: Any) -> None:
+    def nested(leaf: Any) -> dict[str, Any]:
+        return {"$schema": draft, **anchor, **closed(leaf=leaf, children=array(items=reference))}
+
+    assert found(nested(NUMBER), nested(WHOLE)) == []
+    assert found(nested(TEXT), nested(WHOLE)) == [
+        ("TYPE_CHANGED", "#/properties/leaf"),
+        ("TYPE_CHANGED", "#/properties/children/items/properties/leaf"),
+    ]
+
+
 def test_what_was_taken_for_compatible_within_itself_is_compared_again() -> None:
     # The first of the two is held against the writer's first. It is not compatible, for its y, but on the way
     # what is in x was, as long as the first was taken to be. The second has the same in x.
@@ -682,11 +705,11 @@ def test_chains_of_references_within_each_other_are_refused_when_too_deep() -> N
 
 
 def test_what_would_take_for_ever_is_refused_soon() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     # Every part is held against every other one.
-    many = {"anyOf": [one("string", maxLength=number) for number in range(1000)]}
-    with pytest.raises(InvalidSchemaError, match="more than 100000 comparisons"):
-        found({"anyOf": [one("integer", maximum=number) for number in range(1000)]}, many)
+    many = {"anyOf": [one("string", maxLength=number) for number in range(600)]}
+    with pytest.raises(InvalidSchemaError, match="more than 300000 comparisons"):
+        found({"anyOf": [one("integer", maximum=number) for number in range(600)]}, many)
 
     # Two ways at each of sixty steps, to one difference.
     def doubled(last: Any) -> dict[str, Any]:
@@ -698,11 +721,11 @@ def test_what_would_take_for_ever_is_refused_soon() -> None:
 
     assert len(found(doubled(TEXT), doubled(WHOLE))) == 1000
     assert found(doubled(TEXT), doubled(TEXT)) == []
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 def test_a_schema_of_many_parts_is_compared_in_good_time() -> None:
     wide = closed(**{f"p{number}": one("string", maxLength=number) for number in range(5000)})
-    started = time.monotonic()
+    started = time.process_time()
     assert found(wide, wide) == []
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10

@@ -28,6 +28,8 @@ class DekServer:
     refuses: tuple[int, dict[str, Any]] | None = None
     """What every request is answered with."""
     url: str = ""
+    makes_keys_after: threading.Barrier | None = None
+    """Until so many want to make a key, none is made."""
 
     def answer(self, method: str, target: str, body: Any) -> tuple[int, Any]:
         parts = urlsplit(target)
@@ -67,6 +69,8 @@ class DekServer:
             if subject is not None and not self.has_subject_in_path:
                 return 405, {"error_code": 405, "message": "HTTP 405 Method Not Allowed"}
             key = (kek_name, body["subject"], body["algorithm"], body["version"])
+            if self.makes_keys_after is not None:
+                self.makes_keys_after.wait(20)
             if key in self.deks:
                 return EXISTS
             made = {"kekName": kek_name, **body, "ts": int(time.time() * 1000)}

@@ -16,7 +16,7 @@ from fastavro.schema import expand_schema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 from barnabas.registry import Metadata, Rule, Schema
 from barnabas.registry import rules as ours
 from barnabas.registry.rules.avro_walk import AvroWalk

@@ -14,7 +14,15 @@ from confluent_kafka.serialization import SerializationContext as TheirContext
 from tests.registry.serializers.conftest import TheirRegistry
 
 from barnabas.errors import InvalidSettingError, MisuseError, SerializationError
-from barnabas.registry import AvroDeserializer, AvroSerializer, RegistryError, Schema, SchemaReference
+from barnabas.formats import SchemaError
+from barnabas.registry import (
+    AvroDeserializer,
+    AvroSerializer,
+    RegisteredSchema,
+    RegistryError,
+    Schema,
+    SchemaReference,
+)
 
 ORDER = (
     '{"type": "record", "name": "Order", "namespace": "shop", "fields": ['
@@ -83,6 +91,30 @@ def test_types_of_other_subjects_are_fetched_however_deep_they_are(
     data = AvroSerializer(registry, schema)("lines", value)
     assert TheirDeserializer(their_client)(data, on("lines")) == value
     assert AvroDeserializer(registry)("lines", data) == value
+
+
+def test_schemas_that_refer_to_each_other_in_a_circle_are_refused(
+    registry: TheirRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = {name: SchemaReference(name, name, 1) for name in ("a", "b")}
+    circle = {"a": Schema('"int"', references=[to["b"]]), "b": Schema('"int"', references=[to["a"]])}
+
+    def version(subject: str, version: int, **settings: Any) -> Any:
+        return RegisteredSchema(subject, version, 1, None, circle[subject])
+        yield
+
+    monkeypatch.setattr(registry.calls, "version", version)
+    with pytest.raises(SchemaError, match="refers to itself"):
+        AvroSerializer(registry, circle["a"])("circle", 1)
+
+    def deeper(subject: str, version: int, **settings: Any) -> Any:
+        below = SchemaReference(subject, subject, version + 1)
+        return RegisteredSchema(subject, version, 1, None, Schema('"int"', references=[below]))
+        yield
+
+    monkeypatch.setattr(registry.calls, "version", deeper)
+    with pytest.raises(SchemaError, match="more than 100"):
+        AvroSerializer(registry, circle["a"])("circle", 1)
 
 
 def test_bytes_of_the_schema_bytes_are_as_they_are(

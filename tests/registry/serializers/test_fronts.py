@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pickle
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.registry.serializers.conftest import Asked, TheirRegistry
+from tests.registry.serializers.test_protobuf import Refund
 
 import barnabas.registry
 from barnabas import Consumer, Producer, Registry, aio
 from barnabas.registry import AvroDeserializer, AvroSerializer, Schema
 from barnabas.registry.serializers.remembered import Remembered
+from barnabas.testing import EmbeddedRegistry
 
 ORDER = (
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, '
@@ -59,6 +65,62 @@ def test_a_registry_of_others_takes_what_serializers_register(apicurio: str, sub
         assert data is not None
         assert registry.latest(f"{subject}-value").id == int.from_bytes(data[1:5])
         asyncio.run(awaited(data))
+
+
+@pytest.fixture(scope="module")
+def embedded_registry() -> Iterator[str]:
+    """The URL of a registry of our own."""
+    with EmbeddedRegistry() as registry:
+        yield registry.url
+
+
+JSON = '{"title": "Order", "type": "object", "properties": {"id": {"type": "integer"}}}'
+VALUE: dict[str, Any] = {"id": 5, "note": None}
+
+
+@pytest.mark.parametrize("place", ["prefix", "header"])
+@pytest.mark.parametrize(
+    ("kind", "schema", "value"),
+    [("Avro", ORDER, VALUE), ("JSON", JSON, VALUE), ("Protobuf", Refund, Refund(id=5))],
+)
+def test_our_registry_serves_both_fronts(
+    embedded_registry: str, subject: str, kind: str, schema: Any, value: Any, place: Any
+) -> None:
+    async def awaited(data: bytes, headers: list[Any]) -> None:
+        async with aio.Registry(embedded_registry) as registry:
+            serializer = getattr(aio, f"{kind}Serializer")(registry, schema, schema_id=place)
+            deserializer = getattr(aio, f"{kind}Deserializer")(registry, schema)
+            own_headers: list[Any] = []
+            assert await serializer(subject, value, headers=own_headers) == data
+            assert own_headers == headers
+            assert await deserializer(subject, data, headers=headers) == value
+
+    with Registry(embedded_registry) as registry:
+        serializer = getattr(barnabas.registry, f"{kind}Serializer")(registry, schema, schema_id=place)
+        headers: list[Any] = []
+        data = serializer(subject, value, headers=headers)
+        assert bool(headers) == (place == "header")
+        latest = registry.latest(f"{subject}-value")
+        assert latest.schema.type == kind.upper()
+        asyncio.run(awaited(data, headers))
+        deserializer = getattr(barnabas.registry, f"{kind}Deserializer")(registry, schema)
+        assert deserializer(subject, data, headers=headers) == value
+        again = pickle.loads(pickle.dumps(getattr(barnabas.registry, f"{kind}Deserializer")(registry)))
+        found = again(subject, data, headers=headers)
+        assert found == value or found.SerializeToString() == value.SerializeToString()
+        again._registry.close()
+
+
+def test_what_spark_would_send_to_executors_works_there(embedded_registry: str, subject: str) -> None:
+    with Registry(embedded_registry) as registry:
+        pickled = pickle.dumps(AvroSerializer(registry, ORDER))
+        code = (
+            "import pickle, sys\n"
+            f"serializer = pickle.loads({pickled!r})\n"
+            f"sys.stdout.write(serializer({subject!r}, {VALUE!r}).hex())\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert AvroDeserializer(registry)(subject, bytes.fromhex(done.stdout)) == VALUE
 
 
 def test_records_go_through_a_broker(registry: TheirRegistry, broker: Any) -> None:

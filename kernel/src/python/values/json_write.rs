@@ -52,6 +52,27 @@ fn write(value: &Bound<'_, PyAny>, output: &mut Vec<u8>, depth: usize) -> Done<(
     Ok(())
 }
 
+/// Whether all who go down a value by recursion may. Raises: SerializationError.
+#[pyfunction]
+pub fn check_json_depth(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    go_down(value, 0).map_err(|error| error.into_error(py))
+}
+
+fn go_down(value: &Bound<'_, PyAny>, depth: usize) -> Done<()> {
+    if let Ok(fields) = value.cast::<PyDict>() {
+        check(depth)?;
+        fields.iter().try_for_each(|(_, part)| go_down(&part, depth + 1))
+    } else if let Ok(items) = value.cast::<PyList>() {
+        check(depth)?;
+        items.iter().try_for_each(|part| go_down(&part, depth + 1))
+    } else if let Ok(items) = value.cast::<PyTuple>() {
+        check(depth)?;
+        items.iter().try_for_each(|part| go_down(&part, depth + 1))
+    } else {
+        Ok(())
+    }
+}
+
 /// A value that contains itself would have no end.
 fn check(depth: usize) -> Done<()> {
     if depth == DEEPEST {

@@ -13,7 +13,7 @@ from typing import Any
 from barnabas.assignor import NO_GENERATION, NO_RACKS, Assignor, PartitionRacks
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.cluster.error_table import NO_MEMBER
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, KafkaClient
+from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.groups.assignors import make_assignors
 from barnabas.client.groups.classic_messages import (
@@ -24,6 +24,8 @@ from barnabas.client.groups.classic_messages import (
 )
 from barnabas.client.groups.group_coordinator import (
     Patience,
+    joining_connection,
+    leave_group,
     note_coordinator_error,
     send_to_group_coordinator,
 )
@@ -33,10 +35,7 @@ from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
     BrokerError,
-    KafkaConnectionError,
-    KafkaTimeoutError,
 )
-from barnabas.net.connection import Connection
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest
@@ -48,7 +47,6 @@ from barnabas.types import GroupIdentity, TopicPartition
 logger = logging.getLogger("barnabas.client")
 
 PROTOCOL_TYPE = "consumer"
-LEAVE_VERSION_WITH_MEMBERS = 3
 # A broker answers JoinGroup within the rebalance timeout; the rest is for the way.
 JOIN_MARGIN_MS = 5_000
 
@@ -169,7 +167,7 @@ class ClassicMembership(GroupMembership):
                 for assignor in self._assignors
             ],
         )
-        connection = await self._join_connection()
+        connection = await joining_connection(self._client, self._pool, self.group_id)
         steps = self._client.steps
         if steps:
             steps.emit(GroupJoinSent(self.group_id, self._member_id, tuple(topics)))
@@ -216,19 +214,6 @@ class ClassicMembership(GroupMembership):
                 GroupAssigned(self.group_id, self._member_id, response.generation_id, tuple(assignment))
             )
         return assignment
-
-    async def _join_connection(self) -> Connection:
-        """A connection to the coordinator for JoinGroup and SyncGroup alone: it answers nothing else on it
-        until all members have joined, and neither commits nor a LeaveGroup may wait for that."""
-        connection_id = await self._client.coordinator(GROUP_COORDINATOR, self.group_id)
-        try:
-            node = self._client.metadata.nodes.get(HIGHEST_CONNECTION_ID - connection_id)
-            if node is None:
-                return await self._client.connect(connection_id)
-            return await self._pool.get(node.node_id, node)
-        except (KafkaConnectionError, KafkaTimeoutError):
-            self._client.forget_coordinator(GROUP_COORDINATOR, self.group_id)
-            raise
 
     async def _lead(self, assignor: Assignor, response: JoinGroupResponse) -> dict[str, bytes]:
         """The encoded assignment of each member."""
@@ -324,23 +309,14 @@ class ClassicMembership(GroupMembership):
         instance_id = self._config.group_instance_id
         if not self._member_id or (instance_id is not None and operation != "leave_group"):
             return None
-        return self._send_leave(
+        return leave_group(
+            self._client,
+            self.group_id,
             LeaveGroupRequest.MemberIdentity(
                 member_id=self._member_id, group_instance_id=instance_id, reason=reason
             ),
             timeout_ms,
         )
-
-    async def _send_leave(self, member: LeaveGroupRequest.MemberIdentity, timeout_ms: float) -> None:
-        node_id = await self._client.coordinator(GROUP_COORDINATOR, self.group_id)
-        connection = await self._client.connect(node_id)
-        version = connection.version_of(LeaveGroupRequest)
-        request = LeaveGroupRequest(group_id=self.group_id)
-        if version >= LEAVE_VERSION_WITH_MEMBERS:
-            request.members = [member]
-        else:
-            request.member_id = member.member_id
-        await self._client.send(node_id, request, timeout_ms, max_version=version)
 
 
 def _partition_counts(metadata: ClusterMetadata, topics: Iterable[str]) -> dict[str, int]:

@@ -13,15 +13,20 @@ import uuid
 from collections.abc import Awaitable, Collection, Mapping
 from typing import TypeVar
 
+from barnabas.client.cluster.connections import ConnectionPool
 from barnabas.client.cluster.error_table import Consequence, errors_with
-from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, KafkaClient
 from barnabas.errors import BarnabasError, KafkaConnectionError, KafkaTimeoutError
+from barnabas.net.connection import Connection
 from barnabas.protocol.codec import Request, Response
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 
 logger = logging.getLogger("barnabas.client")
 
 ResponseT = TypeVar("ResponseT", bound=Response)
+
+_LEAVE_VERSION_WITH_MEMBERS = 3
 
 _MAY_HAVE_MOVED = errors_with(Consequence.FIND_COORDINATOR | Consequence.SUSPECT_COORDINATOR)
 
@@ -67,6 +72,36 @@ def note_coordinator_error(client: KafkaClient, group_id: str, code: int) -> Non
     """Has the coordinator looked up again where a code says that it has moved."""
     if code in _MAY_HAVE_MOVED:
         client.forget_coordinator(GROUP_COORDINATOR, group_id)
+
+
+async def joining_connection(client: KafkaClient, pool: ConnectionPool, group_id: str) -> Connection:
+    """A connection to the coordinator for JoinGroup and SyncGroup alone: it answers nothing else on it until
+    all members have joined, and neither heartbeats, commits nor a LeaveGroup may wait for that. `pool` is the
+    member's own."""
+    connection_id = await client.coordinator(GROUP_COORDINATOR, group_id)
+    try:
+        node = client.metadata.nodes.get(HIGHEST_CONNECTION_ID - connection_id)
+        if node is None:
+            return await client.connect(connection_id)
+        return await pool.get(node.node_id, node)
+    except (KafkaConnectionError, KafkaTimeoutError):
+        client.forget_coordinator(GROUP_COORDINATOR, group_id)
+        raise
+
+
+async def leave_group(
+    client: KafkaClient, group_id: str, member: LeaveGroupRequest.MemberIdentity, timeout_ms: float
+) -> None:
+    """Tells the coordinator that a member of a classic group goes. What it answers is not looked at."""
+    node_id = await client.coordinator(GROUP_COORDINATOR, group_id)
+    connection = await client.connect(node_id)
+    version = connection.version_of(LeaveGroupRequest)
+    request = LeaveGroupRequest(group_id=group_id)
+    if version >= _LEAVE_VERSION_WITH_MEMBERS:
+        request.members = [member]
+    else:
+        request.member_id = member.member_id
+    await client.send(node_id, request, timeout_ms, max_version=version)
 
 
 async def say_goodbye(group_id: str, leaving: Awaitable[object], timeout_ms: float) -> None:

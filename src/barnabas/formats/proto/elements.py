@@ -11,6 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 LARGEST_NUMBER = 536_870_911
 LARGEST_ENUM_NUMBER = 2_147_483_647
+MOST_OPTIONS = 1000
+"""Of one message, field, or whatever has options."""
 INTEGERS = frozenset(
     {"int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"}
 )

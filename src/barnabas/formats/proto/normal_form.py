@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from barnabas.formats.proto.elements import (
+    MOST_OPTIONS,
     SCALARS,
     EnumElement,
     ExtendElement,
@@ -177,6 +178,8 @@ class Normalizer:
 
     def _options(self, options: Sequence[OptionElement], scope: str) -> list[OptionElement]:
         """Custom ones by their full names, and one for all parts of one that is not repeated."""
+        if len(options) > MOST_OPTIONS:
+            fail(self._text, options[0].position, f"there are more than {MOST_OPTIONS} options of one thing")
         made: dict[str, list[OptionElement]] = {}
         for option in options:
             known = self._names.extension(option.name, scope) if option.is_custom else None

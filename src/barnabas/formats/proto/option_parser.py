@@ -8,6 +8,7 @@ from barnabas.formats.proto.elements import Number, OptionElement, OptionPart, V
 from barnabas.formats.proto.tokens import Token, fail, tokens_of
 
 DEEPEST_VALUE = 64
+LONGEST_NAME = 100
 
 
 class OptionParser:
@@ -58,9 +59,12 @@ class OptionParser:
         return self.next().text
 
     def dotted_name(self) -> str:
+        token = self.peek()
         parts = [self.name()]
         while self.takes("."):
             parts.append(self.name())
+        if len(parts) > LONGEST_NAME:
+            self.fail(f"a name has more than {LONGEST_NAME} parts", token)
         return ".".join(parts)
 
     def text(self) -> str:
@@ -155,18 +159,19 @@ class OptionParser:
 
     def _mapping(self, closing: str, depth: int) -> dict[str, Value]:
         found: dict[str, Value] = {}
+        repeated: dict[str, list[Value]] = {}
         while not self.takes(closing):
             key = self._key()
             if not self.takes(":") and not self.is_at("{", "<"):
                 self.unexpected("':'")
             value = self._value(depth + 1)
-            if key in found:
-                earlier = found[key]
-                value = [
-                    *(earlier if isinstance(earlier, list) else [earlier]),
-                    *(value if isinstance(value, list) else [value]),
-                ]
-            found[key] = value
+            if key not in found:
+                found[key] = value
+            else:
+                if key not in repeated:
+                    earlier = found[key]
+                    found[key] = repeated[key] = [*earlier] if isinstance(earlier, list) else [earlier]
+                repeated[key] += value if isinstance(value, list) else [value]
             if not self.takes(","):
                 self.takes(";")
         return found

@@ -111,7 +111,7 @@ class _SchemaText:
     def _reserved_value(self, value: NumberRange | str, largest: int) -> str:
         if isinstance(value, NumberRange):
             return _range(value, largest)
-        return f'"{value}"' if self._quotes_names else value
+        return value_text(value) if self._quotes_names else value
 
     def _field(self, field: FieldElement) -> list[str]:
         label = f"{field.label} " if field.label else ""

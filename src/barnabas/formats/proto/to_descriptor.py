@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,6 +22,7 @@ from barnabas.formats.proto.elements import (
     INTEGERS,
     LARGEST_ENUM_NUMBER,
     LARGEST_NUMBER,
+    MOST_OPTIONS,
     SCALARS,
     EnumElement,
     ExtendElement,
@@ -96,6 +98,8 @@ class _DescriptorWriting:
         file = self._file
         made = descriptor_pb2.FileDescriptorProto(name=self._name)
         if file.package:
+            if not all(NAME.fullmatch(part) for part in file.package.split(".")):
+                self._fail(f"{file.package!r:.60} is no name of a package", -1)
             made.package = file.package
         if file.edition:
             made.syntax = "editions"
@@ -125,6 +129,8 @@ class _DescriptorWriting:
         return made
 
     def _later(self, owner: Proto, options: Sequence[OptionElement], scope: str) -> None:
+        if len(options) > MOST_OPTIONS:
+            self._fail(f"there are more than {MOST_OPTIONS} options of one thing", options[0].position)
         if options:
             self.pending.append(PendingOptions(owner, options, scope))
 
@@ -202,14 +208,14 @@ class _DescriptorWriting:
                     each.position,
                 )
             numbers[each.number] = name
+        ordered, known = sorted(numbers), set(numbers.values())
         for value in (value for each in message.reserved for value in each.values):
             if isinstance(value, NumberRange):
-                clash = next((number for number in numbers if value.first <= number <= value.last), None)
-                if clash is not None:
-                    self._fail(
-                        f"{where} has the field {numbers[clash]!r}, whose number is reserved", position
-                    )
-            elif value in numbers.values():
+                place = bisect_left(ordered, value.first)
+                if place < len(ordered) and ordered[place] <= value.last:
+                    name = numbers[ordered[place]]
+                    self._fail(f"{where} has the field {name!r}, whose number is reserved", position)
+            elif value in known:
                 self._fail(f"{where} has the field {value!r}, whose name is reserved", position)
         for oneof in message.oneofs:
             if not oneof.fields and not oneof.groups:
@@ -339,6 +345,9 @@ class _DescriptorWriting:
             extended = self._find(extend.name, scope, extend.position)
             if not isinstance(extended.element, MessageElement):
                 self._fail(f"{extend.name!r:.100} is no message to extend", extend.position)
+            self._check_names(
+                [each.name for each in extend.fields], f"what extends {extend.name}", extend.position
+            )
             for field in extend.fields:
                 if field.map_types is not None or field.label == "required":
                     self._fail(f"the extension {field.name!r} is a map, or required", field.position)

@@ -26,6 +26,7 @@ PLAIN_ESCAPES = {
     "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
 LONGEST_NUMBER = 400
+LONGEST_PROBLEM = 400
 
 
 class Token(NamedTuple):
@@ -37,6 +38,7 @@ class Token(NamedTuple):
 
 def fail(text: str, position: int, problem: str) -> NoReturn:
     """Raises: SchemaError, with line and column, both from 1."""
+    problem = f"{problem:.{LONGEST_PROBLEM}}"
     if position < 0:
         raise SchemaError(f"the Protobuf schema is broken: {problem}")
     line = text.count("\n", 0, position) + 1

@@ -55,7 +55,7 @@ class Tagging(Protocol):
 
 
 @frozen
-class SchemaFormat:
+class SchemaKind:
     """`differences`: what keeps data of one from being read by another. `canonical`: the text as it is kept,
     which refuses what is no schema; `normalized`: as it is kept where that is asked for; `forms`: others that
     may be asked for, `resolved` has inside of it what it refers to. `top_level_fields`: names in a valid
@@ -107,8 +107,8 @@ def _protobuf_differences(
     )
 
 
-FORMATS: dict[str, SchemaFormat] = {
-    "AVRO": SchemaFormat(
+FORMATS: dict[str, SchemaKind] = {
+    "AVRO": SchemaKind(
         _avro_differences,
         avro_text.canonical,
         avro_text.normalized,
@@ -116,7 +116,7 @@ FORMATS: dict[str, SchemaFormat] = {
         {"resolved": avro_text.resolved},
         avro_tags,
     ),
-    "PROTOBUF": SchemaFormat(
+    "PROTOBUF": SchemaKind(
         _protobuf_differences,
         protobuf.canonical,
         protobuf.normalized,
@@ -124,7 +124,7 @@ FORMATS: dict[str, SchemaFormat] = {
         {"serialized": protobuf.serialized, "ignore_extensions": protobuf.without_extensions},
         protobuf_tags,
     ),
-    "JSON": SchemaFormat(
+    "JSON": SchemaKind(
         json_schema.differences,
         json_schema_text.canonical,
         json_schema_text.normalized,

@@ -21,7 +21,7 @@ from barnabas.registry.errors import InvalidSchemaError
 from barnabas.values import frozen
 
 NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
-MOST_PAIRS = 100_000
+MOST_PAIRS = 300_000
 MOST_DIFFERENCES = 1000
 
 Path = tuple[str, ...]

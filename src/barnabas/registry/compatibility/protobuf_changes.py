@@ -119,7 +119,8 @@ class _Comparison:
     ) -> None:
         before = {each.name: each for each in original if isinstance(each, MessageElement)}
         after = {each.name: each for each in update if isinstance(each, MessageElement)}
-        indexes, new_indexes = list(before), list(after)
+        indexes = {name: number for number, name in enumerate(before)}
+        new_indexes = {name: number for number, name in enumerate(after)}
         for name in dict.fromkeys([*before, *after]):
             there = place.within(name)
             if name not in after:
@@ -131,7 +132,7 @@ class _Comparison:
             else:
                 self._message(there, before[name], after[name], found)
                 # Compatible: the indexes in a record are those of the schema that its id says.
-                if indexes.index(name) != new_indexes.index(name):
+                if indexes[name] != new_indexes[name]:
                     found.append(there.change("MESSAGE_MOVED"))
         self._enums(
             place,

@@ -4,6 +4,7 @@ A rule is carried out by an executor, found by the rule's type in a `RuleRegistr
 `RuleExecutor`, `FieldRuleExecutor` and `RuleAction`. Must not know Kafka's clients.
 """
 
+from barnabas.registry.rules.builtin import builtin_rules
 from barnabas.registry.rules.context import FieldContext, FieldTransform, FieldTransformer, RuleContext
 from barnabas.registry.rules.errors import RuleConditionError, RuleError
 from barnabas.registry.rules.executors import (
@@ -36,4 +37,5 @@ __all__ = [
     "RuleOverride",
     "RulePhase",
     "RuleRegistry",
+    "builtin_rules",
 ]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from barnabas.errors import MissingExtraError
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 from barnabas.registry.rules.context import FieldTransform, RuleContext
 from barnabas.registry.rules.errors import RuleConditionError
 from barnabas.registry.rules.kinds import FieldType, RuleKind

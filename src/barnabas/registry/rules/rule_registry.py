@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from barnabas.registry.rules.executors import RuleAction, RuleExecutor
 from barnabas.values import frozen
@@ -27,6 +28,14 @@ class RuleRegistry:
         self._rule_executors: dict[str, RuleExecutor] = {}
         self._rule_actions: dict[str, RuleAction] = {}
         self._rule_overrides: dict[str, RuleOverride] = {}
+
+    def __getstate__(self) -> tuple[dict[str, Any], ...]:
+        with self._lock:
+            return dict(self._rule_executors), dict(self._rule_actions), dict(self._rule_overrides)
+
+    def __setstate__(self, state: tuple[dict[str, Any], ...]) -> None:
+        self._lock = threading.Lock()
+        self._rule_executors, self._rule_actions, self._rule_overrides = state
 
     def register_executor(self, rule_executor: RuleExecutor) -> None:
         with self._lock:

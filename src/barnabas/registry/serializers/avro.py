@@ -13,7 +13,7 @@ from barnabas.formats.avro_values import AvroValues
 from barnabas.registry.rules.avro_walk import AvroWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain
-from barnabas.registry.serializers.schema_format import Decode, ReadSchema, Referenced, SchemaFormat, Walk
+from barnabas.registry.serializers.value_format import Decode, ReadSchema, Referenced, ValueFormat, Walk
 
 
 class ReadAvro(ReadSchema):
@@ -38,7 +38,7 @@ class ReadAvro(ReadSchema):
         return self._walk
 
 
-class AvroFormat(SchemaFormat[ReadAvro]):
+class AvroFormat(ValueFormat[ReadAvro]):
     """`strict` and `tells_records`: see AvroValues."""
 
     type = "AVRO"

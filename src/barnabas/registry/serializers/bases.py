@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from barnabas.errors import InvalidSettingError
 from barnabas.registry.config import RegistryConfig
+from barnabas.registry.rules.builtin import rules_of_process
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.rules.rule_registry import RuleRegistry
 from barnabas.registry.schemas import Schema
@@ -98,7 +99,7 @@ def context_of(topic: str | None, is_key: bool, headers: Headers) -> Serializati
 def engine_of(
     registry: RegistryLike, rule_registry: RuleRegistry | None, rule_settings: Mapping[str, Any] | None
 ) -> RuleEngine:
-    engine = RuleEngine(RuleRegistry.get_global_instance() if rule_registry is None else rule_registry)
+    engine = RuleEngine(rules_of_process() if rule_registry is None else rule_registry)
     engine.configure(registry.config, rule_settings)
     return engine
 

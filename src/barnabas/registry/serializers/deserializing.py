@@ -1,7 +1,7 @@
 """What every deserializer does: finds which schema data was written with, and how it is read.
 
 Does no I/O: what it asks of a registry comes by steps. What was found is kept as a `SchemaReader`, so that
-data like what came before takes one look-up. Knows nothing of formats, which `schema_format` stands for.
+data like what came before takes one look-up. Knows nothing of formats, which `value_format` stands for.
 """
 
 from __future__ import annotations
@@ -16,13 +16,6 @@ from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.remembered import Remembered
-from barnabas.registry.serializers.schema_format import (
-    Decode,
-    ReadSchema,
-    Referenced,
-    SchemaFormat,
-    referenced,
-)
 from barnabas.registry.serializers.schema_id import (
     KEY_HEADER,
     PREFIX_BYTES,
@@ -36,6 +29,13 @@ from barnabas.registry.serializers.serializing import CAPACITY, Convert
 from barnabas.registry.serializers.settings import DeserializerSettings
 from barnabas.registry.serializers.source import Asked, SchemaSource
 from barnabas.registry.serializers.subjects import AssociatedSubject, subjects_of, topic_subject
+from barnabas.registry.serializers.value_format import (
+    Decode,
+    ReadSchema,
+    Referenced,
+    ValueFormat,
+    referenced,
+)
 
 S = TypeVar("S", bound=ReadSchema)
 
@@ -82,7 +82,7 @@ class DeserializerCore(Generic[S]):
     def __init__(
         self,
         source: SchemaSource | None,
-        format: SchemaFormat[S],
+        format: ValueFormat[S],
         schema: Schema | None,
         settings: DeserializerSettings,
         *,

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from barnabas.errors import SerializationError
 from barnabas.registry.rules.validation import ValidationRuleExecutor
-from barnabas.registry.serializers.schema_format import ReadSchema
+from barnabas.registry.serializers.value_format import ReadSchema
 from barnabas.values import frozen
 
 

@@ -10,12 +10,12 @@ from barnabas.formats.json_values import JsonValues
 from barnabas.registry.rules.json_walk import JsonWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain
-from barnabas.registry.serializers.schema_format import (
+from barnabas.registry.serializers.value_format import (
     Decode,
     Encode,
     ReadSchema,
     Referenced,
-    SchemaFormat,
+    ValueFormat,
     Walk,
 )
 
@@ -42,7 +42,7 @@ class ReadJsonSchema(ReadSchema):
         return self._walk
 
 
-class JsonFormat(SchemaFormat[ReadJsonSchema]):
+class JsonFormat(ValueFormat[ReadJsonSchema]):
     """`dumps` and `loads` write and read JSON in place of the kernel."""
 
     type = "JSON"

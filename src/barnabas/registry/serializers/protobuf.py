@@ -27,10 +27,10 @@ from barnabas.formats.protobuf_values import (
 from barnabas.registry.rules.protobuf_walk import ProtobufWalk
 from barnabas.registry.schemas import RegisteredSchema, Schema, SchemaReference
 from barnabas.registry.serializers.context import ContextLike
-from barnabas.registry.serializers.schema_format import Decode, Encode, ReadSchema, Referenced, SchemaFormat
 from barnabas.registry.serializers.schema_id import PROTOBUF, SchemaId
 from barnabas.registry.serializers.serializing import SerializerCore
 from barnabas.registry.serializers.source import Asked
+from barnabas.registry.serializers.value_format import Decode, Encode, ReadSchema, Referenced, ValueFormat
 
 ReferenceSubject = Callable[[Any, Any], str]
 """`strategy(context, file)` names the subject of a file that is imported; `file.name` is what it is imported
@@ -73,7 +73,7 @@ class ReadProtobuf(ReadSchema):
         return message_at(self.file, [0])
 
 
-class ProtobufFormat(SchemaFormat[ReadProtobuf]):
+class ProtobufFormat(ValueFormat[ReadProtobuf]):
     """`message`: the class of the messages that are written, or that are given; None for classes that are
     made of what was written."""
 

@@ -1,7 +1,7 @@
 """What every serializer does: finds the subject, the schema and its id, and how values are written with it.
 
 Does no I/O: what it asks of a registry comes by steps. What was found is kept as a `SubjectWriter`, so that a
-value like one before takes one look-up. Knows nothing of formats, which `schema_format` stands for.
+value like one before takes one look-up. Knows nothing of formats, which `value_format` stands for.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from barnabas.registry.schemas import RegisteredSchema, Schema
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.inline_rules import InlineRules
 from barnabas.registry.serializers.remembered import Remembered
-from barnabas.registry.serializers.schema_format import Encode, ReadSchema, SchemaFormat, referenced
 from barnabas.registry.serializers.schema_id import IdWriter, SchemaId, header_id_writer, prefix_id_writer
 from barnabas.registry.serializers.settings import SerializerSettings
 from barnabas.registry.serializers.source import Asked, SchemaSource
 from barnabas.registry.serializers.subjects import AssociatedSubject, is_of_place, subjects_of
+from barnabas.registry.serializers.value_format import Encode, ReadSchema, ValueFormat, referenced
 
 S = TypeVar("S", bound=ReadSchema)
 CAPACITY = 1_000
@@ -71,7 +71,7 @@ class SerializerCore(Generic[S]):
     def __init__(
         self,
         source: SchemaSource,
-        format: SchemaFormat[S],
+        format: ValueFormat[S],
         schema: Schema | None,
         settings: SerializerSettings,
         *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from barnabas.registry.compatibility.formats import FORMATS, SchemaFormat
+from barnabas.registry.compatibility.formats import FORMATS, SchemaKind
 from barnabas.registry.errors import InvalidSchemaError
 from barnabas.registry_server import api_errors, subjects
 from barnabas.registry_server.content import Content
@@ -20,7 +20,7 @@ LATEST = -1
 MOST_REFERENCES = 1000
 
 
-def format_of(content: Content) -> SchemaFormat:
+def format_of(content: Content) -> SchemaKind:
     """Raises: ApiError."""
     found = FORMATS.get(content.type)
     if found is None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from barnabas.registry_server.api_errors import ApiError
-from barnabas.registry_server.rest import compatibility, config, contexts, mode, root, schemas, versions
+from barnabas.registry_server.rest import (
+    compatibility,
+    config,
+    contexts,
+    deks,
+    mode,
+    root,
+    schemas,
+    versions,
+)
 from barnabas.registry_server.rest import subjects as subjects_resource
 from barnabas.registry_server.rest.answers import RestAnswer
 from barnabas.registry_server.rest.call import RestCall, not_found
@@ -43,6 +52,13 @@ CONFIG = "Failed to update compatibility level"
 MODE = "Failed to update mode"
 VERSION = "/subjects/{subject}/versions/{version}"
 CHECK = "/compatibility/subjects/{subject}/versions"
+CREATING_KEY = "Error while creating key"
+DELETING_KEY = "Error while deleting key"
+UNDELETING_KEY = "Error while undeleting key"
+KEKS = "/dek-registry/v1/keks"
+KEK = KEKS + "/{name}"
+DEK = KEK + "/deks/{subject}"
+DEK_VERSION = DEK + "/versions/{version}"
 
 ROUTES: Sequence[Route] = (
     Route("GET", "/", root.root),
@@ -87,6 +103,23 @@ ROUTES: Sequence[Route] = (
     Route("DELETE", "/mode/{subject}", mode.delete, "Failed to delete mode"),
     Route("GET", "/contexts", contexts.list_contexts),
     Route("DELETE", "/contexts/{context}", contexts.delete, "Error while deleting context"),
+    Route("GET", KEKS, deks.list_keks),
+    Route("POST", KEKS, deks.create_kek, CREATING_KEY),
+    Route("GET", KEK, deks.get_kek),
+    Route("PUT", KEK, deks.update_kek, "Error while updating key"),
+    Route("DELETE", KEK, deks.delete_kek, DELETING_KEY),
+    Route("POST", KEK + "/undelete", deks.undelete_kek, UNDELETING_KEY),
+    Route("POST", KEK + "/test", deks.test_kek),
+    Route("GET", KEK + "/deks", deks.list_subjects),
+    Route("POST", KEK + "/deks", deks.create_dek, CREATING_KEY),
+    Route("GET", DEK, deks.get_dek),
+    Route("POST", DEK, deks.create_dek, CREATING_KEY),
+    Route("DELETE", DEK, deks.delete_deks, DELETING_KEY),
+    Route("POST", DEK + "/undelete", deks.undelete_deks, UNDELETING_KEY),
+    Route("GET", DEK + "/versions", deks.list_versions),
+    Route("GET", DEK_VERSION, deks.get_dek),
+    Route("DELETE", DEK_VERSION, deks.delete_deks, DELETING_KEY),
+    Route("POST", DEK_VERSION + "/undelete", deks.undelete_deks, UNDELETING_KEY),
     Route("GET", "/v1/metadata/id", root.cluster_id),
     Route("GET", "/v1/metadata/version", root.version),
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import pickle
+import threading
+from concurrent import futures
 from typing import Any
 
 import confluent_kafka.schema_registry as original
@@ -180,6 +182,19 @@ def test_of_two_that_renew_a_key_both_take_the_one_that_was_first(dek_server: De
     for each in (one, other):
         assert base64.b64decode(run(each, "WRITE", "STRING", "x", **days))[:5] == b"\0\0\0\0\2"
     assert len(dek_server.deks) == 2
+
+
+@pytest.mark.parametrize("are_apart", [False, True])
+def test_threads_that_make_the_first_key_at_once_end_with_one(dek_server: DekServer, are_apart: bool) -> None:
+    dek_server.makes_keys_after = threading.Barrier(2)
+    one = executor(dek_server)
+    other = executor(dek_server) if are_apart else one
+    with futures.ThreadPoolExecutor(2) as pool:
+        work = [pool.submit(run, each, "WRITE", "STRING", "x") for each in (one, other)]
+        sealed = [each.result() for each in work]
+    assert len(dek_server.deks) == 1
+    reader = executor(dek_server)
+    assert [run(reader, "READ", "STRING", each) for each in sealed] == ["x", "x"]
 
 
 def test_an_old_registry_is_asked_without_the_subject_in_the_path(dek_server: DekServer) -> None:

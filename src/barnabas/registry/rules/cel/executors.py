@@ -81,8 +81,10 @@ class CelFieldExecutor(FieldRuleExecutor):
             "name": messages.as_cel(field_ctx.name),
             "typeName": messages.as_cel(field_ctx.type_name()),
             "tags": messages.as_cel(sorted(field_ctx.tags)),
-            "message": messages.as_cel(field_ctx.containing_message),
         }
+        if "message" in (ctx.rule.expr or ""):
+            # All of it, for each of its fields.
+            args["message"] = messages.as_cel(field_ctx.containing_message)
         return self._executor.execute(ctx, field_value, args)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from celpy import celtypes
@@ -40,12 +40,32 @@ _RANGES = {
 
 
 def plain(value: Any) -> Any:
-    """Dicts and lists in place of CEL's, at any depth. Pairs that name a union's branch stay pairs."""
+    """Python's own values in place of CEL's, at any depth. Pairs that name a union's branch stay pairs."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, tuple):
         return tuple(map(plain, value))
-    return list(map(plain, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return list(map(plain, value))
+    made = _PLAIN.get(type(value))
+    return value if made is None else made(value)
+
+
+def _moment(value: Any) -> datetime.datetime:
+    parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
+    return datetime.datetime(*parts, tzinfo=value.tzinfo)
+
+
+_PLAIN: Mapping[type, Callable[[Any], Any]] = {
+    celtypes.StringType: lambda value: "".join(value),
+    celtypes.BytesType: bytes,
+    celtypes.BoolType: bool,
+    celtypes.IntType: int,
+    celtypes.UintType: int,
+    celtypes.DoubleType: float,
+    celtypes.TimestampType: _moment,
+    celtypes.DurationType: lambda value: datetime.timedelta(value.days, value.seconds, value.microseconds),
+}
 
 
 def message_of(result: Any, message: Any) -> Any:

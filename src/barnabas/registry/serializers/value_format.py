@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.errors import InvalidSettingError
+from barnabas.formats.errors import SchemaError
 from barnabas.registry.rules.context import FieldTransform, RuleContext
 from barnabas.registry.rules.validation import ValidationRuleError, ValidationRuleExecutor
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.source import Asked, SchemaSource
 from barnabas.values import frozen
+
+DEEPEST, MOST_REFERENCES = 100, 1_000
 
 Encode = Callable[[Any, bytes], bytes]
 """`encode(value, header)` gives the value's bytes behind `header`."""
@@ -67,7 +69,7 @@ class ReadSchema(ABC):
 S = TypeVar("S", bound=ReadSchema)
 
 
-class SchemaFormat(ABC, Generic[S]):
+class ValueFormat(ABC, Generic[S]):
     """How schemas of one type are read, and values with them."""
 
     type: str
@@ -111,7 +113,7 @@ class SchemaFormat(ABC, Generic[S]):
         return False
 
 
-def referenced(source: SchemaSource, format: SchemaFormat[Any], schema: Schema) -> Asked[list[Referenced]]:
+def referenced(source: SchemaSource, format: ValueFormat[Any], schema: Schema) -> Asked[list[Referenced]]:
     """All that `schema` refers to, each after what it needs. Raises: SchemaError, RegistryError."""
     found: dict[tuple[str, str, int], Referenced] = {}
     yield from _gather(source, format, schema, found, ())
@@ -120,7 +122,7 @@ def referenced(source: SchemaSource, format: SchemaFormat[Any], schema: Schema) 
 
 def _gather(
     source: SchemaSource,
-    format: SchemaFormat[Any],
+    format: ValueFormat[Any],
     schema: Schema,
     found: dict[tuple[str, str, int], Referenced],
     within: tuple[tuple[str, str, int], ...],
@@ -130,7 +132,11 @@ def _gather(
         if key in found or format.is_built_in(reference.name):
             continue
         if key in within:
-            raise InvalidSettingError(f"the schema {reference.subject} {reference.version} refers to itself")
+            raise SchemaError(f"version {reference.version} of {reference.subject} refers to itself")
+        if len(within) >= DEEPEST or len(found) >= MOST_REFERENCES:
+            raise SchemaError(
+                f"the schema refers to others through more than {DEEPEST}, or to more than {MOST_REFERENCES}"
+            )
         registered = yield from source.version(
             reference.subject, reference.version, deleted=True, format=format.asked_as
         )

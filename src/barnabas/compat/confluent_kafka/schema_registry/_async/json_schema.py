@@ -1,0 +1,168 @@
+# pyright: basic
+"""JSON with JSON Schema, for asyncio."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.compat.confluent_kafka._util.asyncinit import asyncinit
+from barnabas.compat.confluent_kafka.schema_registry._async.serde import (
+    AsyncBaseDeserializer,
+    AsyncBaseSerializer,
+    async_build_serde,
+)
+from barnabas.compat.confluent_kafka.schema_registry._serde.base import track_key
+from barnabas.compat.confluent_kafka.schema_registry._serde.builders import (
+    JsonDeserializerParts,
+    JsonSerializerParts,
+)
+from barnabas.compat.confluent_kafka.schema_registry._serde.json_schema import JSON_TYPE as JSON_TYPE
+from barnabas.compat.confluent_kafka.schema_registry._serde.json_schema import (
+    READING,
+    WRITING,
+    json_reading,
+    json_writing,
+)
+from barnabas.compat.confluent_kafka.schema_registry._serde.steps import run_async
+from barnabas.compat.confluent_kafka.schema_registry.common.json_schema import (
+    JsonSchema as JsonSchema,
+)
+from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import Schema
+from barnabas.compat.confluent_kafka.serialization import (
+    DeserializerBuilder,
+    SerializationContext,
+    SerializerBuilder,
+)
+
+__all__ = [
+    "AsyncJSONDeserializer",
+    "AsyncJSONDeserializerBuilder",
+    "AsyncJSONSerializer",
+    "AsyncJSONSerializerBuilder",
+]
+
+# By the original's name: programs configure logging by it.
+log = logging.getLogger("confluent_kafka.schema_registry._async.json_schema")
+
+
+@asyncinit
+class AsyncJSONSerializer(AsyncBaseSerializer):
+    """Values to JSON, behind the id of their schema in a registry. Made by `await`.
+
+    `schema_str`: the schema, a text or a Schema (with references); None where the registry chooses. `to_dict`
+    makes a dict of a value that is none, called with it and its context. `json_encode` writes JSON in place
+    of ours.
+
+    Properties: those of AvroSerializer but for its `validate.`; `validate` (True) holds values against the
+    schema.
+
+    Raises: ValueError, SchemaRegistryError.
+    """
+
+    _default_conf = WRITING
+
+    async def __init__(
+        self,
+        schema_str: str | Schema | None,
+        schema_registry_client: Any,
+        to_dict: Callable[[Any, Any], dict[str, Any]] | None = None,
+        conf: dict[str, Any] | None = None,
+        rule_conf: dict[str, Any] | None = None,
+        rule_registry: Any = None,
+        json_encode: Callable[[Any], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._writing = json_writing(
+            self, schema_str, schema_registry_client, to_dict, conf, rule_conf, rule_registry, json_encode
+        )
+        await run_async(self._writing.prepare())
+        self._configure_rules()
+
+    async def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
+        """The bytes of `obj`; None stays None. Raises: SerializationError, SchemaRegistryError."""
+        try:
+            if obj is None:
+                return None
+            short_way = self._writing.short_way(ctx)
+            if short_way is not None:
+                return self._writing.at_once(short_way, obj)
+            return await run_async(self._writing.write(obj, ctx))
+        finally:
+            track_key(ctx, obj)
+
+
+class AsyncJSONSerializerBuilder(JsonSerializerParts, SerializerBuilder):
+    """Builds an AsyncJSONSerializer with a client of a registry, as `key.serializer.builder` or
+    `value.serializer.builder` of a producer. Experimental, as the original says."""
+
+    async def build(self, conf: dict[str, Any], is_key: bool) -> tuple[AsyncJSONSerializer, dict[str, Any]]:
+        """The serializer, and `conf`, of which it takes nothing. Raises: ValueError."""
+        serializer = await async_build_serde(
+            self._schema_registry_client,
+            self._schema_registry_conf,
+            lambda client: AsyncJSONSerializer(*self._arguments(client)),
+            self._serializer_init,
+        )
+        return serializer, dict(conf)
+
+
+@asyncinit
+class AsyncJSONDeserializer(AsyncBaseDeserializer):
+    """JSON behind the id of its schema in a registry, to values. Made by `await`.
+
+    `schema_str`: what values are held against, a text or a Schema; None for what they were written with.
+    Without a client of a registry, no schema is asked for. `from_dict` makes an object of what was read,
+    called with it and its context. `json_decode` reads JSON in place of ours.
+
+    Properties: those of AvroDeserializer, and `validate` (True).
+
+    Raises: ValueError, TypeError, SchemaRegistryError.
+    """
+
+    _default_conf = READING
+
+    async def __init__(
+        self,
+        schema_str: str | Schema | None,
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        schema_registry_client: Any = None,
+        conf: dict[str, Any] | None = None,
+        rule_conf: dict[str, Any] | None = None,
+        rule_registry: Any = None,
+        json_decode: Callable[[Any], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._reading = json_reading(
+            self, schema_str, from_dict, schema_registry_client, conf, rule_conf, rule_registry, json_decode
+        )
+        await run_async(self._reading.prepare())
+        self._configure_rules()
+
+    async def __call__(self, data: bytes | None, ctx: SerializationContext | None = None) -> Any:
+        """The value of `data`; None stays None. Raises: SerializationError, SchemaRegistryError."""
+        try:
+            if data is None:
+                return None
+            short_way = self._reading.short_way(data, ctx)
+            if short_way is not None:
+                return self._reading.at_once(short_way, data)
+            return await run_async(self._reading.read(data, ctx))
+        finally:
+            track_key(ctx, data)
+
+
+class AsyncJSONDeserializerBuilder(JsonDeserializerParts, DeserializerBuilder):
+    """Builds an AsyncJSONDeserializer with a client of a registry, as `key.deserializer.builder` or
+    `value.deserializer.builder` of a consumer. Experimental, as the original says."""
+
+    async def build(self, conf: dict[str, Any], is_key: bool) -> tuple[AsyncJSONDeserializer, dict[str, Any]]:
+        """The deserializer, and `conf`, of which it takes nothing. Raises: ValueError."""
+        deserializer = await async_build_serde(
+            self._schema_registry_client,
+            self._schema_registry_conf,
+            lambda client: AsyncJSONDeserializer(*self._arguments(client)),
+            self._deserializer_init,
+        )
+        return deserializer, dict(conf)

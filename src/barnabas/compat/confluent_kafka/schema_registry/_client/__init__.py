@@ -1,0 +1,1 @@
+"""How the clients of a registry work, those for plain calls and those for asyncio alike."""

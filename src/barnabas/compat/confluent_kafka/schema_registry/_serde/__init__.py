@@ -1,0 +1,1 @@
+"""How (de)serializers work, those for plain calls and those for asyncio alike."""

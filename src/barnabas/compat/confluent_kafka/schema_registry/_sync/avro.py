@@ -1,0 +1,175 @@
+# pyright: basic
+"""Avro, for plain calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.compat.confluent_kafka.schema_registry._serde.avro import AVRO_TYPE as AVRO_TYPE
+from barnabas.compat.confluent_kafka.schema_registry._serde.avro import (
+    READING,
+    WRITING,
+    avro_reading,
+    avro_writing,
+    check_length,
+)
+from barnabas.compat.confluent_kafka.schema_registry._serde.base import track_key
+from barnabas.compat.confluent_kafka.schema_registry._serde.builders import (
+    AvroDeserializerParts,
+    AvroSerializerParts,
+)
+from barnabas.compat.confluent_kafka.schema_registry._serde.steps import run
+from barnabas.compat.confluent_kafka.schema_registry._sync.serde import (
+    BaseDeserializer,
+    BaseSerializer,
+    build_serde,
+)
+from barnabas.compat.confluent_kafka.schema_registry.common.avro import AvroSchema as AvroSchema
+from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import Schema
+from barnabas.compat.confluent_kafka.serialization import (
+    DeserializerBuilder,
+    SerializationContext,
+    SerializerBuilder,
+)
+
+__all__ = [
+    "AvroDeserializer",
+    "AvroDeserializerBuilder",
+    "AvroSerializer",
+    "AvroSerializerBuilder",
+]
+
+
+class AvroSerializer(BaseSerializer):
+    """Values to Avro, behind the id of their schema in a registry.
+
+    `schema_str`: what values are written with, a text or a Schema (with references); None where the registry
+    chooses. `to_dict` makes a dict of a value that is none, called with it and its context.
+
+    Properties: `auto.register.schemas` (True: a schema that a subject does not have is registered; else it is
+    looked up), `normalize.schemas`, `use.schema.id`, `use.latest.version` and `use.latest.with.metadata`
+    (which schema of the subject values are written with), `subject.name.strategy` (a function), or
+    `subject.name.strategy.type` (ASSOCIATED by default, TOPIC, RECORD, TOPIC_RECORD) with
+    `subject.name.strategy.conf`, `schema.id.serializer` (where the schema's id goes), `validate.strict` and
+    `validate.strict.allow.default` (whether a value has to have just the schema's fields),
+    `validation.rules.execution`, `validation.rules.fail.fast` and `validation.rules.executor` (conditions
+    that the schema itself has). `rule_conf` is for the executors and actions of rules, `rule_registry` those
+    that there are.
+
+    Raises: ValueError, fastavro's SchemaParseException, SchemaRegistryError.
+    """
+
+    _default_conf = WRITING
+
+    def __init__(
+        self,
+        schema_registry_client: Any,
+        schema_str: str | Schema | None = None,
+        to_dict: Callable[[Any, Any], dict[str, Any]] | None = None,
+        conf: dict[str, Any] | None = None,
+        rule_conf: dict[str, Any] | None = None,
+        rule_registry: Any = None,
+    ) -> None:
+        super().__init__()
+        self._writing = avro_writing(
+            self, schema_registry_client, schema_str, to_dict, conf, rule_conf, rule_registry
+        )
+        run(self._writing.prepare())
+        self._configure_rules()
+
+    def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
+        """The bytes of `obj`; None stays None. Raises: SerializationError, ValueError (a value does not fit),
+        SchemaRegistryError."""
+        try:
+            if obj is None:
+                return None
+            short_way = self._writing.short_way(ctx)
+            if short_way is not None:
+                return self._writing.at_once(short_way, obj)
+            return run(self._writing.write(obj, ctx))
+        finally:
+            track_key(ctx, obj)
+
+
+class AvroSerializerBuilder(AvroSerializerParts, SerializerBuilder):
+    """Builds an AvroSerializer with a client of a registry, as `key.serializer.builder` or
+    `value.serializer.builder` of a producer. Experimental, as the original says."""
+
+    def build(self, conf: dict[str, Any], is_key: bool) -> tuple[AvroSerializer, dict[str, Any]]:
+        """The serializer, and `conf`, of which it takes nothing. Raises: ValueError."""
+        serializer = build_serde(
+            self._schema_registry_client,
+            self._schema_registry_conf,
+            lambda client: AvroSerializer(*self._arguments(client)),
+            self._serializer_init,
+        )
+        return serializer, dict(conf)
+
+
+class AvroDeserializer(BaseDeserializer):
+    """Avro behind the id of its schema in a registry, to values.
+
+    `schema_str`: what values are wanted in, a text or a Schema; None for what they were written with.
+    `from_dict` makes an object of what was read, called with it and its context. `return_record_name`: a
+    record of a union is given with its name.
+
+    Properties: `use.latest.version` and `use.latest.with.metadata` (in which schema of the subject values are
+    wanted), the strategies of AvroSerializer, and `schema.id.deserializer` (where the schema's id is).
+
+    Raises: ValueError, TypeError, fastavro's SchemaParseException, SchemaRegistryError.
+    """
+
+    _default_conf = READING
+
+    def __init__(
+        self,
+        schema_registry_client: Any,
+        schema_str: str | Schema | None = None,
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        return_record_name: bool = False,
+        conf: dict[str, Any] | None = None,
+        rule_conf: dict[str, Any] | None = None,
+        rule_registry: Any = None,
+    ) -> None:
+        super().__init__()
+        self._reading = avro_reading(
+            self,
+            schema_registry_client,
+            schema_str,
+            from_dict,
+            return_record_name,
+            conf,
+            rule_conf,
+            rule_registry,
+        )
+        run(self._reading.prepare())
+        self._configure_rules()
+
+    def __call__(self, data: bytes | None, ctx: SerializationContext | None = None) -> Any:
+        """The value of `data`; None stays None. Raises: SerializationError, SchemaRegistryError."""
+        try:
+            if data is None:
+                return None
+            check_length(data)
+            short_way = self._reading.short_way(data, ctx)
+            if short_way is not None:
+                return self._reading.at_once(short_way, data)
+            return run(self._reading.read(data, ctx))
+        finally:
+            track_key(ctx, data)
+
+
+class AvroDeserializerBuilder(AvroDeserializerParts, DeserializerBuilder):
+    """Builds an AvroDeserializer with a client of a registry, as `key.deserializer.builder` or
+    `value.deserializer.builder` of a consumer. Experimental, as the original says."""
+
+    def build(self, conf: dict[str, Any], is_key: bool) -> tuple[AvroDeserializer, dict[str, Any]]:
+        """The deserializer, and `conf`, of which it takes nothing. Raises: ValueError."""
+        deserializer = build_serde(
+            self._schema_registry_client,
+            self._schema_registry_conf,
+            lambda client: AvroDeserializer(*self._arguments(client)),
+            self._deserializer_init,
+        )
+        return deserializer, dict(conf)

@@ -1,0 +1,1 @@
+"""What Confluent's messages are for: types that Protobuf does not have."""

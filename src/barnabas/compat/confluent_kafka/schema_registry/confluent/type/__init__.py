@@ -1,0 +1,1 @@
+"""Types that Protobuf does not have."""

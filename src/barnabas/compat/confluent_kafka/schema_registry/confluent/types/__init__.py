@@ -1,0 +1,1 @@
+"""Where older programs look for types that Protobuf does not have."""

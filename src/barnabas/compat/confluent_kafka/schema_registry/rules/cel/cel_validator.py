@@ -1,0 +1,3 @@
+"""Conditions in CEL that schemas have themselves."""
+
+from barnabas.registry.rules.cel.validator import CelValidator as CelValidator

@@ -1,0 +1,1 @@
+"""Records that a rule failed for."""

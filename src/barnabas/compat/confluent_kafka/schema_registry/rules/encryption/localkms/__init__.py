@@ -1,0 +1,1 @@
+"""Keys made of a secret text."""

@@ -1,0 +1,90 @@
+"""Settings by the names of Confluent's configuration file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.errors import InvalidSettingError, UnknownSettingError
+from barnabas.registry_server.journal.group import GroupTimes
+from barnabas.registry_server.journal.kafka import JournalSettings
+from barnabas.registry_server.settings import ServerSettings, TlsSettings, settings_from
+
+
+def test_a_file_of_confluents_is_understood() -> None:
+    assert settings_from(
+        {
+            "listeners": "http://0.0.0.0:8085",
+            "host.name": "sr1.example",
+            "kafkastore.bootstrap.servers": "SASL_SSL://kafka1:9092,SASL_SSL://kafka2:9092",
+            "kafkastore.sasl.mechanism": "PLAIN",
+            "kafkastore.topic": "_my_schemas",
+            "kafkastore.topic.replication.factor": "2",
+            "kafkastore.timeout.ms": "700",
+            "schema.registry.group.id": "my-registries",
+            "leader.eligibility": "false",
+            "kafkagroup.session.timeout.ms": "7000",
+            "debug": "false",
+        }
+    ) == ServerSettings(
+        client={
+            "bootstrap_servers": "kafka1:9092,kafka2:9092",
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": "PLAIN",
+        },
+        host="0.0.0.0",
+        port=8085,
+        host_name="sr1.example",
+        group_id="my-registries",
+        is_eligible=False,
+        journal=JournalSettings("_my_schemas", 2, 700),
+        times=GroupTimes(7000),
+    )
+
+
+def test_nothing_is_needed() -> None:
+    assert settings_from({}) == ServerSettings()
+
+
+def test_https_takes_files_in_pem() -> None:
+    found = settings_from(
+        {
+            "listeners": "https://sr1:8443",
+            "ssl.certificate.location": "/c.pem",
+            "ssl.key.location": "/k.pem",
+            "ssl.ca.location": "/ca.pem",
+            "ssl.client.authentication": "required",
+        }
+    )
+    assert found.tls == TlsSettings(Path("/c.pem"), Path("/k.pem"), None, Path("/ca.pem"), "REQUIRED")
+    assert (found.host, found.port) == ("sr1", 8443)
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ({"listeners": "http://a:1,http://b:2"}, "a registry listens on one"),
+        ({"listeners": "a:1"}, "is not of the form http://host:8081"),
+        ({"listeners": "http://a"}, "is not of the form"),
+        ({"listeners": "http://a:99999"}, "is not of the form"),
+        ({"listeners": "https://a:1"}, "ssl.certificate.location"),
+        ({"listeners": "http://a:1", "ssl.certificate.location": "c"}, "https"),
+        ({"ssl.key.location": "k"}, "TLS needs ssl.certificate.location"),
+        ({"ssl.certificate.location": "c", "ssl.client.authentication": "REQUIRED"}, "ssl.ca.location"),
+        ({"ssl.certificate.location": "c", "ssl.client.authentication": "maybe"}, "MAYBE"),
+        ({"kafkastore.timeout.ms": "soon"}, "kafkastore.timeout.ms=soon"),
+        ({"kafkastore.topic.replication.factor": "0"}, "kafkastore.topic.replication.factor=0"),
+        ({"leader.eligibility": "perhaps"}, "leader.eligibility=perhaps"),
+        ({"authentication.method": "BASIC"}, "authentication.users.file"),
+        ({"authentication.method": "DIGEST"}, "DIGEST"),
+    ],
+)
+def test_what_cannot_be_is_named(properties: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidSettingError, match=said):
+        settings_from(properties)
+
+
+def test_a_name_that_means_nothing_is_an_error() -> None:
+    with pytest.raises(UnknownSettingError, match=r"no\.such\.setting"):
+        settings_from({"no.such.setting": "1"})
