@@ -13,9 +13,9 @@ help: ## Print this
 setup: ## Set up .venv/ for the demo
 	$(SETUP) demo
 
-demo: ## Run the main job: flights through Kafka and Spark (FOLLOW=1 [SPEED=n], BOOTSTRAP=host:port, PREFIX=text)
+demo: ## Run the main job: flights through Kafka and Spark (FORMAT=avro, FOLLOW=1 [SPEED=n], BOOTSTRAP=host:port, PREFIX=text)
 	$(SETUP) demo
-	@.venv/bin/python -m examples.flights $(if $(FOLLOW),--follow) $(if $(SPEED),--speed $(SPEED)) $(if $(BOOTSTRAP),--bootstrap $(BOOTSTRAP)) $(if $(PREFIX),--prefix $(PREFIX))
+	@.venv/bin/python -m examples.flights $(if $(FOLLOW),--follow) $(if $(SPEED),--speed $(SPEED)) $(if $(BOOTSTRAP),--bootstrap $(BOOTSTRAP)) $(if $(PREFIX),--prefix $(PREFIX)) $(if $(FORMAT),--format $(FORMAT))
 
 test: ## Run all tests (ARGS="-k name" passes on to pytest)
 	$(SETUP) test

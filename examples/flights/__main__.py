@@ -43,6 +43,7 @@ def _run(options: argparse.Namespace, console: Console) -> bool:
                 speed=options.speed,
                 days=options.days,
                 prefix=options.prefix,
+                format=options.format,
             ),
             console,
         )
@@ -72,6 +73,12 @@ def _parser() -> argparse.ArgumentParser:
         "--speed", type=_speed, default=3600, metavar="N", help="with --follow, times real time (3600)"
     )
     parser.add_argument("--days", type=_days, metavar="N", help="only the first N days of the year")
+    parser.add_argument(
+        "--format",
+        choices=("json", "avro"),
+        default="json",
+        help="of values; avro by an embedded registry",
+    )
     parser.add_argument("--prefix", default="", help="comes before the names of the topics")
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help=f"for logs, checkpoints, Parquet and chart ({FOLDER})"

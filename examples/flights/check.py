@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.json
 from examples.flights.figures import COUNTS, KEY, MEASURES
+from examples.flights.forms import AS_JSON, Form
 
 from barnabas import Consumer, TopicPartition
 
@@ -28,7 +29,7 @@ class ReadBackError(Exception):
     """The results could not be read back whole."""
 
 
-def read_back(bootstrap: str, topic: str, *, is_once: bool) -> pd.DataFrame:
+def read_back(bootstrap: str, topic: str, *, is_once: bool, form: Form = AS_JSON) -> pd.DataFrame:
     """The results in the topic `delays`, as readers of committed records see them. `is_once`: none may be
     there twice. Raises: ReadBackError."""
     batches: list[bytes] = []
@@ -48,7 +49,7 @@ def read_back(bootstrap: str, topic: str, *, is_once: bool) -> pd.DataFrame:
                 raise ReadBackError(
                     f"topic {topic!r} gave nothing for {READ_TIMEOUT_SECONDS:.0f} s before its end"
                 )
-            batches.append(b"\n".join(batch.column("value").to_pylist()))
+            batches.append(b"\n".join(form.lines(topic, batch.column("value")).to_pylist()))
     return results(b"\n".join(batches), is_once=is_once)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 from examples.flights import check, data, figures, follow, loader, report, spark_session
+from examples.flights.forms import AS_JSON, AvroForm, Form
 from examples.flights.pipeline import Pipeline
 from examples.flights.progress import RowsRead, Timings, bars
 from examples.flights.topics import Topics, prepare, takes_transactions
@@ -26,7 +27,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from barnabas import Admin, Producer
-from barnabas.testing import EmbeddedBroker
+from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 from barnabas.testing.distribution import java_command
 
 CONNECT_TIMEOUT_SECONDS = 10.0
@@ -49,8 +50,9 @@ class Options:
     """What the demo can be told.
 
     `bootstrap`: None starts an embedded broker. `follow`: replay at `speed` times real time until Ctrl-C.
-    `days`: only the first so many days of 2013. `prefix`: comes before the topics' names. `folder`: where the
-    broker's log, checkpoints, Parquet, chart and Spark's log go.
+    `days`: only the first so many days of 2013. `prefix`: comes before the topics' names. `format`: json, or
+    avro by an embedded registry. `folder`: where the broker's log, checkpoints, Parquet, chart and
+    Spark's log go.
     """
 
     folder: Path
@@ -59,6 +61,7 @@ class Options:
     speed: float = 3600.0
     days: int | None = None
     prefix: str = ""
+    format: str = "json"
 
 
 def run(options: Options, console: Console) -> bool:
@@ -83,7 +86,8 @@ def run(options: Options, console: Console) -> bool:
             is_once = takes_transactions(bootstrap, topics)
         if emptied:
             _say(console, "", f"emptied the topics of an earlier run: {', '.join(emptied)}")
-        steps = _Steps(options, console, timings, topics, bootstrap, flights, is_once)
+        form = cleanup.enter_context(_form(options, topics, console))
+        steps = _Steps(options, console, timings, topics, bootstrap, flights, is_once, form)
         if options.follow:
             steps.follow(starting)
         else:
@@ -109,6 +113,7 @@ class _Steps:
     bootstrap: str
     flights: data.FlightData
     is_once: bool
+    form: Form
 
     @property
     def totals(self) -> dict[str, int]:
@@ -167,7 +172,7 @@ class _Steps:
 
     def read_back(self) -> pd.DataFrame:
         with self.timings.step("read back"):
-            return check.read_back(self.bootstrap, self.topics.delays, is_once=self.is_once)
+            return check.read_back(self.bootstrap, self.topics.delays, is_once=self.is_once, form=self.form)
 
     def check(self, found: pd.DataFrame) -> bool:
         with self.timings.step("check"):
@@ -208,12 +213,21 @@ class _Steps:
                 self.flights,
                 ends,
                 lambda topic, rows: progress.advance(tasks[topic], rows),
+                self.form,
             )
 
     def _pipeline(self, starting: Future[SparkContext], watermark_seconds: int) -> Pipeline:
         spark = SparkSession(starting.result())
         folder = self.options.folder
-        return Pipeline(spark, self.bootstrap, self.topics, folder, watermark_seconds, is_once=self.is_once)
+        return Pipeline(
+            spark,
+            self.bootstrap,
+            self.topics,
+            folder,
+            watermark_seconds,
+            is_once=self.is_once,
+            form=self.form,
+        )
 
 
 @contextlib.contextmanager
@@ -230,6 +244,16 @@ def _kafka(options: Options, console: Console) -> Iterator[str]:
         brokers = ", ".join(str(node) for node in cluster.nodes)
         _say(console, "Kafka", f"cluster {cluster.cluster_id} of {brokers}")
         yield options.bootstrap
+
+
+@contextlib.contextmanager
+def _form(options: Options, topics: Topics, console: Console) -> Iterator[Form]:
+    if options.format == "json":
+        yield AS_JSON
+        return
+    with EmbeddedRegistry() as registry:
+        _say(console, "Schemas", f"embedded, on {registry.url}, for values in Avro")
+        yield AvroForm(registry.url, topics)
 
 
 def _read(options: Options, console: Console) -> data.FlightData:

@@ -1,4 +1,4 @@
-"""Replays the tables into Kafka, in event-time order, as JSON.
+"""Replays the tables into Kafka, in event-time order.
 
 Owns the pace of the replay and the form of the records. Knows nothing of who reads them.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pandas as pd
 import pyarrow as pa
 from examples.flights.data import FLIGHT_COLUMNS, WEATHER_COLUMNS, FlightData
+from examples.flights.forms import AS_JSON, Form
 from examples.flights.topics import OWNER_HEADER, Topics
 
 from barnabas import Producer
@@ -64,6 +65,7 @@ def replay(
     data: FlightData,
     ends: Iterator[pd.Timestamp],
     on_delivered: Callable[[str, int], None],
+    form: Form = AS_JSON,
 ) -> bool:
     """Sends what happened before each of `ends`, then the markers that end the replay.
 
@@ -73,6 +75,9 @@ def replay(
     deliveries: list[tuple[str, pa.Table, object]] = []
 
     def send(topic: str, table: pa.Table) -> None:
+        place = table.column_names.index("value")
+        values = form.written(topic, table.column("value").combine_chunks())
+        table = table.set_column(place, "value", values)
         deliveries.append((topic, table, producer.send_arrow(topic, table)))
 
     def wait_for_deliveries(left: int) -> None:

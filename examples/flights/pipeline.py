@@ -1,7 +1,7 @@
 """The streaming job: flights joined with the weather of their hour, summed up by carrier, origin and day.
 
-Owns the queries. Knows the topics' names and their JSON, which the source decodes and the sink encodes; not
-who writes them.
+Owns the queries. Knows the topics' names and the form of their values, which the source decodes and the sink
+encodes; not who writes them.
 
 Event time here is the hour that the clocks in New York show, so that a day's window is a day on its calendar;
 the session's time zone must be UTC, to keep Spark from shifting it. Clocks go back once a year, by less than
@@ -19,6 +19,7 @@ import uuid
 from pathlib import Path
 
 from examples.flights.figures import DELAYED_OVER_MINUTES
+from examples.flights.forms import AS_JSON, Form
 from examples.flights.topics import OWNER_HEADER, Topics
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -61,12 +62,14 @@ class Pipeline:
         watermark_seconds: int,
         *,
         is_once: bool,
+        form: Form = AS_JSON,
     ) -> None:
         self._spark = spark
         self._bootstrap = bootstrap
         self._topics = topics
         self._folder = folder
         self._is_once = is_once
+        self._form = form
         self._watermark = f"{max(watermark_seconds, MINIMUM_WATERMARK_SECONDS)} seconds"
 
     @property
@@ -81,7 +84,7 @@ class Pipeline:
         options = {
             "kafka.bootstrap.servers": self._bootstrap,
             "topic": self._topics.delays,
-            "value.format": "json",
+            **self._form.writing(self._topics.delays),
         }
         if self._is_once:
             options["delivery"] = "exactly-once"
@@ -120,7 +123,7 @@ class Pipeline:
             F.avg(delay_wet).alias("mean_delay_in_precipitation_minutes"),
             F.avg(delay_dry).alias("mean_delay_out_of_precipitation_minutes"),
         )
-        named = figures.withColumn("day", F.date_format("window.start", "yyyy-MM-dd")).drop("window")
+        named = figures.withColumn("day", F.to_date("window.start")).drop("window")
         named = named.join(F.broadcast(self._airlines()), "carrier", "left_outer")
         owner = F.struct(F.lit(OWNER_HEADER[0]).alias("key"), F.lit(OWNER_HEADER[1]).alias("value"))
         return named.select(
@@ -136,7 +139,10 @@ class Pipeline:
         return flights.withWatermark("hour", self._watermark)
 
     def _weather(self) -> DataFrame:
-        return self._stream(self._topics.weather, _WEATHER).withWatermark("hour", self._watermark)
+        weather = self._stream(self._topics.weather, _WEATHER)
+        # Avro's hours have no time zone, and event time must have one.
+        weather = weather.withColumn("hour", F.col("hour").cast("timestamp"))
+        return weather.withWatermark("hour", self._watermark)
 
     def _airlines(self) -> DataFrame:
         # a compacted topic may still hold older values of a key
@@ -153,6 +159,5 @@ class Pipeline:
             "kafka.bootstrap.servers": self._bootstrap,
             "kafka.isolation.level": "read_committed",
             "subscribe": topic,
-            "value.format": "json",
-            "value.schema": schema,
+            **self._form.reading(topic, schema),
         }

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from barnabas.credentials import AwsCredentials, OAuthBearerToken
     from barnabas.errors import BarnabasError
     from barnabas.interceptors import ConsumerInterceptor, ProducerInterceptor
+    from barnabas.registry.columns import RegistryFormat
     from barnabas.sync.admin import Admin
     from barnabas.sync.consumer import Consumer
     from barnabas.sync.parallel import ParallelConsumer
@@ -164,6 +165,7 @@ __all__ = [
     "Record",
     "RecordMetadata",
     "Registry",
+    "RegistryFormat",
     "ReplicaInfo",
     "ReplicaLogDirs",
     "ResourcePatternType",
@@ -248,6 +250,7 @@ _HOMES = {
     "Record": "barnabas._kernel",
     "RecordMetadata": "barnabas._kernel",
     "Registry": "barnabas.sync.registry",
+    "RegistryFormat": "barnabas.registry.columns",
     "ReplicaInfo": "barnabas.client.admin.types",
     "ReplicaLogDirs": "barnabas.client.admin.types",
     "ResourcePatternType": "barnabas.client.admin.types",

@@ -1,17 +1,22 @@
-//! Avro's binary encoding into columns, by the plan of a schema.
+//! Avro's binary encoding into columns, by the plan of a schema, or of a writer's schema and a reader's.
 //!
 //! Hand-written like Kafka's own formats: apache-avro makes an object of each value, and arrow-avro gives up a batch
 //! with its first bad record.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::avro_skip::{Skipped, Skipping};
+use super::avro_wire::{block, branch, sized};
 use super::failure::{Failure, Outcome};
 use super::wire::Input;
 use super::{numbers, plan};
-use crate::arrow::DataType;
 use crate::arrow::tree::Column;
+use crate::arrow::{DataType, Field};
 
-/// A schema of Avro, joined to the type of the column that it goes into.
+/// A schema of Avro, as its reader has it, joined to the type of the column that it goes into.
 pub enum AvroNode {
     Null,
     Boolean,
@@ -21,6 +26,8 @@ pub enum AvroNode {
     Long,
     /// Milliseconds, in a column of microseconds.
     Millis,
+    /// A whole number, in a column of fractions.
+    LongAsDouble,
     Float,
     Double,
     Bytes,
@@ -33,87 +40,152 @@ pub enum AvroNode {
         /// None: bytes of any length.
         size: Option<usize>,
     },
-    Enum(Vec<String>),
+    /// A symbol that the reader does not know is the reason.
+    Enum(Vec<Result<String, String>>),
     Array(Box<AvroNode>),
     Map(Box<AvroNode>),
     Record(Vec<RecordField>),
-    /// Every branch goes into the column itself.
-    Optional(Vec<AvroNode>),
-    /// Each branch goes into its own field of a struct; None is null.
-    Members(Vec<Option<AvroNode>>),
+    Union(Vec<AvroNode>),
+    /// It goes into one field of a struct, whose others are null then.
+    Member(usize, Box<AvroNode>),
+    /// It cannot be read, for this reason.
+    Mismatch(String),
 }
 
 pub struct RecordField {
     pub name: String,
-    pub node: AvroNode,
+    pub source: FieldSource,
 }
 
-impl AvroNode {
-    pub fn new(given: &Value, data_type: &DataType) -> Result<Self, String> {
+/// Where a field comes from, and the number of the column that it goes into.
+pub enum FieldSource {
+    Written(usize, AvroNode),
+    /// Nobody wrote it: it is read out of these bytes.
+    Default(usize, AvroNode, Vec<u8>),
+    /// It is in the bytes, and in no column.
+    Skipped(Skipped),
+}
+
+/// What `barnabas.formats.avro_resolution` has made of one or two schemas.
+pub struct AvroPlan<'a> {
+    given: &'a Value,
+    records: &'a [Value],
+    skipping: Arc<Skipping>,
+}
+
+impl<'a> AvroPlan<'a> {
+    pub fn new(given: &'a Value) -> Result<Self, String> {
+        let records = plan::list(given, "records")?;
+        Ok(Self { given, records, skipping: Arc::new(Skipping::new(records)?) })
+    }
+
+    pub fn joined(&self, data_type: &DataType) -> Result<AvroNode, String> {
+        self.node(&self.given["root"], data_type)
+    }
+
+    fn node(&self, given: &Value, data_type: &DataType) -> Result<AvroNode, String> {
+        let Some(member) = given["member"].as_u64() else { return self.value(given, data_type) };
+        if plan::text(given, "kind")? == "mismatch" {
+            return self.value(given, data_type);
+        }
+        let DataType::Struct(columns) = data_type else {
+            return Err(format!("a union of several types does not go into {data_type:?}"));
+        };
+        let column = columns.get(member as usize).ok_or("a union has more types than its struct fields")?;
+        Ok(AvroNode::Member(member as usize, Box::new(self.value(given, &column.data_type)?)))
+    }
+
+    fn value(&self, given: &Value, data_type: &DataType) -> Result<AvroNode, String> {
         let kind = plan::text(given, "kind")?;
+        let meaning = given["meaning"].as_str();
         let node = match (kind, data_type) {
-            ("null", _) => Self::Null,
-            ("boolean", DataType::Boolean) => Self::Boolean,
-            ("int", DataType::Int32 | DataType::Int64 | DataType::Date) => Self::Int,
-            ("long", DataType::Int64 | DataType::Timestamp { .. }) => Self::Long,
-            ("millis", DataType::Timestamp { .. }) => Self::Millis,
-            ("float", DataType::Float32 | DataType::Float64) => Self::Float,
-            ("double", DataType::Float64) => Self::Double,
-            ("bytes", DataType::Binary) => Self::Bytes,
-            ("string", DataType::Utf8) => Self::String,
-            ("fixed", DataType::Binary) => Self::Fixed(plan::size(given, "size")?),
-            ("uuid", DataType::Utf8) => Self::Uuid,
-            ("decimal", DataType::Decimal { precision, .. }) => {
-                let size = if given["size"].is_null() { None } else { Some(plan::size(given, "size")?) };
-                Self::Decimal { precision: *precision, size }
+            ("null", _) => AvroNode::Null,
+            ("boolean", DataType::Boolean) => AvroNode::Boolean,
+            ("int" | "long", DataType::Timestamp { .. }) => match meaning {
+                Some("timestamp-millis" | "local-timestamp-millis") => AvroNode::Millis,
+                _ => AvroNode::Long,
+            },
+            ("int", DataType::Int32 | DataType::Int64 | DataType::Date) => AvroNode::Int,
+            ("long", DataType::Int64) => AvroNode::Long,
+            ("long_as_double", DataType::Float32 | DataType::Float64) => AvroNode::LongAsDouble,
+            ("float", DataType::Float32 | DataType::Float64) => AvroNode::Float,
+            ("double", DataType::Float64) => AvroNode::Double,
+            ("bytes", DataType::Binary) => AvroNode::Bytes,
+            ("string", DataType::Utf8) => AvroNode::String,
+            ("bytes", DataType::Decimal { precision, .. }) => {
+                AvroNode::Decimal { precision: *precision, size: None }
             }
+            ("fixed", DataType::Decimal { precision, .. }) => {
+                AvroNode::Decimal { precision: *precision, size: Some(plan::size(given, "size")?) }
+            }
+            ("fixed", DataType::Binary) => AvroNode::Fixed(plan::size(given, "size")?),
+            ("fixed", DataType::Utf8) if meaning == Some("uuid") => AvroNode::Uuid,
             ("enum", DataType::Utf8) => {
-                let symbols = plan::list(given, "symbols")?.iter().filter_map(Value::as_str);
-                Self::Enum(symbols.map(str::to_string).collect())
+                let symbols = plan::list(given, "symbols")?.iter().map(|symbol| match symbol.as_str() {
+                    Some(text) => Ok(text.to_owned()),
+                    None => Err(plan::text(symbol, "mismatch").unwrap_or("no symbol").to_owned()),
+                });
+                AvroNode::Enum(symbols.collect())
             }
             ("array", DataType::List(item)) => {
-                let item = Self::new(&given["items"], item)?;
+                let item = self.node(&given["items"], item)?;
                 if item.takes_no_bytes() {
                     // A few bytes could ask for any number of them.
                     return Err("there is no column for an array of what takes no bytes".into());
                 }
-                Self::Array(Box::new(item))
+                AvroNode::Array(Box::new(item))
             }
             ("map", DataType::Map(key, value)) if **key == DataType::Utf8 => {
-                Self::Map(Box::new(Self::new(&given["values"], value)?))
+                AvroNode::Map(Box::new(self.node(&given["values"], value)?))
             }
-            ("record", DataType::Struct(columns)) => {
-                let nodes = plan::list(given, "fields")?;
-                if nodes.len() != columns.len() {
-                    return Err("the plan of a record and its struct differ".into());
-                }
-                let fields = nodes.iter().zip(columns).map(|(node, column)| {
-                    Ok(RecordField { name: column.name.clone(), node: Self::new(node, &column.data_type)? })
-                });
-                Self::Record(fields.collect::<Result<_, String>>()?)
-            }
-            ("optional", _) => {
+            ("record", DataType::Struct(columns)) => self.record(plan::size(given, "number")?, columns)?,
+            ("union", _) => {
                 let branches = plan::list(given, "branches")?.iter();
-                Self::Optional(branches.map(|branch| Self::new(branch, data_type)).collect::<Result<_, _>>()?)
+                let nodes = branches.map(|branch| self.node(&branch["node"], data_type));
+                AvroNode::Union(nodes.collect::<Result<_, _>>()?)
             }
-            ("members", DataType::Struct(columns)) => {
-                let mut columns = columns.iter();
-                let branches = plan::list(given, "branches")?.iter().map(|branch| {
-                    if branch["kind"] == "null" {
-                        return Ok(None);
-                    }
-                    let column = columns.next().ok_or("a union has more members than its struct fields")?;
-                    Self::new(branch, &column.data_type).map(Some)
-                });
-                let branches = branches.collect::<Result<_, String>>()?;
-                if columns.next().is_some() {
-                    return Err("a struct has more fields than its union members".into());
-                }
-                Self::Members(branches)
-            }
+            ("mismatch", _) => AvroNode::Mismatch(plan::text(given, "message")?.to_owned()),
             _ => return Err(format!("Avro's {kind} does not go into {data_type:?}")),
         };
         Ok(node)
+    }
+
+    fn record(&self, number: usize, columns: &[Field]) -> Result<AvroNode, String> {
+        let record = self.records.get(number).ok_or("the plan has no such record")?;
+        let fields = plan::list(record, "fields")?;
+        let made = fields.iter().map(|given| {
+            let name = plan::text(given, "name")?.to_owned();
+            if plan::flag(given, "is_skipped") {
+                let skipped = Skipped::new(&given["node"], self.skipping.clone())?;
+                return Ok(RecordField { name, source: FieldSource::Skipped(skipped) });
+            }
+            let column = columns.iter().position(|column| column.name == name);
+            let column = column.ok_or_else(|| format!("the struct has no field {name:?}"))?;
+            let node = self.node(&given["node"], &columns[column].data_type)?;
+            let source = match given["default"].as_array() {
+                None => FieldSource::Written(column, node),
+                Some(bytes) => {
+                    let bytes = bytes.iter().filter_map(|byte| u8::try_from(byte.as_u64()?).ok());
+                    FieldSource::Default(column, node, bytes.collect())
+                }
+            };
+            Ok(RecordField { name, source })
+        });
+        let made = made.collect::<Result<Vec<_>, String>>()?;
+        let filled = made.iter().filter_map(|field| field.source.column()).collect::<HashSet<_>>();
+        if filled.len() != columns.len() {
+            return Err("the plan of a record and its struct differ".into());
+        }
+        Ok(AvroNode::Record(made))
+    }
+}
+
+impl FieldSource {
+    fn column(&self) -> Option<usize> {
+        match self {
+            Self::Written(column, _) | Self::Default(column, _, _) => Some(*column),
+            Self::Skipped(_) => None,
+        }
     }
 }
 
@@ -121,7 +193,12 @@ impl AvroNode {
     fn takes_no_bytes(&self) -> bool {
         match self {
             Self::Null | Self::Fixed(0) | Self::Decimal { size: Some(0), .. } => true,
-            Self::Record(fields) => fields.iter().all(|field| field.node.takes_no_bytes()),
+            Self::Member(_, node) => node.takes_no_bytes(),
+            Self::Record(fields) => fields.iter().all(|field| match &field.source {
+                FieldSource::Written(_, node) => node.takes_no_bytes(),
+                FieldSource::Default(..) => true,
+                FieldSource::Skipped(skipped) => skipped.takes_no_bytes(),
+            }),
             _ => false,
         }
     }
@@ -164,6 +241,7 @@ fn read(node: &AvroNode, input: &mut Input<'_>, column: &mut Column) -> Outcome 
                 return Err(too_large(millis));
             }
         }
+        AvroNode::LongAsDouble => column.push_float(input.zigzag()? as f64),
         AvroNode::Float => column.push_float(f32::from_le_bytes(input.array()?).into()),
         AvroNode::Double => column.push_float(f64::from_le_bytes(input.array()?)),
         AvroNode::Bytes => column.push_bytes(sized(input)?)?,
@@ -188,10 +266,13 @@ fn read(node: &AvroNode, input: &mut Input<'_>, column: &mut Column) -> Outcome 
         AvroNode::Enum(symbols) => {
             let index = input.zigzag()?;
             let symbol = usize::try_from(index).ok().and_then(|index| symbols.get(index));
-            let Some(symbol) = symbol else {
-                return Err(Failure::new(format!("{index} is none of the {} symbols", symbols.len())));
-            };
-            column.push_bytes(symbol.as_bytes())?;
+            match symbol {
+                Some(Ok(symbol)) => column.push_bytes(symbol.as_bytes())?,
+                Some(Err(reason)) => return Err(Failure::new(reason)),
+                None => {
+                    return Err(Failure::new(format!("{index} is none of the {} symbols", symbols.len())));
+                }
+            }
         }
         AvroNode::Array(item) => {
             let mut index = 0_u64;
@@ -217,28 +298,34 @@ fn read(node: &AvroNode, input: &mut Input<'_>, column: &mut Column) -> Outcome 
             column.close_items()?;
         }
         AvroNode::Record(fields) => {
-            for (field, column) in fields.iter().zip(column.fields()) {
-                read(&field.node, input, column).map_err(|failure| failure.in_field(&field.name))?;
+            let columns = column.fields();
+            for field in fields {
+                let outcome = match &field.source {
+                    FieldSource::Written(number, node) => read(node, input, &mut columns[*number]),
+                    FieldSource::Default(number, node, bytes) => {
+                        read(node, &mut Input::new(bytes), &mut columns[*number])
+                    }
+                    FieldSource::Skipped(skipped) => skipped.skip(input),
+                };
+                outcome.map_err(|failure| failure.in_field(&field.name))?;
             }
             column.close_struct();
         }
-        AvroNode::Optional(branches) => {
+        AvroNode::Union(branches) => {
             let branch = branch(input, branches)?;
             read(branch, input, column)?;
         }
-        AvroNode::Members(branches) => match branch(input, branches)? {
-            None => column.push_null(),
-            Some(chosen) => {
-                for (member, column) in branches.iter().flatten().zip(column.fields()) {
-                    if std::ptr::eq(member, chosen) {
-                        read(member, input, column)?;
-                    } else {
-                        column.push_null();
-                    }
+        AvroNode::Member(chosen, node) => {
+            for (number, column) in column.fields().iter_mut().enumerate() {
+                if number == *chosen {
+                    read(node, input, column)?;
+                } else {
+                    column.push_null();
                 }
-                column.close_struct();
             }
-        },
+            column.close_struct();
+        }
+        AvroNode::Mismatch(reason) => return Err(Failure::new(reason)),
     }
     Ok(())
 }
@@ -246,36 +333,6 @@ fn read(node: &AvroNode, input: &mut Input<'_>, column: &mut Column) -> Outcome 
 #[cold]
 fn too_large(value: i64) -> Box<Failure> {
     Failure::new(format!("{value} is too large for its type"))
-}
-
-fn sized<'a>(input: &mut Input<'a>) -> Result<&'a [u8], Box<Failure>> {
-    let length = input.zigzag()?;
-    match usize::try_from(length) {
-        Ok(length) => input.bytes(length),
-        Err(_) => Err(Failure::new(format!("a length of {length} bytes"))),
-    }
-}
-
-/// The number of items that follow; None at the end of an array or map.
-fn block(input: &mut Input<'_>) -> Result<Option<u64>, Box<Failure>> {
-    let count = input.zigzag()?;
-    if count < 0 {
-        // The block's bytes, for readers that skip it.
-        input.zigzag()?;
-    }
-    let items = count.unsigned_abs();
-    // Each takes at least a byte.
-    if items > input.len() as u64 {
-        return Err(Failure::new(format!("{items} items in {} bytes", input.len())));
-    }
-    Ok((items > 0).then_some(items))
-}
-
-fn branch<'a, T>(input: &mut Input<'_>, branches: &'a [T]) -> Result<&'a T, Box<Failure>> {
-    let index = input.zigzag()?;
-    let branch = usize::try_from(index).ok().and_then(|index| branches.get(index));
-    branch
-        .ok_or_else(|| Failure::new(format!("{index} is none of the {} types of its union", branches.len())))
 }
 
 fn uuid_text(bytes: [u8; 16]) -> [u8; 36] {

@@ -1,27 +1,17 @@
 //! Columns into Avro's binary encoding, by the plan of a schema.
 
-use super::avro::AvroNode;
+use super::avro::{AvroNode, FieldSource};
 use super::failure::{Failure, Outcome};
 use super::numbers::to_big_endian;
 use super::wire::write_zigzag;
 use crate::arrow::ImportedColumn;
 
 pub fn encode(node: &AvroNode, values: &ImportedColumn, row: usize, output: &mut Vec<u8>) -> Outcome {
-    if let AvroNode::Optional(branches) = node {
-        return encode_optional(branches, values, row, output);
+    if let AvroNode::Union(branches) = node {
+        return encode_branch(branches, values, row, output);
     }
     if values.is_null(row) {
-        return match node {
-            AvroNode::Null => Ok(()),
-            AvroNode::Members(branches) => match branches.iter().position(Option::is_none) {
-                Some(null) => {
-                    write_zigzag(output, null as i64);
-                    Ok(())
-                }
-                None => Err(null_refused()),
-            },
-            _ => Err(null_refused()),
-        };
+        return if matches!(node, AvroNode::Null) { Ok(()) } else { Err(null_refused()) };
     }
     match node {
         AvroNode::Null => return Err(Failure::new("a value, where the schema has only null")),
@@ -55,7 +45,9 @@ pub fn encode(node: &AvroNode, values: &ImportedColumn, row: usize, output: &mut
         AvroNode::Decimal { size, .. } => encode_decimal(*size, values.decimal(row), output)?,
         AvroNode::Enum(symbols) => {
             let text = values.bytes(row)?;
-            let index = symbols.iter().position(|symbol| symbol.as_bytes() == text).ok_or_else(|| {
+            let index =
+                symbols.iter().position(|symbol| matches!(symbol, Ok(known) if known.as_bytes() == text));
+            let index = index.ok_or_else(|| {
                 Failure::new(format!("{:?} is none of the enum's symbols", String::from_utf8_lossy(text)))
             })?;
             write_zigzag(output, index as i64);
@@ -82,23 +74,28 @@ pub fn encode(node: &AvroNode, values: &ImportedColumn, row: usize, output: &mut
             output.push(0);
         }
         AvroNode::Record(fields) => {
-            for (field, column) in fields.iter().zip(values.fields()) {
-                encode(&field.node, column, row, output).map_err(|failure| failure.in_field(&field.name))?;
+            for field in fields {
+                let FieldSource::Written(column, node) = &field.source else { return Err(for_reading()) };
+                encode(node, &values.fields()[*column], row, output)
+                    .map_err(|failure| failure.in_field(&field.name))?;
             }
         }
-        AvroNode::Members(branches) => encode_member(branches, values, row, output)?,
-        AvroNode::Optional(_) => unreachable!("done above"),
+        AvroNode::LongAsDouble | AvroNode::Mismatch(_) => return Err(for_reading()),
+        AvroNode::Member(..) | AvroNode::Union(_) => unreachable!("done above"),
     }
     Ok(())
 }
 
-fn encode_optional(
+fn encode_branch(
     branches: &[AvroNode],
     values: &ImportedColumn,
     row: usize,
     output: &mut Vec<u8>,
 ) -> Outcome {
     let is_null = values.is_null(row);
+    if !is_null && branches.iter().any(|branch| matches!(branch, AvroNode::Member(..))) {
+        return encode_member(branches, values, row, output);
+    }
     let start = output.len();
     let mut failed = None;
     // Of int and long the first one that takes the value.
@@ -117,27 +114,31 @@ fn encode_optional(
 }
 
 fn encode_member(
-    branches: &[Option<AvroNode>],
+    branches: &[AvroNode],
     values: &ImportedColumn,
     row: usize,
     output: &mut Vec<u8>,
 ) -> Outcome {
-    let mut fields = values.fields().iter();
     let mut chosen = None;
     for (index, branch) in branches.iter().enumerate() {
-        let Some(branch) = branch else { continue };
-        let Some(field) = fields.next() else { break };
+        let AvroNode::Member(member, node) = branch else { continue };
+        let field = &values.fields()[*member];
         if field.is_null(row) {
             continue;
         }
         if chosen.is_some() {
             return Err(Failure::new("more than one member of a union has a value"));
         }
-        chosen = Some((index, branch, field));
+        chosen = Some((index, node, field));
     }
-    let (index, branch, field) = chosen.ok_or_else(|| Failure::new("no member of a union has a value"))?;
+    let (index, node, field) = chosen.ok_or_else(|| Failure::new("no member of a union has a value"))?;
     write_zigzag(output, index as i64);
-    encode(branch, field, row, output)
+    encode(node, field, row, output)
+}
+
+#[cold]
+fn for_reading() -> Box<Failure> {
+    Failure::new("this form reads one schema as another one has it, and cannot write")
 }
 
 #[cold]

@@ -25,6 +25,13 @@ impl Framing {
         }
     }
 
+    pub fn message_index(&self) -> Option<&[i32]> {
+        match self {
+            Self::Confluent { message_index, .. } => message_index.as_deref(),
+            Self::None => None,
+        }
+    }
+
     /// Writes the header, with the schema id 0 where none is given.
     pub fn write(&self, output: &mut Vec<u8>) {
         let Self::Confluent { schema_id, message_index } = self else { return };
@@ -47,6 +54,16 @@ fn strip_confluent<'a>(
     schema_id: Option<u32>,
     message_index: Option<&[i32]>,
 ) -> Result<&'a [u8], Box<Failure>> {
+    let (id, rest) = id_of(bytes)?;
+    if let Some(wanted) = schema_id.filter(|&wanted| wanted != id) {
+        return Err(Failure::new(format!("it has the schema id {id}, not {wanted}")));
+    }
+    strip_index(rest, message_index)
+}
+
+/// The schema's id, and what stands behind it.
+#[inline]
+pub fn id_of(bytes: &[u8]) -> Result<(u32, &[u8]), Box<Failure>> {
     let Some((&[magic, ref id @ ..], rest)) = bytes.split_first_chunk::<5>() else {
         return Err(Failure::new(format!(
             "{} bytes are too short for the header of a schema registry",
@@ -58,12 +75,14 @@ fn strip_confluent<'a>(
             "it begins with the byte {magic} and not with the zero of a schema registry's header"
         )));
     }
-    let id = u32::from_be_bytes(*id);
-    if let Some(wanted) = schema_id.filter(|&wanted| wanted != id) {
-        return Err(Failure::new(format!("it has the schema id {id}, not {wanted}")));
-    }
-    let Some(wanted) = message_index else { return Ok(rest) };
-    let mut input = Input::new(rest);
+    Ok((u32::from_be_bytes(*id), rest))
+}
+
+/// What stands behind the way to the message, which is `wanted`; None: there is no such way.
+#[inline]
+pub fn strip_index<'a>(bytes: &'a [u8], wanted: Option<&[i32]>) -> Result<&'a [u8], Box<Failure>> {
+    let Some(wanted) = wanted else { return Ok(bytes) };
+    let mut input = Input::new(bytes);
     let found = read_index(&mut input)?;
     if found != wanted {
         return Err(Failure::new(format!("it is message {found:?} of its schema, not {wanted:?}")));

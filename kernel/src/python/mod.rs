@@ -52,7 +52,7 @@ mod _kernel {
     #[pymodule_export]
     use super::objects::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
     #[pymodule_export]
-    use super::objects::formats::{ArrowColumn, PyFormat};
+    use super::objects::formats::{ArrowColumn, PyFormat, schema_keys};
     #[pymodule_export]
     use super::objects::receive_buffer::{PyFrameRoom, ReceiveBuffer};
     #[cfg(unix)]

@@ -44,6 +44,7 @@ from barnabas._kernel.objects import (
     decompress,
     fnv1a,
     murmur2,
+    schema_keys,
 )
 from barnabas._kernel.produce import (
     Accumulator,
@@ -106,6 +107,7 @@ __all__ = [
     "murmur2",
     "read_json",
     "scan_batches",
+    "schema_keys",
     "stamp_batches",
     "take_arrow",
     "write_json",

@@ -1,6 +1,6 @@
 """Bytes, codecs, formats and what wakes threads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 Buffer = bytes | bytearray | memoryview
@@ -60,6 +60,18 @@ class Format:
         """An Arrow array of binary or string as a column of values, null where one is null or cannot be read,
         and what cannot be read, in order of rows. With `stop_at_error` the column ends with the first such.
         Raises: ValueError (the array is of another type)."""
+    def decode_by_schema(
+        self,
+        values: object,
+        writers: Mapping[int | bytes, Format | str],
+        *,
+        headers: object | None = None,
+        stop_at_error: bool = False,
+    ) -> tuple[ArrowColumn, ArrowColumn]:
+        """As `decode`, where each value is read by the format of the schema that it names: by its id, or by
+        the sixteen bytes of its guid; text is why there is none. All of `writers` give this format's type.
+        `headers`: for each value the record's header that names its schema, or null, where that stands before
+        the value."""
     def encode(self, values: object) -> tuple[ArrowColumn | None, tuple[int, str, str] | None]:
         """An Arrow array of exactly the format's type as bytes, or row, field and reason of the first value
         that has none. Raises: ValueError (the array is of another type)."""
@@ -78,6 +90,10 @@ class Waker:
     @property
     def is_due(self) -> bool:
         """Whether it was woken and has not begun."""
+
+def schema_keys(values: object, headers: object | None = None) -> list[int | bytes]:
+    """The schemas that `values` name, each once, as `Format.decode_by_schema` takes them; values that name
+    none are passed over. Raises: ValueError (the array is of another type)."""
 
 def crc32c(data: Buffer, value: int = 0) -> int: ...
 def crc32(data: Buffer) -> int: ...

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Annotated, BinaryIO
 
 import typer
@@ -15,6 +15,22 @@ from barnabas import Consumer, Record, TopicPartition
 from barnabas.cli import record_format
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note
+from barnabas.cli.record_format import RecordFormat
+from barnabas.cli.value_formats import (
+    KeyFormat,
+    KeySchema,
+    KeySubject,
+    KeyVersion,
+    LineFormats,
+    RegistryUrl,
+    Side,
+    SideOptions,
+    ValueFormat,
+    ValueSchema,
+    ValueSubject,
+    ValueVersion,
+    line_formats,
+)
 from barnabas.errors import BootstrapError
 from barnabas.settings.table import ConsumerConfig
 
@@ -54,6 +70,15 @@ def consume(
             "--format", help="A template of {topic} {partition} {offset} {timestamp} {key} {value} {headers}."
         ),
     ] = None,
+    value_format: ValueFormat = None,
+    key_format: KeyFormat = None,
+    registry_url: RegistryUrl = None,
+    value_subject: ValueSubject = None,
+    value_version: ValueVersion = None,
+    value_schema: ValueSchema = None,
+    key_subject: KeySubject = None,
+    key_version: KeyVersion = None,
+    key_schema: KeySchema = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -67,6 +92,10 @@ def consume(
     if from_beginning and offset is not None:
         raise UsageError("--from-beginning and --offset exclude each other")
     line_of = _format(as_json=as_json, template=template, key=key, headers=headers)
+    sides: dict[Side, SideOptions] = {
+        "key": SideOptions(key_format, key_subject, key_version, key_schema),
+        "value": SideOptions(value_format, value_subject, value_version, value_schema),
+    }
     settings = client_settings(ConsumerConfig, bootstrap, command_config, setting)
     if from_beginning:
         settings.setdefault("auto_offset_reset", "earliest")
@@ -76,7 +105,11 @@ def consume(
     else:
         settings.pop("group_id", None)
     consumer = Consumer(**settings)
-    with _until_interrupted(consumer), consumer:
+    with (
+        line_formats(topic, sides, registry_url, command_config, setting) as formats,
+        _until_interrupted(consumer),
+        consumer,
+    ):
         ends: dict[TopicPartition, int] = {}
         if group is not None:
             consumer.subscribe([topic])
@@ -85,7 +118,7 @@ def consume(
             consumer.assign(partitions)
             _seek(consumer, partitions, from_beginning=from_beginning, offset=offset)
             ends = consumer.end_offsets(partitions) if until_end else {}
-        printer = _Printer(sys.stdout.buffer, line_of)
+        printer = _Printer(sys.stdout.buffer, line_of, formats)
         last_came = time.monotonic()
         while not (until_end and _all_reached(consumer, ends)):
             limit = (
@@ -106,7 +139,7 @@ def consume(
         note(f"{count} record{'' if count == 1 else 's'} of {topic}")
 
 
-def _format(*, as_json: bool, template: str | None, key: bool, headers: bool) -> record_format.RecordFormat:
+def _format(*, as_json: bool, template: str | None, key: bool, headers: bool) -> RecordFormat:
     if sum((as_json, template is not None, key or headers)) > 1:
         raise UsageError("--json, --format and --key/--headers exclude each other: choose one way to print")
     if as_json:
@@ -164,14 +197,16 @@ def _until_interrupted(consumer: Consumer) -> Generator[None]:
 class _Printer:
     """Writes lines to stdout, until whoever reads them has gone."""
 
-    def __init__(self, stream: BinaryIO, line_of: Callable[[Record], bytes]) -> None:
+    def __init__(self, stream: BinaryIO, line_of: RecordFormat, formats: LineFormats) -> None:
         self._stream = stream
         self._line_of = line_of
+        self._formats = formats
 
     def write(self, records: Sequence[Record]) -> None:
-        """Raises: _ReaderGoneError when there is nobody to write to any more, as after `| head`."""
+        """Raises: _ReaderGoneError when there is nobody to write to any more, as after `| head`;
+        SerializationError, RegistryError, SchemaError."""
         try:
-            self._stream.write(b"".join(map(self._line_of, records)))
+            self._stream.write(b"".join(map(self._line_of, self._formats.read(records))))
             self._stream.flush()
         except BrokenPipeError:
             # Python would flush stdout once more at exit, and complain.

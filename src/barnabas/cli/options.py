@@ -26,6 +26,8 @@ from barnabas.settings.table import (
 DEFAULT_BOOTSTRAP = "localhost:9092"
 # A person at a terminal hears of a wrong address sooner than a service does.
 API_TIMEOUT_MS = 15_000
+# Of settings of a registry's client, as Confluent's serializers have it in properties files.
+REGISTRY_PREFIX = "schema_registry_"
 CLIENTS = (AdminConfig, ConsumerConfig, ProducerConfig)
 
 Bootstrap = Annotated[
@@ -63,7 +65,8 @@ def client_settings(
     given: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Keyword arguments for a client: from `-X name=value` before those of the file. A setting in the file
-    that is another kind of client's is left out, so that one file serves all. Raises: InvalidSettingError."""
+    that is another kind of client's is left out, so that one file serves all, and everywhere what is a
+    registry's client's. Raises: InvalidSettingError."""
     file = {} if command_config is None else from_properties(read_properties(command_config))
     elsewhere = {name for kind in CLIENTS for name in names(kind)} - set(names(config_type))
     settings: dict[str, Any] = {
@@ -73,7 +76,8 @@ def client_settings(
     settings |= {name: value for name, value in file.items() if ALIASES.get(name, name) not in elsewhere}
     if bootstrap is not None:
         settings["bootstrap_servers"] = bootstrap
-    return settings | from_properties(pairs(given, "-X"))
+    settings |= from_properties(pairs(given, "-X"))
+    return {name: value for name, value in settings.items() if not name.startswith(REGISTRY_PREFIX)}
 
 
 def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:

@@ -23,6 +23,20 @@ from barnabas.cli.options import (
     pairs,
 )
 from barnabas.cli.output import note, print_json, stderr
+from barnabas.cli.value_formats import (
+    KeyFormat,
+    KeySchema,
+    KeySubject,
+    KeyVersion,
+    RegistryUrl,
+    Side,
+    SideOptions,
+    ValueFormat,
+    ValueSchema,
+    ValueSubject,
+    ValueVersion,
+    line_formats,
+)
 from barnabas.settings.table import ProducerConfig
 
 # The bar is only for what takes a while: some seconds' worth of lines.
@@ -67,6 +81,15 @@ def produce(
             "--tombstones", help="An empty value is no value: it deletes its key in a compacted topic."
         ),
     ] = False,
+    value_format: ValueFormat = None,
+    key_format: KeyFormat = None,
+    registry_url: RegistryUrl = None,
+    value_subject: ValueSubject = None,
+    value_version: ValueVersion = None,
+    value_schema: ValueSchema = None,
+    key_subject: KeySubject = None,
+    key_version: KeyVersion = None,
+    key_schema: KeySchema = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -81,9 +104,18 @@ def produce(
     fixed_key = None if key is None else key.encode()
     separator = None if key_separator is None else key_separator.encode()
     deliveries = Deliveries()
+    sides: dict[Side, SideOptions] = {
+        "key": SideOptions(key_format, key_subject, key_version, key_schema),
+        "value": SideOptions(value_format, value_subject, value_version, value_schema),
+    }
     settings = client_settings(ProducerConfig, bootstrap, command_config, setting)
     producer = Producer(**settings)
-    with _told_what_was_delivered(topic, deliveries), producer, _lines(file) as lines:
+    with (
+        line_formats(topic, sides, registry_url, command_config, setting) as formats,
+        _told_what_was_delivered(topic, deliveries),
+        producer,
+        _lines(file) as lines,
+    ):
         for line_number, line in enumerate(lines, 1):
             value: bytes | None = line.rstrip(b"\r\n") if line.endswith(b"\r\n") else line.rstrip(b"\n")
             record_key = fixed_key
@@ -93,6 +125,8 @@ def produce(
                     raise UsageError(f"line {line_number} has no key separator {key_separator!r}")
             if tombstones and not value:
                 value = None
+            record_key = formats.write("key", record_key, line_number)
+            value = formats.write("value", value, line_number)
             deliveries.begun += 1
             producer.send(
                 topic, value, key=record_key, headers=headers, partition=partition, on_delivery=deliveries

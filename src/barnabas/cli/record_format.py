@@ -10,8 +10,9 @@ from typing import Any
 
 from barnabas import Record
 from barnabas.cli.options import UsageError
+from barnabas.cli.value_formats import JsonText, ReadRecord
 
-RecordFormat = Callable[[Record], bytes]
+RecordFormat = Callable[[Record | ReadRecord], bytes]
 
 _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\0": "\0", r"\\": "\\", "{{": "{", "}}": "}"}
 _TOKENS = re.compile(r"\\[nt0\\]|\{\{|\}\}|\{(\w*)\}|[^\\{}]+|.", re.DOTALL)
@@ -49,28 +50,32 @@ def templated(template: str) -> RecordFormat:
         else:
             parts.append(_ESCAPES.get(token, token).encode())
 
-    def formatted(record: Record) -> bytes:
+    def formatted(record: Record | ReadRecord) -> bytes:
         return b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
 
     return formatted
 
 
-def as_json(record: Record) -> bytes:
+def as_json(record: Record | ReadRecord) -> bytes:
     """One line of JSON. Bytes that are not UTF-8 stand as `{"base64": ...}`."""
     fields: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "key": _text_or_base64(record.key),
-        "value": _text_or_base64(record.value),
+        "key": _in_json(record.key),
+        "value": _in_json(record.value),
         "headers": [[name, _text_or_base64(value)] for name, value in record.headers],
     }
     return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
 
 
-def headers_as_text(record: Record) -> bytes:
+def headers_as_text(record: Record | ReadRecord) -> bytes:
     return b",".join(name.encode() + b"=" + (value or b"") for name, value in record.headers)
+
+
+def _in_json(data: bytes | None) -> Any:
+    return json.loads(data) if isinstance(data, JsonText) else _text_or_base64(data)
 
 
 def _text_or_base64(data: bytes | None) -> str | dict[str, str] | None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from barnabas import Registry
-from barnabas.cli.options import AsJson, CommandConfig, UsageError, pairs
+from barnabas.cli.options import REGISTRY_PREFIX, AsJson, CommandConfig, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.properties import read_properties
 from barnabas.registry import RegisteredSchema, RegistrySettings, Schema, SchemaReference
@@ -25,8 +25,6 @@ from barnabas.registry.schemas import to_json
 from barnabas.settings.table import from_properties
 
 DEFAULT_REGISTRY = "http://localhost:8081"
-# As serializers of Confluent's have it in properties files.
-PREFIX = "schema_registry_"
 TYPES = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 
@@ -73,7 +71,9 @@ def _registry(url: str | None, config: Path | None, given: Sequence[str] | None)
     """With settings of `-X` before those of the file, of which only the registry's count."""
     file = {} if config is None else from_properties(read_properties(config))
     settings: dict[str, Any] = {
-        name.removeprefix(PREFIX): value for name, value in file.items() if name.startswith(PREFIX)
+        name.removeprefix(REGISTRY_PREFIX): value
+        for name, value in file.items()
+        if name.startswith(REGISTRY_PREFIX)
     }
     settings |= from_properties(pairs(given, "-X"))
     address = url or settings.pop("url", None) or DEFAULT_REGISTRY

@@ -7,6 +7,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 
 from barnabas._kernel import Format
@@ -15,6 +19,8 @@ from barnabas.formats.errors import SchemaError
 from barnabas.formats.form import Form
 
 ERROR_TYPE = pa.struct([("row", pa.int64()), ("field", pa.string()), ("error", pa.string())])
+
+ERROR_COLUMN_TYPE = pa.struct([("bytes", pa.binary()), ("field", pa.string()), ("message", pa.string())])
 
 
 class EncodeError(BarnabasError):
@@ -54,6 +60,25 @@ class Codec:
         column, errors = self._format.decode(values, stop_at_error=stop_at_error)
         return pa.array(column), pa.array(errors)
 
+    def decode_by_schema(
+        self,
+        values: pa.Array,
+        writers: Mapping[int | bytes, Codec | str],
+        headers: pa.Array | None = None,
+        *,
+        stop_at_error: bool = False,
+    ) -> tuple[pa.Array, pa.StructArray]:
+        """As `decode`, where each value names the schema that it was written with, by its id or the bytes of
+        its guid: `writers` has what reads it into this codec's type, or in words why it is not read.
+        `headers`: of each record the header that names its schema, or null, where the value itself does."""
+        column, errors = self._format.decode_by_schema(
+            values,
+            {key: writer if isinstance(writer, str) else writer._format for key, writer in writers.items()},
+            headers=headers,
+            stop_at_error=stop_at_error,
+        )
+        return pa.array(column), pa.array(errors)
+
     def encode(self, column: pa.Array) -> pa.Array:
         """Bytes; null stays null.
 
@@ -63,6 +88,24 @@ class Codec:
         if error is not None:
             raise EncodeError(*error)
         return pa.array(encoded)
+
+
+def error_column(values: pa.Array, errors: pa.StructArray) -> pa.StructArray:
+    """What could not be read, as a column beside the others: null where a row is well."""
+    if not len(errors):
+        return pa.nulls(len(values), ERROR_COLUMN_TYPE)
+    rows = errors.field("row")
+    details = pa.StructArray.from_arrays(
+        [values.take(rows), errors.field("field"), errors.field("error")], fields=list(ERROR_COLUMN_TYPE)
+    )
+    return scattered(details, rows.to_numpy(), len(values))
+
+
+def scattered(values: pa.Array, rows: np.ndarray[Any, Any], length: int) -> pa.Array:
+    """A column of that many rows, with `values` in `rows` and null elsewhere."""
+    places = np.full(length, -1)
+    places[rows] = np.arange(len(values))
+    return values.take(pa.array(places, mask=places < 0))
 
 
 def conform(array: pa.Array, data_type: pa.DataType, path: str = "") -> pa.Array:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 
 import pyarrow as pa
 
@@ -34,15 +34,16 @@ class Form:
     header: Header | None = None
     message_index: tuple[int, ...] | None = field(default=None)
     """Of Protocol Buffers, whether there is a header or not."""
+    message: str | None = None
+    """Of Protocol Buffers, its full name."""
 
     def with_header(self, schema_id: int | None = None) -> Form:
         """The same, with a header before each value."""
-        header = Header(schema_id, self.message_index)
-        return Form(self.name, self.data_type, self.plan, header, self.message_index)
+        return replace(self, header=Header(schema_id, self.message_index))
 
     def with_type(self, data_type: pa.DataType) -> Form:
         """The same for a column whose type has other names or flags where they do not matter."""
-        return Form(self.name, data_type, self.plan, self.header, self.message_index)
+        return replace(self, data_type=data_type)
 
 
 def text() -> Form:

@@ -92,7 +92,7 @@ def protobuf(schema: bytes | str, message: str = "", *, references: Mapping[str,
     is_first = isinstance(schema, str) and not message and indexes
     full_name = next(iter(indexes)) if is_first else _full_name(message, indexes)
     data_type, plan = _message(_pool_of(files).FindMessageTypeByName(full_name), "", ())
-    return Form("protobuf", data_type, json.dumps(plan), message_index=indexes[full_name])
+    return Form("protobuf", data_type, json.dumps(plan), message_index=indexes[full_name], message=full_name)
 
 
 def _indexes(

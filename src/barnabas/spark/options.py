@@ -25,7 +25,9 @@ from barnabas.settings.table import (
 )
 from barnabas.spark.columns.format_options import (
     DECODING_OPTIONS,
+    ENCODING_OPTIONS,
     FORMAT_OPTIONS,
+    REGISTRY_PREFIX,
     DecodingOptions,
     FormatOptions,
     decoding_options,
@@ -89,6 +91,7 @@ SINK_OPTIONS = (
     "decisionTopic",
     "onPartialCommit",
     *FORMAT_OPTIONS,
+    *ENCODING_OPTIONS,
 )
 FOR_STREAMING_ONLY = (
     "minOffsetsPerTrigger",
@@ -331,7 +334,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         decision_topic=_text(given, "decisionTopic") or DEFAULT_DECISION_TOPIC,
         on_partial_commit=_choice(given, "onPartialCommit", ON_PARTIAL_COMMIT),
         checkpoint_location=given.get("checkpointlocation"),
-        formats=encoding_options(given),
+        formats=encoding_options(given, None if topic is None else topic.strip()),
     )
 
 
@@ -344,11 +347,11 @@ def _check_names(
 ) -> None:
     everywhere = {name.lower() for name in (*SOURCE_OPTIONS, *SINK_OPTIONS)}
     own = {name.lower() for name in supported}
-    listing = f"supported here: kafka.*, {', '.join(supported)}"
+    listing = f"supported here: kafka.*, schema.registry.*, {', '.join(supported)}"
     for name in given:
         if name.startswith("kafka.") or name in own or (action == "write" and name in SPARKS_OWN):
             continue
-        if name == "topic":
+        if name == "topic" or name.startswith(REGISTRY_PREFIX):
             continue
         if name in everywhere:
             raise UnsupportedOptionError(f"option {name!r} means nothing to a {action}; {listing}")
@@ -408,11 +411,22 @@ def _subscription(given: Mapping[str, str]) -> TopicChoice:
 
 def _formats(given: Mapping[str, str], subscription: TopicChoice) -> DecodingOptions | None:
     """Raises: InvalidOptionError, also where dead letters would be read again."""
-    formats = decoding_options(given)
+    formats = decoding_options(given, _only_topic(subscription))
     topic = None if formats is None else formats.dead_letter_topic
     if topic is not None and subscription.holds(topic):
         raise InvalidOptionError(f"deadLetterTopic is {topic!r}, which is read itself")
     return formats
+
+
+def _only_topic(subscription: TopicChoice) -> str | None:
+    match subscription:
+        case Assign(partitions):
+            topics = {partition.topic for partition in partitions}
+        case Subscribe(names):
+            topics = {*names}
+        case SubscribePattern():
+            return None
+    return topics.pop() if len(topics) == 1 else None
 
 
 def _starting(given: Mapping[str, str]) -> OffsetSpec | None:

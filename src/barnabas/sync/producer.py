@@ -17,6 +17,7 @@ from barnabas._kernel import Delivery, RecordSender
 from barnabas.client.arguments import OffsetsLike
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
 from barnabas.client.cluster.observed import Observed
+from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.produce import producer as core
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
 from barnabas.client.produce.producer import ArrowRows, OnDelivery
@@ -112,14 +113,27 @@ class Producer(RecordSender, Observed, Owned):
         # close() may have looked for the last time before this record came.
         self._thread.call(self._core.fail_leftovers)
 
-    def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
+    def send_arrow(
+        self,
+        topic: str,
+        table: Any,
+        *,
+        timeout: float | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
+    ) -> ArrowDelivery:
         """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
         `key`, `headers`, `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
-        max_block_ms from one row that finds room to the next.
-        Raises: as `send`. Rows handed over before the error may be delivered nevertheless.
+        max_block_ms from one row that finds room to the next. `key` and `value`: formats, as RegistryFormat,
+        that make bytes of these columns.
+
+        Raises: as `send`. Rows handed over before the error may be delivered nevertheless; none is where a
+        format raises: SerializationError (names the row), MisuseError, RegistryError, SchemaError.
         """
+        for side, format in formats_of(key, value, is_awaited=False):
+            table = format.run(format.encoded(table, side))
         rows = ArrowRows(self._core, topic, table, timeout)
         if self._core.accumulator.needs_metadata(topic):
             self._run(self._core.wait_for_partition_count(topic, rows.deadline()))

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyTuple};
 
 use crate::arrow::ffi::{ArrowArray, ArrowSchema};
 use crate::arrow::tree::Column;
 use crate::arrow::{DataType, ImportError, Imported, export_tree};
-use crate::formats::{self, Framing};
+use crate::formats::{self, Decoded, Framing, SchemaKey, Writer, Writers};
 
 fn to_value_error(error: ImportError) -> PyErr {
     PyValueError::new_err(error.0)
@@ -124,12 +124,49 @@ impl PyFormat {
             drop(values);
             decoded
         });
-        let decoded = decoded.map_err(to_value_error)?;
-        let of_type = |column, data_type: &Py<PyAny>| ArrowColumn {
-            column: Arc::new(column),
-            data_type: data_type.clone_ref(py),
-        };
-        Ok((of_type(decoded.column, &self.data_type), of_type(decoded.errors, &self.error_type)))
+        Ok(self.columns(py, decoded.map_err(to_value_error)?))
+    }
+
+    #[pyo3(signature = (values, writers, *, headers=None, stop_at_error=false))]
+    fn decode_by_schema(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        writers: &Bound<'_, PyDict>,
+        headers: Option<&Bound<'_, PyAny>>,
+        stop_at_error: bool,
+    ) -> PyResult<(ArrowColumn, ArrowColumn)> {
+        let values = import(values, &[&DataType::Binary])?;
+        let headers = headers_of(headers, &values)?;
+        let mut given = Vec::new();
+        for (key, writer) in writers.iter() {
+            let writer = match writer.cast::<PyFormat>() {
+                Ok(format) => Ok(format.clone().unbind()),
+                Err(_) => Err(writer.extract::<String>()?),
+            };
+            given.push((key.extract::<KeyOfSchema>()?.key()?, writer));
+        }
+        let mut found = Writers::new();
+        for (key, writer) in &given {
+            let writer = match writer {
+                Ok(format) => Writer::Known(&format.get().format),
+                Err(reason) => Writer::Refused(reason.clone()),
+            };
+            if let Writer::Known(format) = &writer
+                && format.data_type() != self.format.data_type()
+            {
+                return Err(PyValueError::new_err("a writer's format gives another type"));
+            }
+            found.insert(*key, writer);
+        }
+        let decoded = py.detach(|| {
+            let data_type = self.format.data_type();
+            let decoded =
+                formats::decode_by_schema(data_type, &values, headers.as_deref(), &found, stop_at_error);
+            drop((values, headers));
+            decoded
+        });
+        Ok(self.columns(py, decoded.map_err(to_value_error)?))
     }
 
     fn encode(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<EncodeResult> {
@@ -149,6 +186,69 @@ impl PyFormat {
             }
         })
     }
+}
+
+impl PyFormat {
+    fn columns(&self, py: Python<'_>, decoded: Decoded) -> (ArrowColumn, ArrowColumn) {
+        let of_type = |column, data_type: &Py<PyAny>| ArrowColumn {
+            column: Arc::new(column),
+            data_type: data_type.clone_ref(py),
+        };
+        (of_type(decoded.column, &self.data_type), of_type(decoded.errors, &self.error_type))
+    }
+}
+
+/// A schema's id, or the sixteen bytes of its guid.
+#[derive(FromPyObject)]
+enum KeyOfSchema {
+    Id(u32),
+    Guid(Vec<u8>),
+}
+
+impl KeyOfSchema {
+    fn key(self) -> PyResult<SchemaKey> {
+        Ok(match self {
+            Self::Id(id) => SchemaKey::Id(id),
+            Self::Guid(guid) => SchemaKey::Guid(
+                guid.try_into().map_err(|_| PyValueError::new_err("a guid has sixteen bytes"))?,
+            ),
+        })
+    }
+}
+
+/// Headers of records, one for each value.
+fn headers_of(headers: Option<&Bound<'_, PyAny>>, values: &Imported) -> PyResult<Option<Imported>> {
+    let Some(headers) = headers else { return Ok(None) };
+    let headers = import(headers, &[&DataType::Binary])?;
+    if headers.len() != values.len() {
+        return Err(PyValueError::new_err(format!("{} headers for {} values", headers.len(), values.len())));
+    }
+    Ok(Some(headers))
+}
+
+/// The schemas that values name before them or in `headers`, each once.
+#[pyfunction]
+#[pyo3(signature = (values, headers=None))]
+pub fn schema_keys<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    headers: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let values = import(values, &[&DataType::Binary])?;
+    let headers = headers_of(headers, &values)?;
+    let found = py.detach(|| {
+        let found = formats::schema_keys(&values, headers.as_deref());
+        drop((values, headers));
+        found
+    });
+    let list = PyList::empty(py);
+    for key in found.map_err(to_value_error)? {
+        match key {
+            SchemaKey::Id(id) => list.append(id)?,
+            SchemaKey::Guid(guid) => list.append(PyBytes::new(py, &guid))?,
+        }
+    }
+    Ok(list)
 }
 
 /// The bytes, or row, field and reason of the first value that has none.

@@ -31,6 +31,7 @@ from barnabas.client.arguments import (
     check_callbacks,
 )
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
+from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ONE_FOR_EACH, ConsumerFront
 from barnabas.client.groups.membership import GroupMembershipOperation
@@ -180,13 +181,21 @@ class Consumer(OwnedByLoop, ConsumerFront):
         *,
         headers: bool = True,
         end_offsets: Mapping[TopicPartition, int] | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> pyarrow.RecordBatch:
         """The next records as columns key, value, topic, partition, offset, timestamp, timestampType and,
         with `headers`, headers. With `end_offsets` each partition is read up to its end (exclusive) and not
         fetched beyond. No rows when none came within `timeout` seconds.
 
-        Raises: MissingExtraError without pyarrow; else see `poll`.
+        `key` and `value`: formats, as RegistryFormat, that make a column of their schema's type of either.
+        What cannot be read is null there, and told in the column keyError or valueError. After an error of
+        the registry the same records come again.
+
+        Raises: MissingExtraError without pyarrow; MisuseError (a format is for other clients), RegistryError,
+        SchemaError; else see `poll`.
         """
+        formats = [*formats_of(key, value, is_awaited=True)]
         buffer = self._core.buffer
         limit = as_limit(max_records)
 
@@ -196,10 +205,17 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
         try:
             records = await self._next(take, timeout, end_offsets)
-            return to_arrow(records or buffer.take_arrow(0, headers=headers))
+            batch = to_arrow(records or buffer.take_arrow(0, headers=headers))
         except BaseException as error:
             self._interrupted(error)
             raise
+        try:
+            for side, format in formats:
+                batch = await format.run(format.decoded(batch, side))
+        except BaseException:
+            self._core.take_back()
+            raise
+        return batch
 
     def wakeup(self) -> None:
         """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""

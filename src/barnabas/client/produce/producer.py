@@ -24,6 +24,7 @@ from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.telemetry_metrics import producer_metrics
+from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
 from barnabas.client.produce.counters import TopicBatches
 from barnabas.client.produce.partition_search import PartitionSearch
@@ -191,14 +192,27 @@ class Producer(OwnedByLoop, Observed):
             if not self.accumulator.needs_metadata(topic):
                 await self.wait_for_room(deadline)
 
-    async def send_arrow(self, topic: str, table: Any, *, timeout: float | None = None) -> ArrowDelivery:
+    async def send_arrow(
+        self,
+        topic: str,
+        table: Any,
+        *,
+        timeout: float | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
+    ) -> ArrowDelivery:
         """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
         `key`, `headers`, `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
-        max_block_ms from one row that finds room to the next.
-        Raises: as `send`. Rows handed over before the error may be delivered nevertheless.
+        max_block_ms from one row that finds room to the next. `key` and `value`: formats, as RegistryFormat,
+        that make bytes of these columns.
+
+        Raises: as `send`. Rows handed over before the error may be delivered nevertheless; none is where a
+        format raises: SerializationError (names the row), MisuseError, RegistryError, SchemaError.
         """
+        for side, format in formats_of(key, value, is_awaited=True):
+            table = await format.run(format.encoded(table, side))
         rows = ArrowRows(self, topic, table, timeout)
         await self.wait_for_partition_count(topic, rows.deadline())
         while not rows.append():

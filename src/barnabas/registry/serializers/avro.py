@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from barnabas.formats.avro_values import AvroValues, Strictness, parsed
+from barnabas.formats.avro_resolution import Strictness, parsed
+from barnabas.formats.avro_values import AvroValues
 from barnabas.registry.rules.avro_walk import AvroWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from barnabas.errors import InvalidSettingError
-from barnabas.formats.avro_values import Strictness
+from barnabas.formats.avro_resolution import Strictness
 from barnabas.registry.rules.rule_registry import RuleRegistry
 from barnabas.registry.serializers.avro import AvroFormat
 from barnabas.registry.serializers.avro_models import avro_schema_of

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 from barnabas.errors import BarnabasError
 from barnabas.formats import Form, SchemaError, avro, json, protobuf, text
 from barnabas.spark.columns.format_options import FormatOptions
+from barnabas.spark.columns.registry_formats import registry_format, type_of
 from barnabas.spark.errors import InvalidOptionError
 
 # A type and not a list of fields: one word, perhaps with numbers, or one with types in angle brackets.
@@ -35,6 +36,9 @@ def type_ddl(options: FormatOptions) -> str:
 
     Raises: InvalidOptionError, MissingExtraError.
     """
+    if options.registry is not None:
+        data_type = type_of(registry_format(options), options.side)
+        return to_ddl(from_arrow_type(data_type, prefer_timestamp_ntz=True))
     if options.format != "json":
         return to_ddl(from_arrow_type(form_of(options).data_type, prefer_timestamp_ntz=True))
     schema = options.schema

@@ -12,27 +12,30 @@ is done for each of them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import DataType, StructType
 
 from barnabas.formats import Codec, Form
+from barnabas.formats.codec import error_column as error_values
+from barnabas.registry.columns import named_in_headers
 from barnabas.settings.table import CommonConfig, names
 from barnabas.spark.clients import producers
-from barnabas.spark.columns.column_types import arrow_type, check_nullable, form_of
-from barnabas.spark.columns.format_options import DecodingOptions, Side
-from barnabas.spark.errors import UnreadableRecordError
+from barnabas.spark.columns.column_types import arrow_type, check_nullable, form_of, to_ddl
+from barnabas.spark.columns.format_options import DecodingOptions, FormatOptions, Side
+from barnabas.spark.columns.registry_formats import SharedFormat, registry_format, shared, type_of
+from barnabas.spark.errors import InvalidOptionError, UnreadableRecordError
 from barnabas.values import frozen
 
 if TYPE_CHECKING:
     from barnabas.sync.producer import ArrowDelivery, Producer
 
-ERROR_COLUMN_TYPE = pa.struct([("bytes", pa.binary()), ("field", pa.string()), ("message", pa.string())])
 STAGES: dict[Side, bytes] = {"key": b"KEY_CONVERTER", "value": b"VALUE_CONVERTER"}
 # As in Kafka Connect, whose dead letters tools know; `field` is in addition.
 HEADER_PREFIX = "__connect.errors."
@@ -63,21 +66,22 @@ class _Problems:
 class Decoder:
     """Can be pickled. `connection` are the settings that dead letters are sent with."""
 
-    forms: tuple[tuple[Side, Form], ...]
+    forms: tuple[tuple[Side, Form | SharedFormat], ...]
     options: DecodingOptions
     keeps_headers: bool
     connection: Mapping[str, str]
 
     @property
     def needs_headers(self) -> bool:
-        return self.keeps_headers or self.options.mode == "dead-letter"
+        is_named_there = any(isinstance(form, SharedFormat) for _, form in self.forms)
+        return self.keeps_headers or self.options.mode == "dead-letter" or is_named_there
 
     def decode(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows that are left, all columns in the order of the source's schema.
 
-        Raises: UnreadableRecordError (mode failfast), DeliveryError (a dead letter).
+        Raises: UnreadableRecordError (mode failfast), DeliveryError (a dead letter), RegistryError.
         """
-        codecs: list[tuple[Side, Codec]] = [(side, Codec(form)) for side, form in self.forms]
+        codecs: list[tuple[Side, _Decoding]] = [(side, _decoding(side, form)) for side, form in self.forms]
         pending: deque[ArrowDelivery] = deque()
         # Nothing is lent where there are no dead letters.
         lent = producers.lend(self.connection) if self.options.mode == "dead-letter" else nullcontext()
@@ -95,7 +99,7 @@ class Decoder:
                 delivery.result()
 
     def _decoded(
-        self, batch: pa.RecordBatch, codecs: list[tuple[Side, Codec]]
+        self, batch: pa.RecordBatch, codecs: list[tuple[Side, _Decoding]]
     ) -> tuple[pa.RecordBatch, list[_Problems]]:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         if not self.keeps_headers:
@@ -103,14 +107,14 @@ class Decoder:
         found: list[_Problems] = []
         is_strict = self.options.mode == "failfast"
         for side, codec in codecs:
-            columns[side], errors = codec.decode(batch.column(side), stop_at_error=is_strict)
+            columns[side], errors = codec.decode(batch, is_strict)
             problems = _Problems(side, errors)
             if len(errors):
                 if is_strict:
-                    raise _unreadable(batch, problems, codec.form.name)
+                    raise _unreadable(batch, problems, codec.name)
                 found.append(problems)
             if self.options.mode == "permissive":
-                columns[error_column(side)] = _error_values(batch, problems)
+                columns[error_column(side)] = error_values(batch.column(side), errors)
         return pa.record_batch(columns), found
 
     def _send_dead_letters(
@@ -138,18 +142,57 @@ class Decoder:
         return producer.send_arrow(topic, pa.record_batch(columns))
 
 
+@frozen
+class _Decoding:
+    """Of one side: `decode` is given a batch, and whether to stop at the first value that cannot be read."""
+
+    name: str
+    decode: Callable[[pa.RecordBatch, bool], tuple[pa.Array, pa.StructArray]]
+
+
+def _decoding(side: Side, form: Form | SharedFormat) -> _Decoding:
+    if isinstance(form, SharedFormat):
+        format = form.here()
+
+        def decode(batch: pa.RecordBatch, stops: bool) -> tuple[pa.Array, pa.StructArray]:
+            headers = named_in_headers(batch, side)
+            return format.run(format.column_of(batch.column(side), headers, stop_at_error=stops))
+    else:
+        codec = Codec(form)
+
+        def decode(batch: pa.RecordBatch, stops: bool) -> tuple[pa.Array, pa.StructArray]:
+            return codec.decode(batch.column(side), stop_at_error=stops)
+
+    return _Decoding(form.name, decode)
+
+
 def decoder(
     options: DecodingOptions, schema: StructType, consumer_settings: Mapping[str, str], *, headers: bool
 ) -> Decoder:
     """`schema` is that of the source's rows. Raises: InvalidOptionError, MissingExtraError."""
-    forms: list[tuple[Side, Form]] = []
+    forms: list[tuple[Side, Form | SharedFormat]] = []
     for side in options.sides:
         data_type = schema[side.side].dataType
         check_nullable(data_type, side.side)
+        if side.registry is not None:
+            forms.append((side.side, _shared_format(side, data_type)))
+            continue
         forms.append((side.side, form_of(side, arrow_type(data_type, side.side))))
     shared = names(CommonConfig)
     connection = {name: value for name, value in consumer_settings.items() if name in shared}
     return Decoder(tuple(forms), options, headers, connection)
+
+
+def _shared_format(side: FormatOptions, data_type: DataType) -> SharedFormat:
+    """Raises: InvalidOptionError, also where the registry has another schema by now than at load()."""
+    format = registry_format(side)
+    found = from_arrow_type(type_of(format, side.side), prefer_timestamp_ntz=True)
+    if to_ddl(found) != to_ddl(data_type):
+        raise InvalidOptionError(
+            f"the {side.side}'s schema has changed in the registry since load(): load again, "
+            f"or give {side.side}.schema.version"
+        )
+    return shared(format.with_type(arrow_type(data_type, side.side)), side.format)
 
 
 def _unreadable(batch: pa.RecordBatch, problems: _Problems, name: str) -> UnreadableRecordError:
@@ -163,20 +206,6 @@ def _unreadable(batch: pa.RecordBatch, problems: _Problems, name: str) -> Unread
         f"cannot be read as {name}: {error['error']}. To read on past such records set mode to permissive, "
         "or to dead-letter"
     )
-
-
-def _error_values(batch: pa.RecordBatch, problems: _Problems) -> pa.Array:
-    """The column of errors: null where a row is well."""
-    errors = problems.errors
-    if not len(errors):
-        return pa.nulls(batch.num_rows, ERROR_COLUMN_TYPE)
-    details = pa.StructArray.from_arrays(
-        [batch.column(problems.side).take(problems.rows), errors.field("field"), errors.field("error")],
-        fields=list(ERROR_COLUMN_TYPE),
-    )
-    places = np.full(batch.num_rows, -1)
-    places[problems.rows.to_numpy()] = np.arange(len(errors))
-    return details.take(pa.array(places, mask=places < 0))
 
 
 def _bad_rows(problems: list[_Problems]) -> pa.Array:

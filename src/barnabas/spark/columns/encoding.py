@@ -13,9 +13,12 @@ from pyspark.sql.types import DataType, StructType
 
 from barnabas.formats import Codec, EncodeError, Form, SchemaError
 from barnabas.formats.codec import conform
+from barnabas.registry import RegistryError
+from barnabas.registry.columns import RegistryFormat
 from barnabas.spark.columns.column_types import arrow_type, form_of
 from barnabas.spark.columns.format_options import FormatOptions, Side
-from barnabas.spark.errors import InvalidRowsError
+from barnabas.spark.columns.registry_formats import registry_format, type_of
+from barnabas.spark.errors import InvalidOptionError, InvalidRowsError
 from barnabas.values import frozen
 
 
@@ -64,12 +67,30 @@ def encoder(options: tuple[FormatOptions, ...], schema: StructType) -> Encoder:
 def _form(options: FormatOptions, data_type: DataType) -> Form:
     side = options.side
     column_type = arrow_type(data_type, f"column {side!r}")
+    if options.registry is not None:
+        format = registry_format(options)
+        _check_fit(column_type, type_of(format, side), side)
+        return _registered(format, side)
     if options.format == "json":
         return form_of(options, column_type)
     form = form_of(options)
+    _check_fit(column_type, form.data_type, side)
+    return form
+
+
+def _check_fit(column_type: pa.DataType, wanted: pa.DataType, side: Side) -> None:
+    """Raises: InvalidRowsError."""
     try:
         # Whether the column fits can be seen of one without rows.
-        conform(pa.array([], column_type), form.data_type)
+        conform(pa.array([], column_type), wanted)
     except SchemaError as error:
         raise InvalidRowsError(f"column {side!r} does not fit {side}.schema: {error}") from None
-    return form
+
+
+def _registered(format: RegistryFormat, side: Side) -> Form:
+    """With the id of its schema, so that tasks need no registry. Raises: InvalidOptionError."""
+    try:
+        form, id = format.run(format.writing())
+    except (RegistryError, SchemaError) as error:
+        raise InvalidOptionError(f"the {side}'s schema cannot be registered: {error}") from None
+    return form.with_header(id)

@@ -1,6 +1,7 @@
 """The options that say what keys and values mean: `value.format` and those beside it, checked by themselves.
 
-Whether a schema is right is seen when columns are made of it (`decoding`, `encoding`). Must not know Spark.
+Whether a schema is right is seen when columns are made of it (`decoding`, `encoding`), and only then is a
+registry asked. Must not know Spark.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from barnabas.errors import ConfigError
+from barnabas.registry.config import RegistryConfig, load_registry_config
+from barnabas.settings.table import from_properties
 from barnabas.spark.errors import InvalidOptionError
-from barnabas.spark.option_values import whole_number
+from barnabas.spark.option_values import boolean, whole_number
 from barnabas.values import frozen
 
 Side = Literal["key", "value"]
@@ -23,10 +27,27 @@ FORMATS: tuple[FormatName, ...] = ("string", "json", "avro", "protobuf")
 # The first is the default.
 MODES: tuple[Mode, ...] = ("failfast", "permissive", "dead-letter")
 FRAMINGS = ("none", "confluent")
-_OF_A_SIDE = ("format", "schema", "schemaFile", "message", "framing", "schemaId")
+_OF_A_REGISTRY = ("schema.subject", "schema.version", "schema.id")
+_OF_A_SIDE = ("format", "schema", "schemaFile", "message", "framing", "schemaId", *_OF_A_REGISTRY)
+_OF_A_WRITTEN_SIDE = ("schema.register", "schema.normalize")
+REGISTRY_PREFIX = "schema.registry."
 
 FORMAT_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in _OF_A_SIDE)
 DECODING_OPTIONS = ("mode", "deadLetterTopic")
+ENCODING_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in _OF_A_WRITTEN_SIDE)
+
+
+@frozen
+class RegistryOptions:
+    """Where a schema is, and which it is: the latest version where neither `version` nor `id` is given, nor a
+    schema beside the options."""
+
+    config: RegistryConfig
+    subject: str
+    version: int | None
+    id: int | None
+    registers: bool
+    normalize: bool
 
 
 @frozen
@@ -39,6 +60,7 @@ class FormatOptions:
     message: str | None
     is_framed: bool
     schema_id: int | None
+    registry: RegistryOptions | None = None
 
 
 @frozen
@@ -48,12 +70,13 @@ class DecodingOptions:
     dead_letter_topic: str | None
 
 
-def decoding_options(given: Mapping[str, str]) -> DecodingOptions | None:
-    """By the lower-case names of options. None where keys and values stay bytes.
+def decoding_options(given: Mapping[str, str], topic_read: str | None = None) -> DecodingOptions | None:
+    """By the lower-case names of options. None where keys and values stay bytes. `topic_read`: the topic, if
+    there is only one.
 
     Raises: InvalidOptionError.
     """
-    sides = _sides(given)
+    sides = _sides(given, topic_read)
     if not sides:
         for option in DECODING_OPTIONS:
             if option.lower() in given:
@@ -68,10 +91,17 @@ def decoding_options(given: Mapping[str, str]) -> DecodingOptions | None:
     return DecodingOptions(sides, mode, topic)
 
 
-def encoding_options(given: Mapping[str, str]) -> tuple[FormatOptions, ...]:
-    """By the lower-case names of options. Raises: InvalidOptionError."""
-    sides = _sides(given)
+def encoding_options(given: Mapping[str, str], topic_written: str | None = None) -> tuple[FormatOptions, ...]:
+    """By the lower-case names of options. `topic_written`: the option `topic`. Raises: InvalidOptionError."""
+    sides = _sides(given, topic_written)
+    for side in SIDES:
+        is_registered = any(each.side == side and each.registry is not None for each in sides)
+        for name in _OF_A_WRITTEN_SIDE:
+            if f"{side}.{name}" in given and not is_registered:
+                raise InvalidOptionError(f"{side}.{name} means nothing without schema.registry.url")
     for side in sides:
+        if side.registry is not None:
+            continue
         if side.is_framed and side.schema_id is None:
             raise InvalidOptionError(f"{side.side}.framing is confluent: give the id in {side.side}.schemaId")
         if side.format == "json" and side.schema is not None:
@@ -79,12 +109,48 @@ def encoding_options(given: Mapping[str, str]) -> tuple[FormatOptions, ...]:
     return sides
 
 
-def _sides(given: Mapping[str, str]) -> tuple[FormatOptions, ...]:
-    found = (_side(given, side) for side in SIDES)
-    return tuple(options for options in found if options is not None)
+def _sides(given: Mapping[str, str], topic: str | None) -> tuple[FormatOptions, ...]:
+    config = _registry_config(given)
+    found = [_side(given, side, config, topic) for side in SIDES]
+    sides = tuple(options for options in found if options is not None)
+    if config is not None and all(side.registry is None for side in sides):
+        raise InvalidOptionError(
+            "schema.registry.url means nothing without value.format or key.format of avro, json or protobuf"
+        )
+    return sides
 
 
-def _side(given: Mapping[str, str], side: Side) -> FormatOptions | None:
+def _registry_config(given: Mapping[str, str]) -> RegistryConfig | None:
+    """The `schema.registry.` options, by the registry client's own table."""
+    settings: dict[str, Any] = from_properties(
+        {
+            name.removeprefix(REGISTRY_PREFIX): value
+            for name, value in given.items()
+            if name.startswith(REGISTRY_PREFIX)
+        }
+    )
+    if not settings:
+        return None
+    # Spark hides a password where it prints options, and knows none by the name of basic.auth.user.info.
+    user, password = settings.pop("basic_auth_user", None), settings.pop("basic_auth_password", None)
+    if (user is None) != (password is None):
+        raise InvalidOptionError(
+            "schema.registry.basic.auth.user and schema.registry.basic.auth.password go together"
+        )
+    if user is not None:
+        settings["basic_auth_user_info"] = f"{user}:{password}"
+    url = settings.pop("url", "")
+    if not url.strip():
+        raise InvalidOptionError("schema.registry.url is missing: give the registry's http://host:port")
+    try:
+        return load_registry_config(url, settings)
+    except ConfigError as error:
+        raise InvalidOptionError(f"in the options schema.registry.*: {error}") from None
+
+
+def _side(
+    given: Mapping[str, str], side: Side, config: RegistryConfig | None, topic: str | None
+) -> FormatOptions | None:
     name = given.get(f"{side}.format", "binary").strip().lower()
     if name == "binary":
         for other in _OF_A_SIDE[1:]:
@@ -93,33 +159,73 @@ def _side(given: Mapping[str, str], side: Side) -> FormatOptions | None:
         return None
     for known in FORMATS:
         if name == known:
-            return _checked(given, side, known)
+            return _checked(given, side, known, config, topic)
     raise InvalidOptionError(f"{side}.format must be one of binary, {', '.join(FORMATS)}, not {name!r}")
 
 
-def _checked(given: Mapping[str, str], side: Side, name: FormatName) -> FormatOptions:
-    framing = given.get(f"{side}.framing", "none").strip().lower()
+def _checked(
+    given: Mapping[str, str], side: Side, name: FormatName, config: RegistryConfig | None, topic: str | None
+) -> FormatOptions:
+    has_registry = config is not None and name != "string"
+    framing = given.get(f"{side}.framing", "confluent" if has_registry else "none").strip().lower()
     if framing not in FRAMINGS:
         raise InvalidOptionError(f"{side}.framing must be one of {', '.join(FRAMINGS)}, not {framing!r}")
     is_framed = framing == "confluent"
+    registry = None
+    if config is not None and has_registry and is_framed:
+        registry = _registry_options(given, side, config, topic)
+    else:
+        for option in _OF_A_REGISTRY:
+            if f"{side}.{option}" in given:
+                raise InvalidOptionError(
+                    f"{side}.{option} is for a format whose schema is in a registry: give schema.registry.url"
+                )
     schema_id = whole_number(given, f"{side}.schemaId")
     if schema_id is not None and not is_framed:
         raise InvalidOptionError(f"{side}.schemaId is that of a header: set {side}.framing to confluent")
     if schema_id is not None and schema_id >= 2**32:
         raise InvalidOptionError(f"{side}.schemaId must be below 2^32, not {schema_id}")
     message = _text(given, f"{side}.message")
-    if (message is not None) != (name == "protobuf"):
+    if (message is not None) != (name == "protobuf") and (message is not None or registry is None):
         problem = "is needed by" if name == "protobuf" else "is for protobuf, and means nothing to"
         raise InvalidOptionError(f"{side}.message {problem} {side}.format={name}")
-    schema = _schema(given, side, name)
+    schema = _schema(given, side, is_binary=name == "protobuf" and registry is None)
     if schema is not None and name == "string":
         raise InvalidOptionError(f"{side}.schema means nothing to {side}.format=string")
-    if schema is None and name in ("avro", "protobuf"):
+    if schema is None and registry is None and name in ("avro", "protobuf"):
         raise InvalidOptionError(f"{side}.format={name} needs {side}.schema or {side}.schemaFile")
-    return FormatOptions(side, name, schema, message, is_framed, schema_id)
+    if registry is not None and schema_id is not None:
+        raise InvalidOptionError(
+            f"{side}.schemaId is for a schema beside the options; with a registry it is {side}.schema.id"
+        )
+    if registry is not None and schema is not None and (registry.version, registry.id) != (None, None):
+        raise InvalidOptionError(f"{side}.schema excludes {side}.schema.version and {side}.schema.id")
+    return FormatOptions(side, name, schema, message, is_framed, schema_id, registry)
 
 
-def _schema(given: Mapping[str, str], side: Side, name: FormatName) -> str | bytes | None:
+def _registry_options(
+    given: Mapping[str, str], side: Side, config: RegistryConfig, topic: str | None
+) -> RegistryOptions:
+    version = _text(given, f"{side}.schema.version")
+    number = None
+    if version is not None and version.lower() != "latest":
+        number = whole_number(given, f"{side}.schema.version")
+    id = whole_number(given, f"{side}.schema.id")
+    if version is not None and id is not None:
+        raise InvalidOptionError(f"{side}.schema.version and {side}.schema.id exclude each other")
+    subject = _text(given, f"{side}.schema.subject")
+    if subject is None:
+        if topic is None and id is None:
+            raise InvalidOptionError(
+                f"there is not one topic that a subject could be named after: give {side}.schema.subject"
+            )
+        subject = f"{topic}-{side}" if topic is not None else ""
+    registers = boolean(given, f"{side}.schema.register", default=True)
+    normalize = boolean(given, f"{side}.schema.normalize", default=False)
+    return RegistryOptions(config, subject, number, id, registers, normalize)
+
+
+def _schema(given: Mapping[str, str], side: Side, *, is_binary: bool) -> str | bytes | None:
     """The schema as it is given, or out of the file that is."""
     inline, path = _text(given, f"{side}.schema"), _text(given, f"{side}.schemaFile")
     if inline is not None and path is not None:
@@ -127,10 +233,10 @@ def _schema(given: Mapping[str, str], side: Side, name: FormatName) -> str | byt
     if path is not None:
         try:
             contents = Path(path).read_bytes()
-            return contents if name == "protobuf" else contents.decode()
+            return contents if is_binary else contents.decode()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidOptionError(f"{side}.schemaFile cannot be read on the driver: {error}") from None
-    if inline is None or name != "protobuf":
+    if inline is None or not is_binary:
         return inline
     try:
         return base64.b64decode(inline, validate=True)

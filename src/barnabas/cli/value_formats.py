@@ -1,0 +1,237 @@
+"""Keys and values in a format, as JSON in lines: the options that `consume` and `produce` share for it, and
+what turns bytes into JSON and back.
+
+JSON is read and written by the type of the schema's column, so that times, decimals and bytes have the forms
+that Spark's JSON has: ISO 8601, digits, base64.
+"""
+
+# PyArrow has no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from barnabas import Record, Registry
+from barnabas.cli.options import REGISTRY_PREFIX, UsageError, pairs
+from barnabas.cli.properties import read_properties
+from barnabas.errors import SerializationError
+from barnabas.settings.table import from_properties
+from barnabas.values import frozen
+
+Side = Literal["key", "value"]
+SIDES: tuple[Side, ...] = ("key", "value")
+FORMATS = ("avro", "json", "protobuf")
+DEFAULT_REGISTRY = "http://localhost:8081"
+
+ValueFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--value-format",
+        metavar="FORMAT",
+        help="Values are avro, json or protobuf by a schema registry, and JSON in the lines.",
+    ),
+]
+KeyFormat = Annotated[str | None, typer.Option("--key-format", metavar="FORMAT", help="The same for keys.")]
+RegistryUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--registry-url",
+        "--registry",
+        "-r",
+        envvar="BARNABAS_REGISTRY",
+        metavar="URL",
+        help=f"The schema registry; {DEFAULT_REGISTRY} where nothing names any.",
+    ),
+]
+ValueSubject = Annotated[
+    str | None, typer.Option("--value-subject", help="Of the values' schema; TOPIC-value if not given.")
+]
+KeySubject = Annotated[
+    str | None, typer.Option("--key-subject", help="Of the keys' schema; TOPIC-key if not given.")
+]
+ValueVersion = Annotated[
+    str | None, typer.Option("--value-version", help="A number, or latest, which it is if not given.")
+]
+KeyVersion = Annotated[str | None, typer.Option("--key-version", help="The same for keys.")]
+ValueSchema = Annotated[
+    Path | None,
+    typer.Option(
+        "--value-schema",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="The values' schema, which produce registers, and into which consume reads.",
+    ),
+]
+KeySchema = Annotated[
+    Path | None,
+    typer.Option("--key-schema", metavar="FILE", exists=True, dir_okay=False, help="The same for keys."),
+]
+
+
+@frozen
+class SideOptions:
+    """What the options say of one side."""
+
+    format: str | None
+    subject: str | None
+    version: str | None
+    schema: Path | None
+
+
+class JsonText(bytes):
+    """A key or value that is JSON, and not what the record has."""
+
+
+@frozen
+class ReadRecord:
+    """A record whose key or value is JSON now."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Any
+
+
+class LineFormats:
+    """Turns keys and values of one topic into JSON and back. `formats` by side; those that are not there stay
+    as they are."""
+
+    def __init__(self, formats: Mapping[Side, Any], names: Mapping[Side, str]) -> None:
+        self._formats = formats
+        self._names = names
+        self._json: dict[Side, Any] = {}
+
+    def read(self, records: Sequence[Record]) -> Sequence[Record | ReadRecord]:
+        """Raises: SerializationError (names topic, partition and offset), RegistryError, SchemaError."""
+        if not self._formats or not records:
+            return records
+        sides: dict[Side, list[bytes | None]] = {
+            "key": [record.key for record in records],
+            "value": [record.value for record in records],
+        }
+        for side in self._formats:
+            sides[side] = self._read_side(side, records, sides[side])
+        return [
+            ReadRecord(r.topic, r.partition, r.offset, r.timestamp, key, value, r.headers)
+            for r, key, value in zip(records, sides["key"], sides["value"], strict=True)
+        ]
+
+    def _read_side(
+        self, side: Side, records: Sequence[Record], data: list[bytes | None]
+    ) -> list[bytes | None]:
+        import pyarrow as pa
+
+        from barnabas.registry.columns import HEADERS
+
+        format = self._formats[side]
+        named = [_header(record, HEADERS[side]) for record in records]
+        headers = None if named.count(None) == len(named) else pa.array(named, pa.binary())
+        column, errors = format.run(format.column_of(pa.array(data, pa.binary()), headers))
+        for error in errors.to_pylist():
+            record = records[error["row"]]
+            field = f", field {error['field']!r}" if error["field"] else ""
+            raise SerializationError(
+                f"{record.topic}-{record.partition} at offset {record.offset}: the {side}{field} cannot be "
+                f"read as {self._names[side]}: {error['error']}"
+            )
+        texts: list[bytes | None] = self._json_codec(side).encode(column).to_pylist()
+        return [None if text is None else JsonText(text) for text in texts]
+
+    def write(self, side: Side, text: bytes | None, line_number: int) -> bytes | None:
+        """The bytes of JSON. Raises: SerializationError (names the line), RegistryError, SchemaError."""
+        format = self._formats.get(side)
+        if format is None or text is None:
+            return text
+        import pyarrow as pa
+
+        from barnabas.formats import EncodeError
+
+        column, errors = self._json_codec(side).decode(pa.array([text], pa.binary()))
+        field, reason = "", ""
+        for error in errors.to_pylist():
+            field, reason = error["field"], f"it is not JSON of its schema: {error['error']}"
+        if not reason:
+            try:
+                return format.run(format.bytes_of(column))[0].as_py()
+            except EncodeError as error:
+                field, reason = error.field, error.reason
+        where = f", field {field!r}" if field else ""
+        raise SerializationError(
+            f"line {line_number}: the {side}{where} cannot be written as {self._names[side]}: {reason}"
+        )
+
+    def _json_codec(self, side: Side) -> Any:
+        codec = self._json.get(side)
+        if codec is None:
+            from barnabas.formats import Codec, json
+
+            format = self._formats[side]
+            codec = self._json[side] = Codec(json(format.run(format.data_type())))
+        return codec
+
+
+@contextmanager
+def line_formats(
+    topic: str,
+    sides: Mapping[Side, SideOptions],
+    url: str | None,
+    command_config: Path | None,
+    given: Sequence[str] | None,
+) -> Generator[LineFormats]:
+    """`given` are the options -X, of which those of the registry count. Raises: UsageError, ConfigError."""
+    for side, options in sides.items():
+        others = {"subject": options.subject, "version": options.version, "schema": options.schema}
+        for name, value in others.items():
+            if options.format is None and value is not None:
+                raise UsageError(f"--{side}-{name} means nothing without --{side}-format")
+        if options.format is not None and options.format not in FORMATS:
+            raise UsageError(f"--{side}-format is one of {', '.join(FORMATS)}, not {options.format!r}")
+        if options.version is not None and options.schema is not None:
+            raise UsageError(f"--{side}-version and --{side}-schema exclude each other")
+    names: dict[Side, str] = {s: options.format for s, options in sides.items() if options.format is not None}
+    if not names:
+        yield LineFormats({}, {})
+        return
+    file = {} if command_config is None else from_properties(read_properties(command_config))
+    settings = _of_registry(file) | _of_registry(from_properties(pairs(given, "-X")))
+    address = url or settings.pop("url", None) or DEFAULT_REGISTRY
+    with Registry(address, **settings) as registry:
+        formats: dict[Side, Any] = {
+            s: _format(registry, topic, s, sides[s], name) for s, name in names.items()
+        }
+        yield LineFormats(formats, names)
+
+
+def _of_registry(settings: Mapping[str, Any]) -> dict[str, Any]:
+    names = [name for name in settings if name.startswith(REGISTRY_PREFIX)]
+    return {name.removeprefix(REGISTRY_PREFIX): settings[name] for name in names}
+
+
+def _format(registry: Registry, topic: str, side: Side, options: SideOptions, name: str) -> Any:
+    from barnabas import RegistryFormat
+
+    version = options.version
+    if version is not None and version != "latest" and not version.isdecimal():
+        raise UsageError(f"--{side}-version is a number or latest, not {version!r}")
+    return RegistryFormat(
+        registry,
+        options.subject or f"{topic}-{side}",
+        version=None if version in (None, "latest") else int(version),
+        schema=None if options.schema is None else options.schema.read_text(),
+        type=name.upper(),
+    )
+
+
+def _header(record: Record, name: str) -> bytes | None:
+    return next((value for key, value in record.headers if key == name), None)

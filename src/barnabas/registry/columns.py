@@ -1,0 +1,352 @@
+"""`RegistryFormat`: columns of keys or values whose schemas a registry keeps. The kernel decodes and encodes.
+
+Owns which schema a column has, and what reads the schemas that values name into it. What a registry is asked
+comes by steps, so that it serves plain calls and asyncio alike. Knows no Kafka client.
+"""
+
+# PyArrow has no types, and makes its compute functions at run time.
+# pyright: reportAttributeAccessIssue=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import inspect
+import threading
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, Protocol
+
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+except ImportError:
+    from barnabas.errors import MissingExtraError
+
+    raise MissingExtraError("RegistryFormat", "arrow") from None
+
+from barnabas._kernel import schema_keys
+from barnabas.errors import MisuseError, SerializationError
+from barnabas.formats import Codec, EncodeError, Form, SchemaError, avro, json, protobuf
+from barnabas.formats.codec import error_column, scattered
+from barnabas.formats.json_schema import arrow_type
+from barnabas.registry.cache import Cache
+from barnabas.registry.calls import RegistryCalls
+from barnabas.registry.errors import SchemaNotFoundError
+from barnabas.registry.exchange import Steps
+from barnabas.registry.schemas import Schema
+from barnabas.values import frozen
+
+Side = Literal["key", "value"]
+SchemaKey = int | bytes
+"""How a value names its schema: an id, or the bytes of a guid."""
+
+HEADERS: Mapping[Side, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
+MOST_WRITERS = 1_000
+"""Schemas of writers that one format keeps."""
+
+
+References = Mapping[str, str]
+"""Texts by the names that a schema refers to them by, each after those that it needs."""
+
+
+class AnyRegistry(Protocol):
+    """`barnabas.Registry` and `barnabas.aio.Registry`."""
+
+    calls: RegistryCalls
+
+    def run(self, steps: Steps[Any]) -> Any: ...
+
+
+@frozen
+class _ColumnSchema:
+    """A schema with what it refers to, each after what it needs, and the column that it has."""
+
+    schema: Schema
+    references: References
+    form: Form
+
+
+class RegistryFormat:
+    """What keys or values of records are, by a registry's schema (extras: registry, arrow; avro or protobuf).
+    All threads may share one, and it may be pickled. For `poll_arrow` and `send_arrow`.
+
+    The column has the schema of `subject` in `version`, by default the latest when it is first used, or the
+    schema with this `id`, or `schema`. When records are read, each may have been written with another schema,
+    which it names before the value or in a header: it is resolved into the column's. When they are written,
+    `schema` is registered under `subject`, or with `registers=False` looked up there. `type`: AVRO, JSON or
+    PROTOBUF, the only one that is taken, and that of a `schema` that is text. `message`: of Protobuf, the
+    name of the message; by default the first of its file.
+
+    Raises: MisuseError (not exactly one schema is named), MissingExtraError.
+    """
+
+    def __init__(
+        self,
+        registry: AnyRegistry,
+        subject: str | None = None,
+        *,
+        version: int | None = None,
+        id: int | None = None,
+        schema: Schema | str | None = None,
+        type: str | None = None,
+        message: str | None = None,
+        registers: bool = True,
+        normalize: bool = False,
+    ) -> None:
+        if sum(given is not None for given in (version, id, schema)) > 1:
+            raise MisuseError("version, id and schema exclude each other")
+        if subject is None and id is None and schema is None:
+            raise MisuseError("which schema? Give a subject, an id or a schema")
+        self._registry = registry
+        self._subject, self._version, self._id = subject, version, id
+        # Ids are a context's, which a subject names.
+        self._context = subject if subject is not None and subject.startswith(":") else None
+        self._schema = Schema(schema, type or "AVRO") if isinstance(schema, str) else schema
+        self._type, self._message = type, message
+        self._registers, self._normalize = registers, normalize
+        self._begin(None, None)
+
+    def _begin(self, reader: _ColumnSchema | None, written_id: int | None) -> None:
+        self._lock = threading.Lock()
+        self._reader = reader
+        self._written_id = written_id
+        self._codec: Codec | None = None
+        self._encoding: Codec | None = None
+        self._writers: Cache[SchemaKey, Codec] = Cache(MOST_WRITERS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_here = ("_lock", "_codec", "_encoding", "_writers")
+        return {name: value for name, value in self.__dict__.items() if name not in made_here}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin(self._reader, self._written_id)
+
+    def __repr__(self) -> str:
+        what = self._subject or (f"id {self._id}" if self._id is not None else "a schema")
+        return f"RegistryFormat({what})"
+
+    # For clients, who wait for what comes of `run`, or await it
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the registry is one of `barnabas.aio`."""
+        return inspect.iscoroutinefunction(self._registry.run)
+
+    def run(self, steps: Steps[Any]) -> Any:
+        """What comes of steps of this format; with a Registry of `barnabas.aio` it has to be awaited."""
+        return self._registry.run(steps)
+
+    def decoded(self, batch: pa.RecordBatch, side: Side) -> Steps[pa.RecordBatch]:
+        """Records with this side as a column of its type, null where it cannot be read; what that was stands
+        in the column `valueError` (`keyError`), struct<bytes: binary, field: string, message: string>.
+
+        Raises: RegistryError, SchemaError (of the column's own schema).
+        """
+        headers = named_in_headers(batch, side)
+        values = batch.column(side)
+        column, errors = yield from self.column_of(values, headers)
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns[side] = column
+        columns[f"{side}Error"] = error_column(values, errors)
+        return pa.record_batch(columns)
+
+    def encoded(self, rows: Any, side: Side) -> Steps[pa.Table]:
+        """A table or a record batch with this side's column as bytes.
+
+        Raises: SerializationError (names row and field), RegistryError, SchemaError.
+        """
+        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else pa.table(rows)
+        if side not in table.column_names:
+            raise MisuseError(f"there is no column {side!r} to be written as {self!r}")
+        written: list[pa.Array] = []
+        before = 0
+        for chunk in table.column(side).chunks:
+            try:
+                written.append((yield from self.bytes_of(chunk)))
+            except EncodeError as error:
+                field = f", field {error.field!r}" if error.field else ""
+                raise SerializationError(
+                    f"{side} of row {before + error.row}{field}: {error.reason}"
+                ) from None
+            before += len(chunk)
+        place = table.column_names.index(side)
+        return table.set_column(place, side, pa.chunked_array(written, pa.binary()))
+
+    # Columns
+
+    def data_type(self) -> Steps[pa.DataType]:
+        """That of the column. Raises: RegistryError, SchemaError."""
+        reader = yield from self._read()
+        return reader.form.data_type
+
+    def column_of(
+        self, values: pa.Array, headers: pa.Array | None = None, *, stop_at_error: bool = False
+    ) -> Steps[tuple[pa.Array, pa.StructArray]]:
+        """As `Codec.decode`. Raises: RegistryError, SchemaError."""
+        reader = yield from self._read()
+        codec = self._codec
+        if codec is None:
+            codec = self._codec = Codec(reader.form)
+        writers: dict[SchemaKey, Codec | str] = {}
+        for key in schema_keys(values, headers):
+            known = self._writers.get(key)
+            if known is None:
+                found = yield from self._writer(key, reader)
+                if isinstance(found, Codec):
+                    self._writers.put(key, found)
+                writers[key] = found
+            else:
+                writers[key] = known
+        return codec.decode_by_schema(values, writers, headers, stop_at_error=stop_at_error)
+
+    def bytes_of(self, column: pa.Array) -> Steps[pa.Array]:
+        """As `Codec.encode`. Raises: EncodeError, RegistryError, SchemaError."""
+        codec = self._encoding
+        if codec is None:
+            form, id = yield from self.writing()
+            codec = self._encoding = Codec(form.with_header(id))
+        return codec.encode(column)
+
+    def writing(self) -> Steps[tuple[Form, int]]:
+        """What is written, and the schema's id, which is registered now if it was not. Raises: RegistryError,
+        SchemaError."""
+        reader = yield from self._read()
+        id = self._written_id
+        if id is None:
+            if self._subject is None:
+                raise MisuseError(
+                    "under which subject is the schema registered? Give one, or the schema's id"
+                )
+            calls = self._registry.calls
+            put = calls.register if self._registers else calls.look_up
+            registered = yield from put(self._subject, reader.schema, normalize=self._normalize)
+            id = self._written_id = registered.id
+        return reader.form, id
+
+    def with_type(self, data_type: pa.DataType) -> RegistryFormat:
+        """The same for a column whose type has other names or flags where they do not matter; `data_type` was
+        asked for before."""
+        if self._reader is None:
+            raise MisuseError("the schema is not known yet")
+        other = RegistryFormat.__new__(RegistryFormat)
+        other.__setstate__(self.__getstate__())
+        reader = self._reader
+        other._reader = replace(reader, form=reader.form.with_type(data_type))
+        return other
+
+    # What is asked
+
+    def _read(self) -> Steps[_ColumnSchema]:
+        """The column's schema: whoever is first decides, since the latest may change."""
+        if self._reader is not None:
+            return self._reader
+        calls, id = self._registry.calls, self._id
+        if self._schema is not None:
+            schema, id = self._schema, None
+        elif id is not None:
+            schema = yield from calls.schema(id)
+        else:
+            subject = self._subject or ""
+            if self._version is None:
+                registered = yield from calls.latest(subject)
+            else:
+                registered = yield from calls.version(subject, self._version)
+            schema, id = registered.schema, registered.id
+        if self._type not in (None, schema.type):
+            raise SchemaError(f"the schema of {self!r} is of the type {schema.type}, not {self._type}")
+        references = yield from _referred_to(calls, schema)
+        found = _column_schema(schema, references, self._message)
+        with self._lock:
+            if self._reader is None:
+                self._written_id, self._reader = id, found
+            return self._reader
+
+    def _writer(self, key: SchemaKey, reader: _ColumnSchema) -> Steps[Codec | str]:
+        """What reads the values that name this schema, or in words why they are not read."""
+        calls = self._registry.calls
+        name = f"id {key}" if isinstance(key, int) else f"guid {uuid.UUID(bytes=key)}"
+        try:
+            if isinstance(key, int):
+                schema = yield from calls.schema(key, subject=self._context)
+            else:
+                schema = yield from calls.schema_by_guid(str(uuid.UUID(bytes=key)))
+            references = yield from _referred_to(calls, schema)
+        except SchemaNotFoundError as error:
+            return f"its schema, {name}, is not in the registry: {error}"
+        if schema.type != reader.schema.type:
+            return f"its schema, {name}, is of the type {schema.type}, and the column's {reader.schema.type}"
+        try:
+            form = _resolved(schema, references, reader)
+            return Codec(form.with_type(reader.form.data_type).with_header())
+        except SchemaError as error:
+            return f"its schema, {name}, cannot be read: {error}"
+
+
+def _column_schema(schema: Schema, references: References, message: str | None) -> _ColumnSchema:
+    """Raises: SchemaError, MissingExtraError."""
+    match schema.type:
+        case "AVRO":
+            form = avro(schema.text, references=[*references.values()])
+        case "JSON":
+            form = json(arrow_type(schema.text, references))
+        case "PROTOBUF":
+            form = protobuf(schema.text, message or "", references=references)
+        case _:
+            raise SchemaError(f"there are no columns for schemas of the type {schema.type}")
+    return _ColumnSchema(schema, references, form)
+
+
+def _resolved(schema: Schema, references: References, reader: _ColumnSchema) -> Form:
+    """How what one schema describes is read as the column's. Of JSON and Protobuf, fields are found by their
+    names or numbers, whatever schema they were written with. Raises: SchemaError."""
+    match schema.type:
+        case "AVRO":
+            return avro(
+                schema.text,
+                reader.schema.text,
+                references=[*references.values()],
+                reader_references=[*reader.references.values()],
+            )
+        case "PROTOBUF":
+            written = protobuf(schema.text, reader.form.message or "", references=references)
+            return replace(reader.form, message_index=written.message_index)
+        case _:
+            return reader.form
+
+
+def _referred_to(calls: RegistryCalls, schema: Schema) -> Steps[References]:
+    """All that a schema refers to. Raises: RegistryError, SchemaError."""
+    found: dict[str, str] = {}
+    yield from _gather(calls, schema, found, ())
+    return found
+
+
+def _gather(
+    calls: RegistryCalls, schema: Schema, found: dict[str, str], within: tuple[tuple[str, int], ...]
+) -> Steps[None]:
+    for reference in schema.references:
+        key = (reference.subject, reference.version)
+        if key in within:
+            raise SchemaError(f"the schema {reference.subject} {reference.version} refers to itself")
+        if reference.name not in found:
+            registered = yield from calls.version(*key, deleted=True)
+            yield from _gather(calls, registered.schema, found, (*within, key))
+            found[reference.name] = registered.schema.text
+
+
+def named_in_headers(batch: pa.RecordBatch, side: Side) -> pa.Array | None:
+    """Of each record the header that names its schema; None where no record has one."""
+    if "headers" not in batch.schema.names:
+        return None
+    headers = batch.column("headers")
+    entries = headers.flatten()
+    if not len(entries):
+        return None
+    is_name = pc.equal(entries.field("key"), HEADERS[side])
+    rows = pc.list_parent_indices(headers).filter(is_name)
+    if not len(rows):
+        return None
+    return scattered(entries.field("value").filter(is_name), rows.to_numpy(), batch.num_rows)

@@ -1,0 +1,135 @@
+"""Lines of JSON into records of a registry's schemas, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli
+
+from barnabas import Consumer, Registry, TopicPartition
+from barnabas.registry import Schema
+from barnabas.testing import EmbeddedRegistry
+
+Created = Callable[..., str]
+ORDER = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+            {
+                "name": "price",
+                "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
+            },
+            {"name": "note", "type": ["null", "string"], "default": None},
+        ],
+    }
+)
+LINE = '{"id":5,"at":"2026-11-25T01:02:03.456Z","day":"2026-11-25","price":12.50,"note":"ä"}'
+PROTO = 'syntax = "proto3"; message Order { int64 id = 1; string note = 2; }'
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with EmbeddedRegistry() as server:
+        yield server.url
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> str:
+    (tmp_path / "order.avsc").write_text(ORDER)
+    return str(tmp_path / "order.avsc")
+
+
+def test_json_lines_are_written_as_avro_and_come_back(
+    cli: Cli, created: Created, url: str, order: str, broker: object
+) -> None:
+    name = created()
+    avro = ["--value-format", "avro", "--registry-url", url]
+    cli("produce", name, *avro, "--value-schema", order, "--key-separator", "|", input=f"k|{LINE}\n")
+    with Registry(url) as registry:
+        id = registry.latest(f"{name}-value").id
+    with Consumer(broker.bootstrap) as consumer:  # type: ignore[attr-defined]
+        consumer.assign([TopicPartition(name, 0)])
+        consumer.seek_to_beginning()
+        record = consumer.poll_one(30)
+    assert record is not None
+    assert record.value[:5] == b"\0" + id.to_bytes(4, "big")
+    read = ["--from-beginning", "--until-end"]
+    assert cli("consume", name, *avro, *read).stdout == LINE + "\n"
+    assert cli("consume", name, *avro, *read, "--key").stdout == f"k\t{LINE}\n"
+    shown = json.loads(cli("consume", name, *avro, *read, "--json").stdout)
+    assert (shown["key"], shown["value"]["day"], shown["value"]["note"]) == ("k", "2026-11-25", "ä")
+    # By the schema that is there already.
+    assert "1 record sent" in cli("produce", name, *avro, input=LINE + "\n").stderr
+
+
+def test_keys_have_a_format_of_their_own_and_nothing_stays_nothing(
+    cli: Cli, created: Created, url: str
+) -> None:
+    name = created()
+    with Registry(url) as registry:
+        registry.register(f"{name}-key", Schema('"long"'))
+    keys = ["--key-format", "avro", "--registry-url", url]
+    cli("produce", name, *keys, "-K", ":", "--tombstones", input="7:\n")
+    shown = json.loads(cli("consume", name, *keys, "--from-beginning", "--until-end", "--json").stdout)
+    assert (shown["key"], shown["value"]) == (7, None)
+
+
+def test_protobuf_and_json_schemas(cli: Cli, created: Created, url: str, tmp_path: Path) -> None:
+    for format, text in (
+        ("protobuf", PROTO),
+        ("json", '{"type": "object", "properties": {"id": {"type": "integer"}, "note": {"type": "string"}}}'),
+    ):
+        name = created()
+        (tmp_path / "schema").write_text(text)
+        options = ["--value-format", format, "--registry-url", url]
+        line = '{"id":3,"note":"n"}\n'
+        cli("produce", name, *options, "--value-schema", str(tmp_path / "schema"), input=line)
+        assert cli("consume", name, *options, "--from-beginning", "--until-end").stdout == line
+
+
+def test_a_line_or_a_record_that_does_not_fit_is_named(
+    cli: Cli, created: Created, url: str, order: str
+) -> None:
+    name = created()
+    avro = ["--value-format", "avro", "--registry-url", url]
+    bad = LINE.replace("12.50", '"much"')
+    failed = cli("produce", name, *avro, "--value-schema", order, input=f"{LINE}\n{bad}\n", ok=False)
+    assert failed.returncode != 0
+    assert "line 2: the value, field 'price' cannot be written as avro" in failed.stderr.replace("\n", " ")
+    assert "1 record sent" in failed.stderr
+    missing = cli("produce", name, *avro, input="{}\n", ok=False).stderr.replace("\n", " ")
+    assert "line 1: the value, field 'id' cannot be written as avro: null" in missing
+    cli("produce", name, input="plain\n")
+    failed = cli("consume", name, *avro, "--from-beginning", "--until-end", ok=False)
+    assert f"{name}-0 at offset 1: the value cannot be read as avro" in failed.stderr.replace("\n", " ")
+
+
+def test_options_that_mean_nothing_together_are_refused(cli: Cli, created: Created, order: str) -> None:
+    name = created()
+    for options, message in (
+        (["--value-schema", order], "--value-schema means nothing without --value-format"),
+        (["--value-format", "xml"], "--value-format is one of avro, json, protobuf, not 'xml'"),
+        (["--value-format", "avro", "--value-version", "x"], "--value-version is a number or latest"),
+    ):
+        failed = cli("consume", name, *options, "--until-end", ok=False)
+        assert failed.returncode != 0
+        assert message in failed.stderr.replace("\n", " ")
+
+
+def test_a_properties_file_has_the_registrys_settings_beside_the_clients(
+    cli: Cli, created: Created, url: str, tmp_path: Path
+) -> None:
+    name = created()
+    with Registry(url) as registry:
+        registry.register(f"{name}-value", Schema('"long"'))
+    (tmp_path / "client.properties").write_text(f"schema.registry.url={url}\nclient.id=me\n")
+    options = ["--value-format", "avro", "--command-config", str(tmp_path / "client.properties")]
+    cli("produce", name, *options, input="7\n")
+    assert cli("consume", name, *options, "--from-beginning", "--until-end").stdout == "7\n"
