@@ -96,7 +96,7 @@ CALLS: list[tuple[RegistryRequest[Any], str, list[tuple[str, str]], Any]] = [
         requests.associate(
             Resource("id", "t", "lkc"), [Association("key", "s")], must_be_new=False, normalize=True
         ),
-        "PUT /associations",
+        "PUT /associations/resources/id",
         [],
         {
             "resourceName": "t",
@@ -104,7 +104,7 @@ CALLS: list[tuple[RegistryRequest[Any], str, list[tuple[str, str]], Any]] = [
             "resourceId": "id",
             "resourceType": "topic",
             "associations": [
-                {"associationType": "key", "frozen": False, "subject": "s", "normalize": True},
+                {"associationType": "key", "subject": "s", "normalize": True},
             ],
         },
     ),

@@ -108,13 +108,29 @@ def test_names_are_those_of_the_api() -> None:
         "associationType": "value",
         "subject": "orders-value",
         "lifecycle": "STRONG",
-        "frozen": False,
         "schema": {"schema": '"int"', "schemaType": "AVRO"},
     }
+    assert to_json(Association("key", is_frozen=False)) == {"associationType": "key", "frozen": False}
 
 
 def test_what_an_answer_leaves_out_of_a_schema_is_avro_and_nothing_else() -> None:
     assert Schema.from_json({"schema": '"int"'}) == Schema('"int"')
+
+
+@pytest.mark.parametrize(
+    ("found", "is_frozen"),
+    [
+        ({"lifecycle": "STRONG"}, True),
+        ({"lifecycle": "WEAK"}, False),
+        ({}, False),
+        ({"lifecycle": "STRONG", "frozen": False}, False),
+        ({"lifecycle": "STRONG", "frozen": True}, True),
+    ],
+)
+def test_an_association_is_frozen_as_its_lifecycle_says_unless_the_answer_does(
+    found: dict[str, Any], is_frozen: bool
+) -> None:
+    assert Association.from_json({"associationType": "key", **found}).is_frozen is is_frozen
 
 
 def test_a_compatibility_that_was_asked_for_has_another_name() -> None:

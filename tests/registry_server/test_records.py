@@ -7,17 +7,20 @@ import pytest
 from barnabas.registry_server.content import Content
 from barnabas.registry_server.records import (
     NOOP_KEY,
+    AssociationKey,
     ContextKey,
     Key,
     OtherKey,
     RecordError,
     SchemaKey,
+    StoredAssociation,
     StoredSchema,
     SubjectKey,
     clear_subject_value,
     config_value,
     delete_subject_value,
     mode_value,
+    parse_association,
     parse_config,
     parse_delete_subject,
     parse_key,
@@ -32,6 +35,11 @@ KEYS = [
     (SubjectKey("MODE", "s"), b'{"keytype":"MODE","subject":"s","magic":0}'),
     (SubjectKey("DELETE_SUBJECT", "s"), b'{"keytype":"DELETE_SUBJECT","subject":"s","magic":0}'),
     (SubjectKey("CLEAR_SUBJECT", "s"), b'{"keytype":"CLEAR_SUBJECT","subject":"s","magic":0}'),
+    (
+        AssociationKey("orders", "lkc-1", "topic", "value", ":.ctx:s"),
+        b'{"keytype":"ASSOC","tenant":"default","resourceName":"orders","resourceNamespace":"lkc-1",'
+        b'"resourceType":"topic","associationType":"value","subject":":.ctx:s","magic":0}',
+    ),
     (ContextKey(".ctx"), b'{"keytype":"CONTEXT","tenant":"default","context":".ctx","magic":0}'),
 ]
 
@@ -45,7 +53,7 @@ def test_keys_are_written_and_read_as_the_original_does(key: Key, data: bytes) -
 def test_keys_of_other_kinds_are_known_as_such() -> None:
     assert NOOP_KEY == b'{"keytype":"NOOP","magic":0}'
     assert parse_key(NOOP_KEY) == OtherKey("NOOP")
-    assert parse_key(b'{"keytype":"ASSOC","tenant":"default","magic":0}') == OtherKey("ASSOC")
+    assert parse_key(b'{"keytype":"WHO_KNOWS","tenant":"default","magic":7}') == OtherKey("WHO_KNOWS")
     # Before 2017 there was no `deleted`, and the magic was 0.
     assert parse_key(b'{"keytype":"SCHEMA","subject":"s","version":1,"magic":0}') == SchemaKey("s", 1)
 
@@ -60,6 +68,7 @@ def test_keys_of_other_kinds_are_known_as_such() -> None:
         b'{"keytype":"SCHEMA","subject":"s","version":1,"magic":2}',
         b'{"keytype":"MODE","subject":5,"magic":0}',
         b'{"keytype":"CONTEXT","magic":0}',
+        b'{"keytype":"ASSOC","tenant":"default","magic":0}',
         b"[" * 100_000,
     ],
 )
@@ -135,3 +144,29 @@ def test_modes_and_deletions_are_written_and_read() -> None:
     for data in (b'{"mode":"SIDEWAYS"}', b"{}"):
         with pytest.raises(RecordError):
             parse_mode(data)
+
+
+def test_associations_are_written_and_read_as_the_original_does() -> None:
+    key = AssociationKey("orders", "lkc-1", "topic", "value", "s")
+    data = (
+        b'{"guid":"g","tenant":"default","resourceName":"orders","resourceNamespace":"lkc-1",'
+        b'"resourceId":"id-1","resourceType":"topic","associationType":"value","subject":"s",'
+        b'"lifecycle":"STRONG","frozen":true,"createTs":1754000000000}'
+    )
+    found = parse_association(key, data, 99)
+    assert found == StoredAssociation(key, "g", "id-1", "STRONG", True, 1754000000000, 99)
+    assert bytes(found) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{}",
+        b'{"guid":"g","resourceId":"id-1","lifecycle":"OTHER"}',
+        b'{"guid":"g","resourceId":"id-1"}',
+        b'{"guid":"g","resourceId":"id-1","lifecycle":"WEAK","createTs":9223372036854775808}',
+    ],
+)
+def test_associations_that_are_none_are_refused(data: bytes) -> None:
+    with pytest.raises(RecordError):
+        parse_association(AssociationKey("orders", "lkc-1", "topic", "value", "s"), data)

@@ -56,7 +56,13 @@ def test_a_topic_of_another_registry_is_taken_over() -> None:
             ),
             (b'{"keytype":"CONFIG","magic":0}', b'{"compatibilityLevel":"FULL"}'),
             (b'{"keytype":"MODE","subject":"s","magic":0}', b'{"subject":"s","mode":"READONLY"}'),
-            (b'{"keytype":"ASSOC","tenant":"default","magic":0}', b"{}"),
+            (
+                b'{"keytype":"ASSOC","tenant":"default","resourceName":"t","resourceNamespace":"lkc",'
+                b'"resourceType":"topic","associationType":"value","subject":"s","magic":0}',
+                b'{"guid":"g","tenant":"default","resourceName":"t","resourceNamespace":"lkc",'
+                b'"resourceId":"id","resourceType":"topic","associationType":"value","subject":"s",'
+                b'"lifecycle":"WEAK","frozen":false}',
+            ),
             (b'{"keytype":"WHO_KNOWS","magic":7}', b"\x00"),
         ]
     )
@@ -66,6 +72,8 @@ def test_a_topic_of_another_registry_is_taken_over() -> None:
     latest = state.latest("s")
     assert latest is not None
     assert (latest.timestamp_ms, state.id_of(latest.digest, ".")) == (1002, 9)
+    [association] = state.associations.of_subject("s")
+    assert (association.guid, association.resource_id, association.created_ms) == ("g", "id", 1005)
 
 
 def test_records_that_are_none_are_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -298,8 +298,10 @@ def associate(
         "resourceType": resource.type,
         "associations": wanted,
     }
-    method: Method = "POST" if must_be_new else "PUT"
-    return RegistryRequest(method, "/associations", _associations, body=body)
+    if must_be_new:
+        return RegistryRequest("POST", "/associations", _associations, body=body)
+    path = _path("associations", "resources", resource.id)
+    return RegistryRequest("PUT", path, _associations, body=body)
 
 
 def dissociate(

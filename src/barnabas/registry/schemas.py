@@ -222,31 +222,34 @@ class RegistrySettings:
 @frozen
 class Association:
     """That a subject has the schemas of a resource, a topic mostly. `association_type`: `key` or `value`;
-    `lifecycle`: STRONG (goes with the resource) or WEAK."""
+    `lifecycle`: STRONG (goes with the resource) or WEAK. `is_frozen`: that it cannot be changed; None leaves
+    it to the registry."""
 
     association_type: str
     subject: str | None = None
     lifecycle: str | None = None
-    is_frozen: bool = False
+    is_frozen: bool | None = None
     schema: Schema | None = None
     guid: str | None = None
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
         read = Reader(found)
-        schema = read.any("schema")
+        schema, lifecycle, is_frozen = read.any("schema"), read.any("lifecycle"), read.any("frozen")
         return cls(
             read.text("associationType"),
             read.any("subject"),
-            read.any("lifecycle"),
-            bool(read.any("frozen")),
+            lifecycle,
+            # Newer registries do not say what the lifecycle does.
+            lifecycle == "STRONG" if is_frozen is None else bool(is_frozen),
             None if schema is None else Schema.from_json(schema),
             read.any("guid"),
         )
 
     def to_json(self) -> JsonObject:
-        found: JsonObject = {"associationType": self.association_type, "frozen": self.is_frozen}
-        for name, value in (("subject", self.subject), ("lifecycle", self.lifecycle)):
+        found: JsonObject = {"associationType": self.association_type}
+        own = {"subject": self.subject, "lifecycle": self.lifecycle, "frozen": self.is_frozen}
+        for name, value in own.items():
             if value is not None:
                 found[name] = value
         if self.schema is not None:

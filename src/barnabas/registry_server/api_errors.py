@@ -60,6 +60,36 @@ def no_subject_mode(subject: str | None) -> ApiError:
     return ApiError(404, 40409, f"Subject '{subject}' does not have subject-level mode configured")
 
 
+def association_not_found(resource_id: str) -> ApiError:
+    return ApiError(404, 40410, f"Association for '{resource_id}' not found.")
+
+
+def resource_has_association(association_type: str, resource_name: str) -> ApiError:
+    return ApiError(
+        409,
+        40903,
+        f"An association of type '{association_type}' already exists for resource '{resource_name}'",
+    )
+
+
+def subject_has_association(subject: str) -> ApiError:
+    return ApiError(409, 40904, f"An association already exists for subject '{subject}'")
+
+
+def subject_has_strong_association(subject: str) -> ApiError:
+    return ApiError(409, 40905, f"A strong association already exists for subject '{subject}'")
+
+
+def no_active_version(subject: str) -> ApiError:
+    return ApiError(409, 40907, f"No active (non-deleted) version exists for subject '{subject}'")
+
+
+def association_frozen(association_type: str, subject: str) -> ApiError:
+    return ApiError(
+        409, 40908, f"The association of type  '{association_type}' is frozen for subject '{subject}'"
+    )
+
+
 def incompatible(subject: str, messages: list[str]) -> ApiError:
     return ApiError(
         409,
@@ -124,6 +154,12 @@ def invalid_rule_set(message: str) -> ApiError:
 
 def context_not_empty(context: str) -> ApiError:
     return ApiError(422, 42211, f"The specified context '{context}' is not empty.")
+
+
+def invalid_association(field: str, detail: str) -> ApiError:
+    return ApiError(
+        422, 42212, f"The association specified an invalid value for property: '{field}', detail: {detail}"
+    )
 
 
 def store_failed(message: str) -> ApiError:

@@ -37,6 +37,14 @@ def text(value: Any, is_strict: bool = True) -> str | None:
 
 
 def number(value: Any, is_strict: bool = True) -> int | None:
+    return _whole_number(value, 32)
+
+
+def long_number(value: Any, is_strict: bool = True) -> int | None:
+    return _whole_number(value, 64)
+
+
+def _whole_number(value: Any, bits: int) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         found = value
     elif (isinstance(value, float) and value == value and abs(value) < 1 << 31) or (
@@ -45,8 +53,8 @@ def number(value: Any, is_strict: bool = True) -> int | None:
         found = int(value)
     else:
         raise EntityError(f"a whole number was to be expected, not {value!r:.100}")
-    if found is not None and not -(1 << 31) <= found < 1 << 31:
-        raise EntityError(f"the number {found!s:.40} does not fit into 32 bits")
+    if found is not None and not -(1 << bits - 1) <= found < 1 << bits - 1:
+        raise EntityError(f"the number {found!s:.40} does not fit into {bits} bits")
     return found
 
 
@@ -124,6 +132,11 @@ def fields(kinds: Mapping[str, Kind]) -> Kind:
     return kind_of_object
 
 
+def lenient(kind: Kind) -> Kind:
+    """Of which unknown fields are left out always."""
+    return lambda value, is_strict: kind(value, False)
+
+
 REFERENCE = fields({"name": text, "subject": text, "version": number})
 REFERENCES = list_of(REFERENCE)
 METADATA = fields(
@@ -163,6 +176,7 @@ LEVELS = (
 )
 POLICIES = ("STRICT", "LENIENT")
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
+LIFECYCLES = ("STRONG", "WEAK")
 CONFIG_FIELDS: Mapping[str, Kind] = {
     "alias": text,
     "aliasForDeks": text,

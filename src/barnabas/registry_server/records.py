@@ -72,6 +72,32 @@ class ContextKey:
 
 
 @frozen
+class AssociationKey:
+    """That a resource has its keys or values in a subject, whose name is qualified."""
+
+    resource_name: str
+    resource_namespace: str
+    resource_type: str
+    association_type: str
+    subject: str
+    tenant: str = DEFAULT_TENANT
+
+    def __bytes__(self) -> bytes:
+        return json_bytes(
+            {
+                "keytype": "ASSOC",
+                "tenant": self.tenant,
+                "resourceName": self.resource_name,
+                "resourceNamespace": self.resource_namespace,
+                "resourceType": self.resource_type,
+                "associationType": self.association_type,
+                "subject": self.subject,
+                "magic": 0,
+            }
+        )
+
+
+@frozen
 class OtherKey:
     """Of a kind that means nothing to the state: NOOP, or one that this registry does not know. Its records
     are left as they are."""
@@ -79,7 +105,7 @@ class OtherKey:
     keytype: str
 
 
-Key = SchemaKey | SubjectKey | ContextKey | OtherKey
+Key = SchemaKey | SubjectKey | ContextKey | AssociationKey | OtherKey
 
 NOOP_KEY = json_bytes({"keytype": "NOOP", "magic": 0})
 """The key of a record without a value, by which the end of a topic is found."""
@@ -103,7 +129,18 @@ def parse_key(key: bytes) -> Key:
         if not isinstance(context, str) or not isinstance(tenant, str):
             raise RecordError(f"{key!r:.200} names no context")
         return ContextKey(context, tenant)
+    if keytype == "ASSOC":
+        return _association_key(found)
     return OtherKey(str(keytype))
+
+
+def _association_key(found: JsonObject) -> AssociationKey:
+    names = ("resourceName", "resourceNamespace", "resourceType", "associationType", "subject")
+    parts = [found.get(name) for name in names] + [found.get("tenant", DEFAULT_TENANT)]
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) < len(parts):
+        raise RecordError(f"{found!r:.200} is no key of an association")
+    return AssociationKey(*texts)
 
 
 @frozen
@@ -148,6 +185,37 @@ class StoredSchema:
         return replace(self, is_deleted=True)
 
 
+@frozen
+class StoredAssociation:
+    """`lifecycle`: STRONG, where the subject goes with the resource, or WEAK."""
+
+    key: AssociationKey
+    guid: str
+    resource_id: str
+    lifecycle: str
+    is_frozen: bool
+    created_ms: int | None = None
+    updated_ms: int | None = None
+    """When it was written last: the record's time."""
+
+    def __bytes__(self) -> bytes:
+        key = self.key
+        parts = {
+            "guid": self.guid,
+            "tenant": key.tenant,
+            "resourceName": key.resource_name,
+            "resourceNamespace": key.resource_namespace,
+            "resourceId": self.resource_id,
+            "resourceType": key.resource_type,
+            "associationType": key.association_type,
+            "subject": key.subject,
+            "lifecycle": self.lifecycle,
+            "frozen": self.is_frozen,
+            "createTs": self.created_ms,
+        }
+        return json_bytes({name: part for name, part in parts.items() if part is not None})
+
+
 _SCHEMA = fields(
     {
         "subject": entities.text,
@@ -163,6 +231,15 @@ _SCHEMA = fields(
     }
 )
 _CONFIG = fields({"subject": entities.text, **entities.CONFIG_FIELDS})
+_ASSOCIATION = fields(
+    {
+        "guid": entities.text,
+        "resourceId": entities.text,
+        "lifecycle": entities.one_of(*entities.LIFECYCLES),
+        "frozen": entities.flag,
+        "createTs": entities.long_number,
+    }
+)
 _MODE = fields({"subject": entities.text, "mode": entities.one_of(*entities.MODES)})
 _WATERMARK = fields({"subject": entities.text, "version": entities.number})
 
@@ -228,6 +305,25 @@ def parse_delete_subject(value: bytes) -> tuple[str, int]:
 
 def clear_subject_value(subject: str) -> bytes:
     return json_bytes({"subject": subject})
+
+
+def parse_association(
+    key: AssociationKey, value: bytes, timestamp_ms: int | None = None
+) -> StoredAssociation:
+    """Raises: RecordError."""
+    found = _read(_ASSOCIATION, value)
+    try:
+        return StoredAssociation(
+            key,
+            found["guid"],
+            found["resourceId"],
+            found["lifecycle"],
+            found["frozen"],
+            found.get("createTs"),
+            timestamp_ms,
+        )
+    except KeyError as error:
+        raise RecordError(f"an association without {error.args[0]}: {value!r:.200}") from None
 
 
 def _loaded(data: bytes) -> JsonObject:

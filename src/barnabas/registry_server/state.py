@@ -1,5 +1,5 @@
-"""What the records of a journal make together: subjects with their versions, ids, references, settings, modes
-and contexts.
+"""What the records of a journal make together: subjects with their versions, ids, references, settings,
+modes, contexts and associations.
 
 Owns the tables; nothing changes them but `apply`. Knows nothing of requests, nor of what a schema means.
 """
@@ -10,9 +10,11 @@ import logging
 from collections.abc import Iterable, Iterator
 
 from barnabas.registry_server import records, subjects
+from barnabas.registry_server.associations import Associations
 from barnabas.registry_server.content import Content
 from barnabas.registry_server.entities import JsonObject, utf16
 from barnabas.registry_server.records import (
+    AssociationKey,
     ContextKey,
     OtherKey,
     RecordError,
@@ -32,6 +34,7 @@ class RegistryState:
         self.configs: dict[str | None, JsonObject] = {}
         """Of subjects, contexts (`:.context:`) and, by None, of all."""
         self.modes: dict[str | None, str] = {}
+        self.associations = Associations()
         self._contexts: set[str] = set()
         self._subjects: dict[str, dict[int, StoredSchema]] = {}
         self._ids: dict[str, dict[int, dict[str, int]]] = {}
@@ -133,6 +136,11 @@ class RegistryState:
                 self._put(parsed, records.parse_schema(value, timestamp_ms))
         elif isinstance(parsed, ContextKey):
             (self._contexts.discard if value is None else self._contexts.add)(parsed.context)
+        elif isinstance(parsed, AssociationKey):
+            if value is None:
+                self.associations.remove(parsed)
+            else:
+                self.associations.put(records.parse_association(parsed, value, timestamp_ms))
         elif not isinstance(parsed, OtherKey):
             self._apply_of_subject(parsed, value)
 

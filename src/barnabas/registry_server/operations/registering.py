@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from barnabas.registry_server import api_errors, subjects
@@ -45,9 +46,16 @@ def is_there(state: RegistryState, subject: str, draft: Draft, *, normalize: boo
 
 
 def register(
-    state: RegistryState, subject: str, draft: Draft, *, normalize: bool = False, force: bool = False
+    state: RegistryState,
+    subject: str,
+    draft: Draft,
+    *,
+    normalize: bool = False,
+    force: bool = False,
+    beside: Sequence[StoredSchema] = (),
 ) -> tuple[list[Record], StoredSchema]:
-    """`force`: without asking whether it is compatible."""
+    """`force`: without asking whether it is compatible. `beside`: what is registered at once, in other
+    subjects."""
     checked_rule_set(draft.content.rule_set)
     if not subjects.is_valid(subject):
         raise api_errors.invalid_subject(subject)
@@ -75,7 +83,10 @@ def register(
     )
     schema_id = draft.id
     context = subjects.context_of(subject)
+    beside = [each for each in beside if subjects.context_of(each.subject) == context]
     known_id = state.id_of(content.digest, context)
+    if known_id is None:
+        known_id = next((each.id for each in beside if each.digest == content.digest), None)
     if known_id is not None and schema_id in (-1, known_id):
         version = state.places_of(known_id, context).get(subject)
         there = None if version is None else lookups.get(state, subject, version)
@@ -90,6 +101,8 @@ def register(
         why = compatibility.messages(state, subject, config, content, active)
         if why:
             raise api_errors.incompatible(subject, why)
+    if schema_id < 0:
+        schema_id = 1 + max([state.highest_id(context), *(each.id for each in beside)])
     return _written(state, subject, draft, content, schema_id, next_version, is_importing=is_importing)
 
 
@@ -134,10 +147,7 @@ def _written(
     version = draft.version if draft.version > 0 else next_version
     if version != next_version and not is_importing:
         raise api_errors.invalid_schema("Version is not one more than previous version")
-    if schema_id >= 0:
-        _refuse_other_content(state, subject, schema_id, content)
-    else:
-        schema_id = state.highest_id(context) + 1
+    _refuse_other_content(state, subject, schema_id, content)
     schema = StoredSchema(subject, version, schema_id, content)
     for each in state.versions(subject, deleted=True):
         is_same = each.is_deleted and each.id == schema_id and each.version < version

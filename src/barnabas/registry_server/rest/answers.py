@@ -8,7 +8,7 @@ from typing import Any
 from barnabas.registry_server import subjects
 from barnabas.registry_server.content import guid_of
 from barnabas.registry_server.entities import JsonObject, json_bytes
-from barnabas.registry_server.records import StoredSchema
+from barnabas.registry_server.records import StoredAssociation, StoredSchema
 from barnabas.values import frozen
 
 
@@ -62,6 +62,25 @@ def schema_by_id(
             **content,
             "maxId": highest_id,
             **_of_time(found),
+        }
+    )
+
+
+def association(found: StoredAssociation) -> JsonObject:
+    key = found.key
+    return filled(
+        {
+            "subject": key.subject,
+            "guid": found.guid,
+            "resourceName": key.resource_name,
+            "resourceNamespace": key.resource_namespace,
+            "resourceId": found.resource_id,
+            "resourceType": key.resource_type,
+            "associationType": key.association_type,
+            "lifecycle": found.lifecycle,
+            "frozen": found.is_frozen,
+            "createTs": found.created_ms,
+            "updateTs": found.updated_ms,
         }
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from barnabas.registry_server.api_errors import ApiError
 from barnabas.registry_server.rest import (
+    associations,
     compatibility,
     config,
     contexts,
@@ -59,6 +60,7 @@ KEKS = "/dek-registry/v1/keks"
 KEK = KEKS + "/{name}"
 DEK = KEK + "/deks/{subject}"
 DEK_VERSION = DEK + "/versions/{version}"
+ASSOCIATED = "/associations/resources/{resource_id}"
 
 ROUTES: Sequence[Route] = (
     Route("GET", "/", root.root),
@@ -103,6 +105,12 @@ ROUTES: Sequence[Route] = (
     Route("DELETE", "/mode/{subject}", mode.delete, "Failed to delete mode"),
     Route("GET", "/contexts", contexts.list_contexts),
     Route("DELETE", "/contexts/{context}", contexts.delete, "Error while deleting context"),
+    Route("POST", "/associations", associations.create, REGISTERING),
+    Route("GET", "/associations/subjects/{subject}", associations.of_subject),
+    Route("GET", ASSOCIATED, associations.of_resource),
+    Route("PUT", ASSOCIATED, associations.update, REGISTERING),
+    Route("DELETE", ASSOCIATED, associations.delete, "Error while deleting the associations"),
+    Route("GET", "/associations/resources/{namespace}/{name}", associations.of_name),
     Route("GET", KEKS, deks.list_keks),
     Route("POST", KEKS, deks.create_kek, CREATING_KEY),
     Route("GET", KEK, deks.get_kek),
