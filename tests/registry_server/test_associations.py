@@ -120,6 +120,32 @@ def test_an_association_is_made_and_found_by_all_that_it_has(ask: Ask) -> None:
     assert ask(f"GET {OF_NAME}?lifecycle=weak")[0] == 404
 
 
+def test_schemas_are_listed_by_the_associations_of_their_subjects(ask: Ask) -> None:
+    assert ask("GET /schemas?lifecycle=weak")[0] == 404
+    register(ask, "alone", "s", "t")
+    key = {**STRONG, "associationType": "key", "subject": "t"}
+    assert ask(f"POST {ASSOCIATIONS}", request(WEAK, key))[0] == 200
+
+    def listed(query: str) -> list[tuple[str, list[str]]]:
+        status, found = ask(f"GET /schemas?{query}")
+        assert status == 200
+        return [
+            (each["subject"], [one["associationType"] for one in each.get("associations", ())])
+            for each in found
+        ]
+
+    alone, weak, strong = ("alone", []), ("s", ["value"]), ("t", ["key"])
+    assert listed("") == [alone, ("s", []), ("t", [])]
+    assert listed("resourceType=topic") == [weak, strong]
+    assert listed("resourceType=group") == []
+    assert listed("associationType=key") == [strong]
+    assert listed("lifecycle=NONE") == [alone]
+    assert listed("lifecycle=NONE&lifecycle=WEAK") == [alone, weak]
+    assert listed("lifecycle=STRONG&lifecycle=WEAK") == [weak, strong]
+    assert listed("lifecycle=STRONG&lifecycle=WEAK&offset=1&limit=1") == [strong]
+    assert listed("associationType=value&lifecycle=STRONG") == []
+
+
 def test_associations_are_listed_in_order_and_by_the_page(ask: Ask) -> None:
     register(ask, "s", "t")
     for resource_id, name in (("id-2", "b"), ("id-1", "a")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from barnabas.values import frozen
 LONGEST_NAME = 256
 TOPIC = "topic"
 ASSOCIATION_TYPES = ("key", "value")
+UNASSOCIATED = "NONE"
 
 
 def _subject(value: Any, is_strict: bool) -> str | None:
@@ -319,6 +320,17 @@ def _refuse_shared(state: RegistryState, settled: _Settled, others: Sequence[_Se
         raise api_errors.subject_has_association(subject)
     if "STRONG" in lifecycles:
         raise api_errors.subject_has_strong_association(subject)
+
+
+def wanted_of_subject(
+    state: RegistryState, subject: str, wanted: AssociationFilter, lifecycles: Collection[str]
+) -> list[StoredAssociation] | None:
+    """Those of a subject that is one of the wanted; None for another one. `lifecycles`: without any, it may be
+    either; `NONE` is that there are no associations."""
+    found = state.associations.of_subject(subject, wanted)
+    if not found:
+        return [] if UNASSOCIATED in lifecycles else None
+    return [each for each in found if not lifecycles or each.lifecycle in lifecycles] or None
 
 
 def dissociate(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry_server import api_errors, subjects
-from barnabas.registry_server.operations import lookups, parsing, tags
-from barnabas.registry_server.records import StoredSchema
+from barnabas.registry_server.associations import AssociationFilter
+from barnabas.registry_server.entities import LIFECYCLES
+from barnabas.registry_server.operations import associations, lookups, parsing, tags
+from barnabas.registry_server.records import StoredAssociation, StoredSchema
 from barnabas.registry_server.rest.answers import (
     RestAnswer,
+    association,
+    filled,
     json_answer,
     qualified_references,
     schema,
     schema_by_id,
 )
-from barnabas.registry_server.rest.call import RestCall, path_number
+from barnabas.registry_server.rest.call import RestCall, not_found, path_number
 from barnabas.registry_server.service import RegistryService
 
 
@@ -26,12 +32,27 @@ async def list_schemas(service: RegistryService, call: RestCall) -> RestAnswer:
         rule_type=call.text("ruleType"),
         aliases=call.flag("aliases"),
     )
-    return json_answer(
-        [
-            schema(each) | ({"aliases": aliases} if aliases else {})
-            for each, aliases in call.page(found, lookups.MOST_SCHEMAS)
-        ]
-    )
+    associated_with = _associated_with(service, call)
+    listed = [
+        (each, filled({"aliases": aliases, "associations": [association(one) for one in associated]}))
+        for each, aliases in found
+        if (associated := associated_with(each.subject)) is not None
+    ]
+    return json_answer([schema(each) | others for each, others in call.page(listed, lookups.MOST_SCHEMAS)])
+
+
+def _associated_with(
+    service: RegistryService, call: RestCall
+) -> Callable[[str], list[StoredAssociation] | None]:
+    """Gives what is to be told of a schema's subject; None where it is not to be listed. Raises: ApiError."""
+    resource_type = next(iter(call.values("resourceType")), None)
+    types, lifecycles = call.values("associationType"), call.values("lifecycle")
+    if not {*lifecycles} <= {*LIFECYCLES, associations.UNASSOCIATED}:
+        raise not_found()
+    if resource_type is None and not types and not lifecycles:
+        return lambda subject: []
+    wanted = AssociationFilter(resource_type, types)
+    return lambda subject: associations.wanted_of_subject(service.state, subject, wanted, lifecycles)
 
 
 async def types(service: RegistryService, call: RestCall) -> RestAnswer:
