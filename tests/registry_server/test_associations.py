@@ -586,3 +586,72 @@ def test_so_does_a_serializer_of_confluent(their_client: SchemaRegistryClient) -
     assert serializer("a", TheirContext(name, MessageField.VALUE))
     assert serializer("a", TheirContext(name, MessageField.KEY))
     assert their_client.get_subjects(subject_prefix=name) == [f"{name}-key"]
+
+
+def test_several_resources_are_asked_for_at_once(ask: Ask) -> None:
+    register(ask, "s")
+    assert ask(f"POST {ASSOCIATIONS}", request(WEAK))[0] == 200
+    assert ask(f"POST {ASSOCIATIONS}", of("id-2", FROZEN, resourceName="other"))[0] == 200
+    named = {"resourceName": "orders", "resourceNamespace": "lkc-1"}
+    wanted = [
+        named,
+        {"resourceId": "id-2"},
+        {"resourceId": "id-1", "associationTypes": ["key"]},
+        {"resourceName": "orders"},
+        {},
+    ]
+    status, answer = ask("POST /associations:batchGet?includeSchemas=true", {"requests": wanted})
+    assert status == 207
+    first, second, third, fourth, fifth = answer["results"]
+    [of_first], [of_second] = first["result"].pop("associations"), second["result"].pop("associations")
+    assert first == {"result": {**named, "resourceId": "id-1", "resourceType": "topic"}}
+    assert (of_first["subject"], of_first["schema"]["schema"]) == ("s", '"string"')
+    assert second["result"]["resourceName"] == "other"
+    assert (of_second["frozen"], of_second["schema"]["version"]) == (True, 1)
+    assert third == {"result": {"resourceId": "id-1", "resourceType": "topic"}}
+    assert [each["error"]["error_code"] for each in (fourth, fifth)] == [42212, 42212]
+    for body in ({}, {"requests": []}):
+        assert told(ask("POST /associations:batchGet", body)).startswith("'requests', detail: ")
+
+
+def test_several_resources_are_changed_at_once_each_with_its_own_error(ask: Ask) -> None:
+    register(ask, "s")
+    mutate = "POST /associations:batchMutate"
+    create = {"opType": "CREATE"}
+    requests = [
+        request({**create, **FROZEN}, {**create, "associationType": "key", "schema": {"schema": '"int"'}}),
+        of("id-2", {**create, **WEAK}, {**create, **WEAK, "associationType": "key", "subject": "none"}),
+        of("id-3", {"opType": "UPSERT", **WEAK}, {"opType": "DELETE", "associationType": "key"}),
+    ]
+    status, checked = ask(f"{mutate}?dryRun=true", {"requests": requests})
+    assert (status, subjects_of(ask, "/associations/resources/-/-")) == (207, [])
+    assert [*map(list, checked["results"])] == [["result"], ["error"], ["result"]]
+    status, answer = ask(mutate, {"requests": requests})
+    first, second, third = answer["results"]
+    assert status == 207
+    assert [(each["associationType"], each["schema"]["id"]) for each in first["result"]["associations"]] == [
+        ("key", 2),
+        ("value", 1),
+    ]
+    assert second["error"]["error_code"] == 40907
+    assert subjects_of(ask, "/associations/resources/id-2") == []
+    assert third["result"]["associations"] == [{**WEAK, "frozen": False}]
+    gone = {"opType": "DELETE", "associationType": "value"}
+    requests = [of("id-3", gone), request(gone), request({**gone, "cascadeLifecycle": True})]
+    status, answer = ask(mutate, {"requests": requests})
+    first, second, third = answer["results"]
+    assert (status, first["result"].get("associations")) == (207, None)
+    assert second["error"]["error_code"] == 40908
+    assert [each["associationType"] for each in third["result"]["associations"]] == ["key"]
+    assert ask(f"GET /subjects/{DEFAULT}/versions?deleted=true")[0] == 404
+    for bad in ({"requests": [request(WEAK)]}, {"requests": [request({**WEAK, "opType": "MOVE"})]}):
+        assert code(ask(mutate, bad)) == (422, 422)
+
+
+def test_a_batch_has_the_context_of_its_path(ask: Ask) -> None:
+    register(ask, ":.ctx:s")
+    body = {"requests": [request({"opType": "CREATE", **WEAK})]}
+    status, answer = ask("POST /contexts/.ctx/associations:batchMutate", body)
+    assert status == 207
+    [association] = answer["results"][0]["result"]["associations"]
+    assert association["subject"] == ":.ctx:s"

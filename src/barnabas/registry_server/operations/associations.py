@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from barnabas.registry_server import api_errors, entities, subjects
 from barnabas.registry_server.api_errors import invalid_association
 from barnabas.registry_server.associations import AssociationFilter
-from barnabas.registry_server.entities import JsonObject, fields
+from barnabas.registry_server.entities import JsonObject, Kind, fields
 from barnabas.registry_server.journal.journal import Record
 from barnabas.registry_server.operations import deleting, lookups, registering, settings
 from barnabas.registry_server.operations.requests import REGISTER, Draft
@@ -32,27 +32,22 @@ def _subject(value: Any, is_strict: bool) -> str | None:
     return found
 
 
-ASSOCIATION = fields(
-    {
-        "subject": _subject,
-        "associationType": entities.text,
-        "lifecycle": entities.one_of(*entities.LIFECYCLES),
-        "frozen": entities.boolean,
-        "schema": REGISTER,
-        "normalize": entities.boolean,
-    }
-)
-ASSOCIATE = entities.lenient(
-    fields(
-        {
-            "resourceName": entities.text,
-            "resourceNamespace": entities.text,
-            "resourceId": entities.text,
-            "resourceType": entities.text,
-            "associations": entities.list_of(ASSOCIATION),
-        }
-    )
-)
+LIFECYCLE = entities.one_of(*entities.LIFECYCLES)
+ASSOCIATION: Mapping[str, Kind] = {
+    "subject": _subject,
+    "associationType": entities.text,
+    "lifecycle": LIFECYCLE,
+    "frozen": entities.boolean,
+    "schema": REGISTER,
+    "normalize": entities.boolean,
+}
+RESOURCE: Mapping[str, Kind] = {
+    "resourceName": entities.text,
+    "resourceNamespace": entities.text,
+    "resourceId": entities.text,
+    "resourceType": entities.text,
+}
+ASSOCIATE = entities.lenient(fields({**RESOURCE, "associations": entities.list_of(fields(ASSOCIATION))}))
 
 
 @frozen
@@ -325,8 +320,8 @@ def _refuse_shared(state: RegistryState, settled: _Settled, others: Sequence[_Se
 def wanted_of_subject(
     state: RegistryState, subject: str, wanted: AssociationFilter, lifecycles: Collection[str]
 ) -> list[StoredAssociation] | None:
-    """Those of a subject that is one of the wanted; None for another one. `lifecycles`: without any, it may be
-    either; `NONE` is that there are no associations."""
+    """Those of a subject that is one of the wanted; None for another one. `lifecycles`: without any all pass;
+    `NONE` is that there are no associations."""
     found = state.associations.of_subject(subject, wanted)
     if not found:
         return [] if UNASSOCIATED in lifecycles else None

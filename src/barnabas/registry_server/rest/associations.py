@@ -9,8 +9,8 @@ from barnabas.registry_server.api_errors import invalid_association
 from barnabas.registry_server.associations import AssociationFilter
 from barnabas.registry_server.entities import LIFECYCLES, JsonObject
 from barnabas.registry_server.operations import associations, lookups
-from barnabas.registry_server.operations.associations import ASSOCIATE, TOPIC, Associated
-from barnabas.registry_server.records import StoredAssociation
+from barnabas.registry_server.operations.associations import ASSOCIATE, TOPIC
+from barnabas.registry_server.records import StoredAssociation, StoredSchema
 from barnabas.registry_server.rest.answers import RestAnswer, association, filled, json_answer, schema
 from barnabas.registry_server.rest.call import RestCall, not_found
 from barnabas.registry_server.service import RegistryService
@@ -69,17 +69,26 @@ async def _associate(
             only_checks=call.flag("dryRun"),
         )
     )
-    return json_answer(_associated(found))
-
-
-def _associated(found: Associated) -> JsonObject:
     resource = found.resource
+    return json_answer(
+        associated(resource.name, resource.namespace, resource.id, resource.type, found.changed)
+    )
+
+
+def associated(
+    name: str | None,
+    namespace: str | None,
+    resource_id: str | None,
+    resource_type: str,
+    found: Sequence[tuple[StoredAssociation, StoredSchema | None]],
+) -> JsonObject:
+    """What a resource has; with schemas that are to be told."""
     return filled(
         {
-            "resourceName": resource.name,
-            "resourceNamespace": resource.namespace,
-            "resourceId": resource.id,
-            "resourceType": resource.type,
+            "resourceName": name,
+            "resourceNamespace": namespace,
+            "resourceId": resource_id,
+            "resourceType": resource_type,
             "associations": [
                 filled(
                     {
@@ -87,10 +96,10 @@ def _associated(found: Associated) -> JsonObject:
                         "associationType": each.key.association_type,
                         "lifecycle": each.lifecycle,
                         "frozen": each.is_frozen,
-                        "schema": None if registered is None else schema(registered),
+                        "schema": None if told is None else schema(told),
                     }
                 )
-                for each, registered in found.changed
+                for each, told in found
             ],
         }
     )

@@ -159,7 +159,7 @@ def _query_with_prefix(call: RestCall, segments: Sequence[str], prefix: str) -> 
         wanted = call.values("subjectPrefix") or [""]
         wanted = [each if _names_context(each) else prefix + each for each in wanted]
         return _with_query(call.query, "subjectPrefix", wanted)
-    if segments and segments[0] == "associations" and call.method in ("POST", "PUT", "PATCH"):
+    if segments and segments[0].startswith("associations") and call.method in ("POST", "PUT", "PATCH"):
         return _with_query(call.query, "context", [prefix])
     return list(call.query)
 

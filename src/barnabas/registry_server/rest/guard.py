@@ -70,14 +70,14 @@ class Guard:
 
 
 def only_reads(method: str, raw_path: bytes) -> bool:
-    """A schema is looked up and checked by POST, which changes nothing."""
+    """Schemas are looked up and checked by POST, and several associations, which changes nothing."""
     if method in READING:
         return True
     segments = split(raw_path.decode("ascii", "replace"))
     if segments[:1] == ["contexts"] and len(segments) > 2:
         segments = segments[2:]
     match segments:
-        case ["compatibility", *_] | ["subjects", _] | []:
+        case ["compatibility", *_] | ["subjects", _] | ["associations:batchGet"] | []:
             return method == "POST"
         case _:
             return False

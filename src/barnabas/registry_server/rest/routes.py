@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from barnabas.registry_server.api_errors import ApiError
 from barnabas.registry_server.rest import (
+    association_batches,
     associations,
     compatibility,
     config,
@@ -111,6 +112,8 @@ ROUTES: Sequence[Route] = (
     Route("PUT", ASSOCIATED, associations.update, REGISTERING),
     Route("DELETE", ASSOCIATED, associations.delete, "Error while deleting the associations"),
     Route("GET", "/associations/resources/{namespace}/{name}", associations.of_name),
+    Route("POST", "/associations:batchGet", association_batches.get),
+    Route("POST", "/associations:batchMutate", association_batches.mutate, REGISTERING),
     Route("GET", KEKS, deks.list_keks),
     Route("POST", KEKS, deks.create_kek, CREATING_KEY),
     Route("GET", KEK, deks.get_kek),
