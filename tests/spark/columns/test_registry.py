@@ -196,6 +196,10 @@ def test_keys_have_a_subject_of_their_own(kafka: Kafka, read: Read, url: str) ->
         (avro("http://a:1") | {"value.schema.version": "newest"}, "whole number"),
         (avro("http://a:1") | {"value.schemaId": "2"}, "value.schema.id"),
         (avro("http://a:1") | {"schema.registry.basic.auth.user": "u"}, "go together"),
+        (
+            avro("http://a:1") | {"schema.registry.basic.auth.user.info": "u:p"},
+            "schema.registry.basic.auth.user and schema.registry.basic.auth.password",
+        ),
         (avro("http://a:1") | {"subscribe": "a,b"}, "give value.schema.subject"),
         (avro("http://a:1") | {"value.framing": "none", "value.schema.id": "1"}, "in a registry"),
     ],
