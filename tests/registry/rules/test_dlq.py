@@ -108,7 +108,7 @@ def both_in_topic(
         ("key", 5, {"a": "b"}),
         (uuid.UUID(int=5), 1.5, [("a", bytearray(b"x"))]),
         (True, 1 << 70, None),
-        (bytearray(b"x"), memoryview(b"y"), None),
+        pytest.param(bytearray(b"x"), memoryview(b"y"), None, id="buffers"),
         (None, ["a", None], None),
         (None, struct_pb2.Struct(fields={"a": struct_pb2.Value(string_value="x")}), None),
     ],

@@ -369,6 +369,10 @@ def test_the_sink_takes_a_schema_of_protobuf_with_all_that_it_refers_to(
         (avro("http://a:1") | {"value.schema.version": "newest"}, "whole number"),
         (avro("http://a:1") | {"value.schemaId": "2"}, "value.schema.id"),
         (avro("http://a:1") | {"schema.registry.basic.auth.user": "u"}, "go together"),
+        (
+            avro("http://a:1") | {"schema.registry.basic.auth.user.info": "u:p"},
+            "schema.registry.basic.auth.user and schema.registry.basic.auth.password",
+        ),
         (avro("http://a:1") | {"subscribe": "a,b"}, "give value.schema.subject"),
         (avro("http://a:1") | {"value.framing": "none", "value.schema.id": "1"}, "in a registry"),
     ],

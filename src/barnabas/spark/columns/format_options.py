@@ -131,7 +131,12 @@ def _registry_config(given: Mapping[str, str]) -> RegistryConfig | None:
     )
     if not settings:
         return None
-    # Spark hides a password where it prints options, and knows none by the name of basic.auth.user.info.
+    # Spark prints the options of streaming frames in plans, and hides those with "password" in their names.
+    if "basic_auth_user_info" in settings:
+        raise InvalidOptionError(
+            "schema.registry.basic.auth.user.info would be shown in Spark's plans: give "
+            "schema.registry.basic.auth.user and schema.registry.basic.auth.password"
+        )
     user, password = settings.pop("basic_auth_user", None), settings.pop("basic_auth_password", None)
     if (user is None) != (password is None):
         raise InvalidOptionError(
