@@ -80,6 +80,9 @@ class Bench:
                     self.results.memory_bytes = run("bench.memory", self._bootstrap, filled)
                     self._say("serializers")
                     self.results.serializers = run("bench.serializers", "--json")
+                    self._say("columns by a registry's schema")
+                    columns = run("bench.registry_columns", "--json", "--bootstrap", self._bootstrap)
+                    self.results.serializers |= columns
 
     def measure_latency(self) -> None:
         """To be called before much is written: broker and disk are busy with that for a while after."""

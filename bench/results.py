@@ -131,10 +131,10 @@ class Results:
             wanted = f"at most {MOST_MEMORY_GROWTH:.2f} x"
             checks.append(Check(what, f"{growth:.2f} x", wanted, growth <= MOST_MEMORY_GROWTH))
         for name, row in self.serializers.items():
-            what = f"{name.replace('/', ', ')}, one value a call: {row['ours']:,.0f}/s"
-            least = SERIALIZER_WORKS[name]
-            wanted = f"at least {least:g} x {PEER}"
-            checks.append(Check(what, f"{row['ratio']:.1f} x", wanted, row["ratio"] >= least))
+            work = SERIALIZER_WORKS[name]
+            what = f"{work.title}: {row['ours']:,.0f}/s"
+            wanted = f"at least {work.least_ratio:g} x {work.compared_with}"
+            checks.append(Check(what, f"{row['ratio']:.1f} x", wanted, row["ratio"] >= work.least_ratio))
         return checks
 
     def _checks_of(self, result: Result) -> list[Check]:

@@ -153,15 +153,31 @@ COMPAT_WORKS = [
     Work("produce/callback", "produce(), a callback each", {FACADE: 1, PEER: 0.5}, least_ratio=1.5),
 ]
 
+
+@dataclass(frozen=True)
+class SerializerWork:
+    """Values by a registry's schemas, beside what the peer has for that, one value a call."""
+
+    title: str
+    least_ratio: float
+    """To the peer's rate."""
+    compared_with: str = PEER
+
+
+COLUMNS_WORK = "columns/avro"
 SERIALIZER_WORKS = {
-    "serialize/avro": 5.0,
-    "deserialize/avro": 8.0,
-    "serialize/json": 10.0,
-    "deserialize/json": 10.0,
-    "serialize/protobuf": 1.5,
-    "deserialize/protobuf": 1.5,
+    "serialize/avro": SerializerWork("serialize, avro, one value a call", 5),
+    "deserialize/avro": SerializerWork("deserialize, avro, one value a call", 8),
+    "serialize/json": SerializerWork("serialize, json, one value a call", 10),
+    "deserialize/json": SerializerWork("deserialize, json, one value a call", 10),
+    "serialize/protobuf": SerializerWork("serialize, protobuf, one value a call", 1.5),
+    "deserialize/protobuf": SerializerWork("deserialize, protobuf, one value a call", 1.5),
+    COLUMNS_WORK: SerializerWork(
+        "Avro by registry to Arrow columns, poll_arrow from Kafka",
+        20,
+        f"{PEER}'s AvroDeserializer, one message a call",
+    ),
 }
-"""Values by a registry's schemas, one a call, and how many times the peer's rate is wanted of ours."""
 
 
 @cache

@@ -24,7 +24,13 @@ import barnabas.aio
 from barnabas import Consumer, Producer, Registry, RegistryFormat, TopicPartition
 from barnabas.errors import MisuseError, SerializationError
 from barnabas.formats import SchemaError
-from barnabas.registry import RegistryUnreachableError, Schema, SchemaReference, SubjectNotFoundError
+from barnabas.registry import (
+    RegisteredSchema,
+    RegistryUnreachableError,
+    Schema,
+    SchemaReference,
+    SubjectNotFoundError,
+)
 from barnabas.testing import EmbeddedRegistry, free_ports
 
 UTC = datetime.UTC
@@ -353,6 +359,21 @@ def test_protobuf_finds_the_message_wherever_the_writers_file_has_it(
     messages = [error["message"] for error in first.column("valueError").to_pylist()]
     assert "message 'p.First' is not in" in messages[0]
     assert messages[1] == "it is message [1] of its schema, not [0]"
+
+
+def test_a_schema_that_refers_to_itself_is_refused(
+    registry: Registry, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    circle = Schema('"int"', references=[SchemaReference("a", "a", 1)])
+
+    def version(subject: str, version: int, **settings: Any) -> Any:
+        return RegisteredSchema(subject, version, 1, None, circle)
+        yield
+
+    monkeypatch.setattr(registry.calls, "version", version)
+    format = RegistryFormat(registry, f"{topic}-value", schema=circle)
+    with pytest.raises(SchemaError, match="version 1 of a refers to itself"):
+        registry.run(format.data_type())
 
 
 def test_a_schema_of_another_type_than_was_asked_for_is_refused(registry: Registry, topic: str) -> None:

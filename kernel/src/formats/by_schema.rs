@@ -82,23 +82,31 @@ pub fn decode_by_schema(
     writers: &Writers<'_>,
     stop_at_error: bool,
 ) -> Result<Decoded, ImportError> {
-    let mut decoders: HashMap<SchemaKey, Result<(&Format, Decoder<'_>), &str>> = writers
-        .iter()
-        .map(|(key, writer)| match writer {
-            Writer::Known(format) => (*key, Ok((*format, Decoder::new(format)))),
-            Writer::Refused(reason) => (*key, Err(reason.as_str())),
-        })
-        .collect();
+    let mut places = HashMap::with_capacity(writers.len());
+    let mut decoders: Vec<Result<(&Format, Decoder<'_>), &str>> = Vec::with_capacity(writers.len());
+    for (key, writer) in writers {
+        places.insert(*key, decoders.len());
+        decoders.push(match writer {
+            Writer::Known(format) => Ok((*format, Decoder::new(format))),
+            Writer::Refused(reason) => Err(reason.as_str()),
+        });
+    }
+    // Most values have the schema of the one before.
+    let mut last = None;
     decode_rows(data_type, values, stop_at_error, |row, bytes, column| {
         let named = key_of(bytes, header_of(headers, row)?)?;
-        match decoders.get_mut(&named.key) {
-            Some(Ok((format, decoder))) => {
+        let place = match last {
+            Some((key, place)) if key == named.key => place,
+            _ => *places.get(&named.key).ok_or_else(|| Failure::new("its schema is not known"))?,
+        };
+        last = Some((named.key, place));
+        match &mut decoders[place] {
+            Ok((format, decoder)) => {
                 // Of Protocol Buffers the way to the message stands behind the schema, wherever that is named.
                 let rest = strip_index(named.rest, format.framing.message_index())?;
                 decoder.decode(named.value.unwrap_or(rest), column)
             }
-            Some(Err(reason)) => Err(Failure::new(*reason)),
-            None => Err(Failure::new("its schema is not known")),
+            Err(reason) => Err(Failure::new(*reason)),
         }
     })
 }

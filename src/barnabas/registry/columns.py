@@ -31,10 +31,12 @@ from barnabas.errors import MisuseError, SerializationError
 from barnabas.formats import Codec, EncodeError, Form, SchemaError, avro, json, protobuf
 from barnabas.formats.codec import error_column, scattered
 from barnabas.formats.json_schema import arrow_type
+from barnabas.formats.protobuf_values import is_known
 from barnabas.registry.cache import Cache
 from barnabas.registry.calls import RegistryCalls
 from barnabas.registry.errors import SchemaNotFoundError
 from barnabas.registry.exchange import Steps
+from barnabas.registry.references import referenced
 from barnabas.registry.schemas import Schema
 from barnabas.values import frozen
 
@@ -319,22 +321,13 @@ def _resolved(schema: Schema, references: References, reader: _ColumnSchema) -> 
 
 def _referred_to(calls: RegistryCalls, schema: Schema) -> Steps[References]:
     """All that a schema refers to. Raises: RegistryError, SchemaError."""
-    found: dict[str, str] = {}
-    yield from _gather(calls, schema, found, ())
-    return found
-
-
-def _gather(
-    calls: RegistryCalls, schema: Schema, found: dict[str, str], within: tuple[tuple[str, int], ...]
-) -> Steps[None]:
-    for reference in schema.references:
-        key = (reference.subject, reference.version)
-        if key in within:
-            raise SchemaError(f"the schema {reference.subject} {reference.version} refers to itself")
-        if reference.name not in found:
-            registered = yield from calls.version(*key, deleted=True)
-            yield from _gather(calls, registered.schema, found, (*within, key))
-            found[reference.name] = registered.schema.text
+    found = yield from referenced(
+        calls, schema, is_built_in=lambda name: schema.type == "PROTOBUF" and is_known(name)
+    )
+    texts: dict[str, str] = {}
+    for each in found:
+        texts.setdefault(each.name, each.schema.text)
+    return texts
 
 
 def named_in_headers(batch: pa.RecordBatch, side: Side) -> pa.Array | None:

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 from tests.registry.serializers.conftest import Asked, TheirRegistry
 from tests.registry.serializers.test_protobuf import Refund
+from tests.registry.serializers.test_rules import Xor
 
 import barnabas.registry
 from barnabas import Consumer, Producer, Registry, aio
-from barnabas.registry import AvroDeserializer, AvroSerializer, Schema
+from barnabas.registry import AvroDeserializer, AvroSerializer, Rule, RuleSet, Schema
+from barnabas.registry.rules import RuleRegistry
 from barnabas.registry.serializers.remembered import Remembered
 from barnabas.testing import EmbeddedRegistry
 
@@ -121,6 +123,29 @@ def test_what_spark_would_send_to_executors_works_there(embedded_registry: str, 
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert AvroDeserializer(registry)(subject, bytes.fromhex(done.stdout)) == VALUE
+
+
+@pytest.mark.parametrize(("kind", "text"), [("Avro", ORDER), ("JSON", JSON)])
+def test_rules_of_its_own_travel_with_a_serializer(
+    embedded_registry: str, subject: str, kind: str, text: str
+) -> None:
+    rules = RuleRegistry()
+    rules.register_executor(Xor())
+    turned = RuleSet(encoding_rules=(Rule("xor", kind="TRANSFORM", mode="WRITEREAD", type="XOR"),))
+    schema = Schema(text, kind.upper(), rule_set=turned)
+    writes = getattr(barnabas.registry, f"{kind}Serializer")
+    reads = getattr(barnabas.registry, f"{kind}Deserializer")
+    with Registry(embedded_registry) as registry:
+        serializer = writes(registry, schema, rule_registry=rules)
+        pickled = pickle.dumps([serializer, reads(registry, rule_registry=rules)])
+        again, reader = pickle.loads(pickled)
+        data = again(subject, VALUE)
+        assert data == serializer(subject, VALUE)
+        bare = writes(registry, text)(f"{subject}-bare", VALUE)
+        assert data[5:] == bytes(byte ^ 0x55 for byte in bare[5:])
+        assert reader(subject, data) == VALUE
+        again._registry.close()
+        reader._registry.close()
 
 
 def test_records_go_through_a_broker(registry: TheirRegistry, broker: Any) -> None:

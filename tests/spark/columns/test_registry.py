@@ -14,15 +14,22 @@ from typing import Any
 
 import fastavro
 import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from tests.conftest import wait_for
 from tests.registry.conftest import Stranger, stranger
+from tests.registry.serializers import test_protobuf as shop
 from tests.spark.columns.test_decoding import lower, rows_of
 from tests.spark.conftest import Kafka, Message
 
 from barnabas import Registry
-from barnabas.registry import Schema
+from barnabas.formats.protobuf_schema import ProtobufSchema
+from barnabas.formats.protobuf_values import file_of, message_class
+from barnabas.registry import RegistrySettings, Schema
 from barnabas.spark.errors import InvalidOptionError
 from barnabas.spark.options import sink_options, source_options
 from barnabas.testing import EmbeddedRegistry
@@ -177,6 +184,172 @@ def test_keys_have_a_subject_of_their_own(kafka: Kafka, read: Read, url: str) ->
     kafka.write(topic, [Message(b"v", framed(id, "long", 5))])
     frame = read(kafka, subscribe=topic, **{"key.format": "avro", "schema.registry.url": url})
     assert rows_of(frame, "key", "value") == [(5, b"v")]
+
+
+def by_registry(format: str, url: str, **others: str) -> dict[str, Any]:
+    return {"value.format": format, "schema.registry.url": url} | others
+
+
+@pytest.fixture(scope="module")
+def their_client(url: str) -> Iterator[Any]:
+    with SchemaRegistryClient({"url": url}) as client:
+        yield client
+
+
+def value_of(topic: str) -> SerializationContext:
+    return SerializationContext(topic, MessageField.VALUE)
+
+
+JSON_OLD = json.dumps(
+    {
+        "title": "Flight",
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "gone": {"type": "string"}},
+    }
+)
+JSON_NEW = json.dumps(
+    {
+        "title": "Flight",
+        "type": "object",
+        "properties": {
+            "carrier": {"type": ["null", "string"]},
+            "id": {"type": "integer"},
+            "stops": {"type": "array", "items": {"$ref": "#/definitions/stop"}},
+        },
+        "definitions": {
+            "stop": {
+                "type": "object",
+                "properties": {"place": {"type": "string"}, "at": {"type": "string", "format": "date-time"}},
+            }
+        },
+    }
+)
+
+
+def test_rows_of_json_that_confluents_serializer_wrote_by_several_schemas(
+    kafka: Kafka, read: Read, url: str, their_client: Any
+) -> None:
+    topic = kafka.create()
+    with Registry(url) as registry:
+        registry.set_settings(RegistrySettings(compatibility="NONE"), f"{topic}-value")
+    old = JSONSerializer(JSON_OLD, their_client)({"id": 1, "gone": "x"}, value_of(topic))
+    flight = {"id": 2, "carrier": "AA", "stops": [{"place": "CGN", "at": "1970-01-01T00:00:05Z"}]}
+    new = JSONSerializer(JSON_NEW, their_client)(flight, value_of(topic))
+    assert old is not None
+    assert new is not None
+    (other,) = registered(url, f"{topic}-other", "long")
+    bad = [new[:5] + b'{"id": "none"}', framed(other, "long", 3)]
+    kafka.write(topic, [Message(value) for value in (old, new, None, *bad)])
+    frame = read(kafka, subscribe=topic, mode="permissive", **by_registry("json", url))
+    kind = "struct<carrier:string,id:bigint,stops:array<struct<place:string,at:timestamp>>>"
+    assert frame.schema["value"].dataType.simpleString() == kind
+    assert rows_of(frame, "value.carrier", "value.id") == [(None, 1), ("AA", 2)] + [(None, None)] * 3
+    stops = frame.selectExpr("value.stops[0].place", "unix_millis(value.stops[0].at)").where("value.id = 2")
+    assert [tuple(row) for row in stops.collect()] == [("CGN", 5_000)]
+    errors = rows_of(frame, "valueError.field", "valueError.message")
+    assert errors[:3] == [(None, None)] * 3
+    assert errors[3][0] == "id"
+    assert "is of the type AVRO, and the column's JSON" in errors[4][1]
+    first = read(kafka, subscribe=topic, endingOffsets=f'{{"{topic}":{{"0":3}}}}', **by_registry("json", url))
+    assert rows_of(first, "value.id") == [(1,), (2,), (None,)]
+    by_version = read(
+        kafka, subscribe=topic, mode="permissive", **by_registry("json", url, **{"value.schema.version": "1"})
+    )
+    assert rows_of(by_version, "value.*")[:2] == [(1, "x"), (2, None)]
+
+
+def test_json_of_the_sink_is_what_confluents_deserializer_reads(
+    kafka: Kafka, read: Read, url: str, spark: SparkSession, their_client: Any
+) -> None:
+    topic = kafka.create()
+    rows = spark.sql(
+        "select named_struct('id', 7L, 'carrier', 'AA', 'stops', array(named_struct('place', 'CGN', 'at',"
+        " timestamp'1970-01-01 00:00:05Z'))) as value"
+    )
+    options = {"kafka.bootstrap.servers": kafka.bootstrap, "topic": topic} | by_registry("json", url)
+    writer = rows.write.format("barnabas").mode("append").options(**options)
+    writer.options(**{"value.schema": JSON_NEW}).save()
+    with Registry(url) as registry:
+        schema = registry.latest(f"{topic}-value").schema
+    assert (schema.type, json.loads(schema.text)) == ("JSON", json.loads(JSON_NEW))
+    (message,) = kafka.read(topic, 1)
+    assert message.value is not None
+    found = JSONDeserializer(None, schema_registry_client=their_client)(message.value, value_of(topic))
+    stop = {"place": "CGN", "at": "1970-01-01T00:00:05.000Z"}
+    assert found == {"id": 7, "carrier": "AA", "stops": [stop]}
+    assert rows_of(read(kafka, subscribe=topic, **options), "value.id", "value.carrier") == [(7, "AA")]
+
+
+LATER_ORDERS = (
+    shop.ORDERS.replace("message Order {", "message First { int32 x = 1; } message Order {")
+).replace("Timestamp at = 3;", "Timestamp at = 3; string note = 4;")
+
+
+def test_rows_of_protobuf_that_confluents_serializer_wrote_by_several_schemas(
+    kafka: Kafka, read: Read, url: str, their_client: Any
+) -> None:
+    topic = kafka.create()
+    later = file_of(ProtobufSchema(LATER_ORDERS, {"common.proto": shop.COMMON}).descriptor_set)
+    order = message_class(later.message_types_by_name["Order"])(id=6, note="n")
+    messages = (shop.order(), shop.Refund(id=1, note="late"), order)
+    values = [ProtobufSerializer(type(each), their_client)(each, value_of(topic)) for each in messages]
+    # Each says which message of its own schema it is.
+    assert [value[5:7] for value in values if value] == [b"\0\x08", b"\x02\x02", b"\x02\x02"]
+    kafka.write(topic, [Message(value) for value in (*values, None)])
+    options = by_registry("protobuf", url, **{"value.message": "shop.Order"})
+    frame = read(kafka, subscribe=topic, mode="permissive", **options)
+    kind = "struct<id:bigint,price:struct<currency:string,cents:bigint>,at:timestamp,note:string>"
+    assert frame.schema["value"].dataType.simpleString() == kind
+    assert rows_of(frame, "value.id", "value.price.cents", "value.note") == [
+        (5, 120, ""),
+        (None, None, None),
+        (6, None, "n"),
+        (None, None, None),
+    ]
+    errors = [message for (message,) in rows_of(frame, "valueError.message")]
+    assert errors == [None, "it is message [1] of its schema, not [0]", None, None]
+    # By default the message is the first one of the file.
+    by_version = by_registry("protobuf", url, **{"value.schema.version": "1"})
+    first = read(kafka, subscribe=topic, mode="permissive", **by_version)
+    assert rows_of(first, "value.id") == [(5,), (None,), (6,), (None,)]
+
+
+def test_protobuf_of_the_sink_is_what_confluents_deserializer_reads(
+    kafka: Kafka, read: Read, url: str, spark: SparkSession, their_client: Any
+) -> None:
+    topic = kafka.create()
+    text = 'syntax = "proto3"; package shop; message First { int32 x = 1; } ' + (
+        "message Refund { int64 id = 1; string note = 2; }"
+    )
+    rows = spark.sql("select named_struct('id', 7L, 'note', 'late') as value")
+    options = {"kafka.bootstrap.servers": kafka.bootstrap, "topic": topic} | by_registry("protobuf", url)
+    refund = {"value.schema": text, "value.message": "Refund"}
+    rows.write.format("barnabas").mode("append").options(**options | refund).save()
+    (message,) = kafka.read(topic, 1)
+    assert message.value is not None
+    assert message.value[5:7] == b"\x02\x02"
+    deserialize = ProtobufDeserializer(shop.Refund, {}, their_client)
+    assert deserialize(message.value, value_of(topic)) == shop.Refund(id=7, note="late")
+    found = read(kafka, subscribe=topic, **by_registry("protobuf", url, **{"value.message": "Refund"}))
+    assert rows_of(found, "value.*") == [(7, "late")]
+
+
+def test_the_sink_takes_a_schema_of_protobuf_with_all_that_it_refers_to(
+    kafka: Kafka, url: str, spark: SparkSession, their_client: Any
+) -> None:
+    topic = kafka.create()
+    ProtobufSerializer(shop.Order, their_client)(shop.order(), value_of(topic))
+    rows = spark.sql(
+        "select named_struct('id', 5L, 'price', named_struct('currency', 'EUR', 'cents', 120L), 'at',"
+        " timestamp'1970-01-01 00:16:40Z') as value"
+    )
+    options = {"kafka.bootstrap.servers": kafka.bootstrap, "topic": topic} | by_registry("protobuf", url)
+    rows.write.format("barnabas").mode("append").options(**options).save()
+    (message,) = kafka.read(topic, 1)
+    # A client that has registered a schema keeps it as text, which its deserializer does not read.
+    with SchemaRegistryClient({"url": url}) as client:
+        deserialize = ProtobufDeserializer(shop.Order, {}, client)
+        assert deserialize(message.value, value_of(topic)) == shop.order()
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ from barnabas.formats.errors import SchemaError
 from barnabas.formats.proto.elements import FieldElement, MessageElement, OptionElement, OptionPart, Value
 from barnabas.formats.proto.normal_form import merged
 from barnabas.formats.protobuf_schema import ProtobufSchema
+from barnabas.registry.compatibility.tags import FIELD, RECORD, Entity
 from barnabas.registry.errors import InvalidSchemaError
 
-MESSAGE, FIELD = "sr_record", "sr_field"
-OPTIONS = {MESSAGE: "confluent.message_meta", FIELD: "confluent.field_meta"}
-Entity = tuple[str, str]
-Tagged = MessageElement | FieldElement
+OPTIONS = {RECORD: "confluent.message_meta", FIELD: "confluent.field_meta"}
+TaggedElement = MessageElement | FieldElement
 
 
 def found(text: str) -> dict[Entity, list[str]]:
@@ -39,7 +38,7 @@ def changed(
         path, kind = entity[0].lstrip("."), entity[1]
         element = entities.get((path, kind))
         if element is None:
-            what = "Message" if kind == MESSAGE else "Field"
+            what = "Message" if kind == RECORD else "Field"
             name = path.rpartition(".")[2]
             raise InvalidSchemaError(f"No matching {what} with name '{name}' found in the schema")
         meta = _meta(element.options, kind)
@@ -51,10 +50,10 @@ def changed(
     return schema.canonical_text
 
 
-def _entities(messages: Sequence[MessageElement], scope: str) -> Iterator[tuple[Entity, Tagged]]:
+def _entities(messages: Sequence[MessageElement], scope: str) -> Iterator[tuple[Entity, TaggedElement]]:
     for message in messages:
         path = f"{scope}{message.name}"
-        yield (path, MESSAGE), message
+        yield (path, RECORD), message
         for field in (*message.fields, *(field for oneof in message.oneofs for field in oneof.fields)):
             yield (f"{path}.{field.name}", FIELD), field
         yield from _entities(message.messages, f"{path}.")
@@ -82,7 +81,7 @@ def _tags(meta: Mapping[str, Value]) -> list[str]:
     return [tag for tag in (tags if isinstance(tags, list) else [tags]) if isinstance(tag, str)]
 
 
-def _set_meta(element: Tagged, kind: str, meta: dict[str, Value]) -> None:
+def _set_meta(element: TaggedElement, kind: str, meta: dict[str, Value]) -> None:
     others = [each for each in element.options if not _is_meta(each, kind)]
     place = next((number for number, each in enumerate(element.options) if _is_meta(each, kind)), len(others))
     if meta:

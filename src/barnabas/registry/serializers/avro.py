@@ -10,10 +10,11 @@ from typing import Any, cast
 
 from barnabas.formats.avro_resolution import Strictness, parsed
 from barnabas.formats.avro_values import AvroValues
+from barnabas.registry.references import Referenced
 from barnabas.registry.rules.avro_walk import AvroWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain
-from barnabas.registry.serializers.value_format import Decode, ReadSchema, Referenced, ValueFormat, Walk
+from barnabas.registry.serializers.value_format import Decode, ReadSchema, ValueFormat, Walk
 
 
 class ReadAvro(ReadSchema):

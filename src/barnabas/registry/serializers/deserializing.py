@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from barnabas.errors import SerializationError
+from barnabas.registry.references import Referenced, referenced
 from barnabas.registry.rules.engine import Migration, RuleEngine, has_rules, migrations
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.schemas import Schema
@@ -29,13 +30,7 @@ from barnabas.registry.serializers.serializing import CAPACITY, Convert
 from barnabas.registry.serializers.settings import DeserializerSettings
 from barnabas.registry.serializers.source import Asked, SchemaSource
 from barnabas.registry.serializers.subjects import AssociatedSubject, subjects_of, topic_subject
-from barnabas.registry.serializers.value_format import (
-    Decode,
-    ReadSchema,
-    Referenced,
-    ValueFormat,
-    referenced,
-)
+from barnabas.registry.serializers.value_format import Decode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
 
@@ -238,7 +233,9 @@ class DeserializerCore(Generic[S]):
         if read is None:
             references: list[Referenced] = []
             if self.source is not None:
-                references = yield from referenced(self.source, self.format, schema)
+                references = yield from referenced(
+                    self.source, schema, format=self.format.asked_as, is_built_in=self.format.is_built_in
+                )
             read = self.format.read(schema, references)
             self._read.put(schema, read)
         return read

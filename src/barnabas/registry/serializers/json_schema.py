@@ -7,17 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from barnabas.formats.json_values import JsonValues
+from barnabas.registry.references import Referenced
 from barnabas.registry.rules.json_walk import JsonWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain
-from barnabas.registry.serializers.value_format import (
-    Decode,
-    Encode,
-    ReadSchema,
-    Referenced,
-    ValueFormat,
-    Walk,
-)
+from barnabas.registry.serializers.value_format import Decode, Encode, ReadSchema, ValueFormat, Walk
 
 Dumps = Callable[[Any], str | bytes]
 Loads = Callable[[bytes], Any]

@@ -24,13 +24,14 @@ from barnabas.formats.protobuf_values import (
     message_index,
     referenced_files,
 )
+from barnabas.registry.references import Referenced
 from barnabas.registry.rules.protobuf_walk import ProtobufWalk
 from barnabas.registry.schemas import RegisteredSchema, Schema, SchemaReference
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.schema_id import PROTOBUF, SchemaId
 from barnabas.registry.serializers.serializing import SerializerCore
 from barnabas.registry.serializers.source import Asked
-from barnabas.registry.serializers.value_format import Decode, Encode, ReadSchema, Referenced, ValueFormat
+from barnabas.registry.serializers.value_format import Decode, Encode, ReadSchema, ValueFormat
 
 ReferenceSubject = Callable[[Any, Any], str]
 """`strategy(context, file)` names the subject of a file that is imported; `file.name` is what it is imported

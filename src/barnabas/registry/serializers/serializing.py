@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from barnabas.errors import MisuseError
+from barnabas.registry.references import referenced
 from barnabas.registry.rules.engine import RuleEngine, has_rules
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
 from barnabas.registry.schemas import RegisteredSchema, Schema
@@ -22,7 +23,7 @@ from barnabas.registry.serializers.schema_id import IdWriter, SchemaId, header_i
 from barnabas.registry.serializers.settings import SerializerSettings
 from barnabas.registry.serializers.source import Asked, SchemaSource
 from barnabas.registry.serializers.subjects import AssociatedSubject, is_of_place, subjects_of
-from barnabas.registry.serializers.value_format import Encode, ReadSchema, ValueFormat, referenced
+from barnabas.registry.serializers.value_format import Encode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
 CAPACITY = 1_000
@@ -191,7 +192,9 @@ class SerializerCore(Generic[S]):
     def _reading(self, schema: Schema) -> Asked[S]:
         read = self._read.get(schema)
         if read is None:
-            references = yield from referenced(self.source, self.format, schema)
+            references = yield from referenced(
+                self.source, schema, format=self.format.asked_as, is_built_in=self.format.is_built_in
+            )
             read = self.format.read(schema, references)
             self._read.put(schema, read)
         return read

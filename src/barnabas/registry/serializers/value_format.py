@@ -10,27 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.formats.errors import SchemaError
+from barnabas.registry.references import Referenced
 from barnabas.registry.rules.context import FieldTransform, RuleContext
 from barnabas.registry.rules.validation import ValidationRuleError, ValidationRuleExecutor
 from barnabas.registry.schemas import Schema
-from barnabas.registry.serializers.source import Asked, SchemaSource
-from barnabas.values import frozen
-
-DEEPEST, MOST_REFERENCES = 100, 1_000
 
 Encode = Callable[[Any, bytes], bytes]
 """`encode(value, header)` gives the value's bytes behind `header`."""
 Decode = Callable[[Any, int], Any]
 """`decode(data, offset)` gives the value of the bytes behind `offset`."""
-
-
-@frozen
-class Referenced:
-    """A schema that another one refers to by `name`."""
-
-    name: str
-    schema: Schema
 
 
 class Walk(Protocol):
@@ -111,34 +99,3 @@ class ValueFormat(ABC, Generic[S]):
     def is_built_in(self, name: str) -> bool:
         """Whether a reference by this name needs no registry."""
         return False
-
-
-def referenced(source: SchemaSource, format: ValueFormat[Any], schema: Schema) -> Asked[list[Referenced]]:
-    """All that `schema` refers to, each after what it needs. Raises: SchemaError, RegistryError."""
-    found: dict[tuple[str, str, int], Referenced] = {}
-    yield from _gather(source, format, schema, found, ())
-    return list(found.values())
-
-
-def _gather(
-    source: SchemaSource,
-    format: ValueFormat[Any],
-    schema: Schema,
-    found: dict[tuple[str, str, int], Referenced],
-    within: tuple[tuple[str, str, int], ...],
-) -> Asked[None]:
-    for reference in schema.references:
-        key = (reference.name, reference.subject, reference.version)
-        if key in found or format.is_built_in(reference.name):
-            continue
-        if key in within:
-            raise SchemaError(f"version {reference.version} of {reference.subject} refers to itself")
-        if len(within) >= DEEPEST or len(found) >= MOST_REFERENCES:
-            raise SchemaError(
-                f"the schema refers to others through more than {DEEPEST}, or to more than {MOST_REFERENCES}"
-            )
-        registered = yield from source.version(
-            reference.subject, reference.version, deleted=True, format=format.asked_as
-        )
-        yield from _gather(source, format, registered.schema, found, (*within, key))
-        found[key] = Referenced(reference.name, registered.schema)

@@ -27,8 +27,8 @@ from barnabas.compat.confluent_kafka.schema_registry.common._validation import V
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import Schema
 from barnabas.compat.confluent_kafka.serialization import SerializationError
 from barnabas.formats.form import SchemaError
+from barnabas.registry.references import Referenced
 from barnabas.registry.serializers.avro import AvroFormat, ReadAvro
-from barnabas.registry.serializers.value_format import Referenced
 
 AVRO_TYPE = "AVRO"
 

@@ -24,9 +24,10 @@ from barnabas.compat.confluent_kafka.serialization import (
     SerializationContext,
     SerializationError,
 )
+from barnabas.registry.references import referenced
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.serializers.remembered import Remembered
-from barnabas.registry.serializers.value_format import ReadSchema, ValueFormat, referenced
+from barnabas.registry.serializers.value_format import ReadSchema, ValueFormat
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +123,12 @@ class Flow(Generic[S]):
                 for reference in schema.references:
                     if reference.subject is None or reference.version is None:
                         raise TypeError("Subject or version cannot be None")
-                references = yield from referenced(self.source, self.format, schema)  # pyright: ignore
+                references = yield from referenced(
+                    self.source,  # pyright: ignore[reportArgumentType]
+                    schema,  # pyright: ignore[reportArgumentType]
+                    format=self.format.asked_as,
+                    is_built_in=self.format.is_built_in,
+                )
             if schema.schema_str is None:
                 raise TypeError("Schema string cannot be None")
             read = self.format.read(schema, references)  # pyright: ignore[reportArgumentType]
