@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
 from barnabas.compat.confluent_kafka.avro.error import ClientError
@@ -24,5 +24,6 @@ def loads(schema_str: str) -> Any:
 
 def load(fp: str | PathLike[str]) -> Any:
     """The schema in a file. Raises: ClientError, OSError, MissingExtraError."""
-    with open(fp) as file:
+    # Not a file descriptor: it would be closed behind the back of whoever has it.
+    with open(fspath(fp)) as file:
         return loads(file.read())

@@ -24,6 +24,7 @@ from barnabas.compat.confluent_kafka.serialization import (
     SerializationContext,
     SerializationError,
 )
+from barnabas.formats.errors import SchemaError
 from barnabas.registry.references import referenced
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.serializers.remembered import Remembered
@@ -131,7 +132,10 @@ class Flow(Generic[S]):
                 )
             if schema.schema_str is None:
                 raise TypeError("Schema string cannot be None")
-            read = self.format.read(schema, references)  # pyright: ignore[reportArgumentType]
+            try:
+                read = self.format.read(schema, references)  # pyright: ignore[reportArgumentType]
+            except SchemaError as error:
+                raise ValueError(str(error)) from error
             self._read.put(schema, read)
         return read
 

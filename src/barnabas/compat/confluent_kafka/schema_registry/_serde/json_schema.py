@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.compat.confluent_kafka.schema_registry._serde.base import SerdeParts
@@ -24,6 +25,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
 from barnabas.compat.confluent_kafka.schema_registry.common._validation import ValidationRulesExecution
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import Schema
 from barnabas.registry.serializers.json_schema import JsonFormat, ReadJsonSchema
+from barnabas.registry.serializers.value_format import Referenced
 
 JSON_TYPE = "JSON"
 
@@ -47,6 +49,14 @@ READING: dict[str, Any] = {
     "schema.id.deserializer": dual_schema_id_deserializer,
     "validate": True,
 }
+
+
+class OriginalsJsonFormat(JsonFormat):
+    """Says of what is no JSON what the original lets through."""
+
+    def read(self, schema: Any, references: Sequence[Referenced]) -> ReadJsonSchema:
+        json.loads(schema.text)
+        return super().read(schema, references)
 
 
 def json_writing(
@@ -81,7 +91,7 @@ def json_writing(
     refuse_the_rest(left)
     return Writing(
         client,
-        JsonFormat(validates=validates, dumps=json_encode),
+        OriginalsJsonFormat(validates=validates, dumps=json_encode),
         parts._subjects,
         chosen,
         parts._rules,
@@ -129,7 +139,7 @@ def json_reading(
         )
     return Reading(
         client,
-        JsonFormat(validates=validates, loads=json_decode),
+        OriginalsJsonFormat(validates=validates, loads=json_decode),
         parts._subjects,
         chosen,
         parts._rules,

@@ -32,6 +32,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common.serde import (
     parse_validation_rules as parse_validation_rules,
 )
 from barnabas.errors import MissingExtraError
+from barnabas.formats.errors import SchemaError
 from barnabas.formats.variant import Variant as Variant
 from barnabas.registry.rules.avro_walk import AvroWalk
 
@@ -111,5 +112,8 @@ def get_type(schema: AvroSchema) -> FieldType:
 
 
 def get_inline_tags(schema: AvroSchema) -> dict[str, set[str]]:
-    """The tags that fields have in a schema itself, by their full names."""
-    return dict(AvroWalk(json.dumps(schema)).inline_tags or {})
+    """The tags that fields have in a schema itself, by their full names; none in what is no schema."""
+    try:
+        return dict(AvroWalk(json.dumps(schema)).inline_tags or {})
+    except SchemaError:
+        return {}
