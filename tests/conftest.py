@@ -13,8 +13,6 @@ import hypothesis
 import pytest
 
 from barnabas import Admin, NewTopic, TopicPartition
-from barnabas.client.cluster import lifetimes
-from barnabas.client.cluster.lifetimes import Lifetime
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 # A machine that is busy with other tests is no failure; pytest's own limit holds for each test.
@@ -70,23 +68,6 @@ def no_faults() -> Iterator[list[logging.LogRecord]]:
     logger.removeHandler(handler)
     if faults:
         pytest.fail("\n".join(logging.Formatter().format(fault) for fault in faults))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def first_seen_in() -> Iterator[dict[Lifetime, str]]:
-    """Fails the run if a client was left open, by the name of the test that was the first to leave it."""
-    tests: dict[Lifetime, str] = {}
-    yield tests
-    left = [f"{life.what}, open since {tests.get(life, 'a fixture')}" for life in lifetimes._open]
-    if left:
-        pytest.fail("clients were left open:\n" + "\n".join(left))
-
-
-@pytest.fixture(autouse=True)
-def no_client_is_left(request: pytest.FixtureRequest, first_seen_in: dict[Lifetime, str]) -> Iterator[None]:
-    yield
-    for life in lifetimes._open:
-        first_seen_in.setdefault(life, request.node.nodeid)
 
 
 @pytest.fixture(scope="session")
