@@ -10,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.cli.test_up import command, run
+from tests.conftest import wait_for
 
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
@@ -242,12 +242,9 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def goes_on(self, by: int = 20, timeout: float = 60) -> None:
+    def goes_on(self, by: int = 20) -> None:
         wanted = len(self.acknowledged) + by
-        deadline = time.monotonic() + timeout
-        while len(self.acknowledged) < wanted:
-            assert time.monotonic() < deadline, "nothing is registered any more"
-            time.sleep(0.05)
+        wait_for(lambda: len(self.acknowledged) >= wanted)
 
 
 def check(load: Load, registry: Process) -> None:

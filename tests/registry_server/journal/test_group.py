@@ -161,12 +161,7 @@ def test_a_member_survives_its_coordinator(
                     return False
                 return True
 
-            for _ in range(600):
-                if await is_confirmed():
-                    break
-                await asyncio.sleep(0.1)
-            else:
-                pytest.fail("the group has no leader after the broker came back")
+            await eventually_async(is_confirmed)
 
     run(work())
 
