@@ -104,7 +104,7 @@ def test_installing_twice_is_the_same_as_once_and_without_names_everything_is() 
     script = INSTALL + dedent("""
         install("confluent_kafka")
         install()
-        import confluent_kafka, mapr_streams_python, sys
+        import confluent_kafka, kafka, mapr_streams_python, sys
         install("confluent_kafka")
         print(len([f for f in sys.meta_path if type(f).__module__ == "barnabas.compat"]))
         print(mapr_streams_python.__name__)
@@ -134,7 +134,7 @@ def test_there_is_no_facade_for_anything_else() -> None:
         except Exception as error:
             print(type(error).__name__, error)
     """
-    message = "MisuseError there is no facade for 'json': there are confluent_kafka, mapr_streams_python"
+    message = "MisuseError there is no facade for 'json': there are confluent_kafka, kafka, mapr_streams_python"
     assert output_of(script) == message
 
 

@@ -19,20 +19,29 @@ from barnabas.errors import MisuseError
 
 __all__ = ["FACADES", "install"]
 
-FACADES = ("confluent_kafka", "mapr_streams_python")
+FACADES = ("confluent_kafka", "kafka", "mapr_streams_python")
 """The modules that there are facades for."""
 
 _PREFIX = f"{__name__}."
 
 
-def install(*names: str) -> None:
+def install(*names: str, version: str | None = None) -> None:
     """From now on `import name` finds Barnabas's facade in this process: the same module objects as those in
     `barnabas.compat`. Without names, all of them.
 
+    `version`: of kafka-python, whose generations differ: "1.2", "2" or "3". None is what the environment
+    variable BARNABAS_KAFKA_PYTHON says, and "3" where that is not set.
+
     Call it before anything imports the module. Raises: MisuseError for a module that there is no facade for,
-    or that is imported already.
+    or that is imported already; InvalidSettingError for a version that there is no facade for.
     """
     wanted = names or FACADES
+    if version is not None:
+        if "kafka" not in wanted:
+            raise MisuseError(f"version={version!r} is of kafka-python, and kafka is not installed here")
+        from barnabas.compat.kafka_python import generations
+
+        generations.choose(version)
     for name in wanted:
         if name not in FACADES:
             raise MisuseError(f"there is no facade for {name!r}: there are {', '.join(FACADES)}")
