@@ -134,7 +134,9 @@ def test_there_is_no_facade_for_anything_else() -> None:
         except Exception as error:
             print(type(error).__name__, error)
     """
-    message = "MisuseError there is no facade for 'json': there are confluent_kafka, kafka, mapr_streams_python"
+    message = (
+        "MisuseError there is no facade for 'json': there are confluent_kafka, kafka, mapr_streams_python"
+    )
     assert output_of(script) == message
 
 

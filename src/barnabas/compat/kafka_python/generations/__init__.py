@@ -1,7 +1,8 @@
 """The generations of kafka-python, and which of them this process is to see.
 
 Owns the choice, and what a generation is: all that differs between them stands in this folder, as tables
-that the documentation is made from. Code asks `generation()` for a value and never for its name. Knows no client.
+that the documentation is made from. Code asks `generation()` for a value and never for its name. Knows no
+client.
 """
 
 from __future__ import annotations
