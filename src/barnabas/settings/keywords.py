@@ -79,6 +79,7 @@ class CommonSettings(TypedDict, total=False):
     sasl_tokenauth: bool
     sasl_kerberos_service_name: str | None
     sasl_kerberos_principal: str | None
+    sasl_kerberos_host: str | None
     sasl_kerberos_keytab: str | None
     sasl_oauthbearer_token_callback: TokenCallback | None
     sasl_oauthbearer_token_endpoint_url: str | None

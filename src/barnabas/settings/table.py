@@ -209,6 +209,9 @@ class CommonConfig:
     sasl_tokenauth: bool = setting(False, "User and password are a delegation token's id and HMAC (SCRAM).")
     sasl_kerberos_service_name: str | None = setting(None, "The brokers' Kerberos service: often kafka.")
     sasl_kerberos_principal: str | None = setting(None, "Whose ticket to show; None is the default one.")
+    sasl_kerberos_host: str | None = setting(
+        None, "Host that the brokers' service is named for; None is each broker's own (kafka-python's)."
+    )
     sasl_kerberos_keytab: str | None = setting(None, "Keytab to get tickets with; None needs a kinit.")
     sasl_oauthbearer_token_callback: TokenCallback | None = setting(None, "Gives a token; may be async.")
     sasl_oauthbearer_token_endpoint_url: str | None = setting(None, "Where tokens are issued (OIDC).")

@@ -39,6 +39,7 @@ class Gssapi:
         except ImportError as error:
             raise MissingExtraError("sasl_mechanism GSSAPI", "gssapi") from error
         self._service = config.sasl_kerberos_service_name
+        self._host = config.sasl_kerberos_host
         self._principal = config.sasl_kerberos_principal
         self._keytab = config.sasl_kerberos_keytab
 
@@ -47,7 +48,8 @@ class Gssapi:
         return self._principal
 
     def converse(self, host: str) -> GssapiConversation:
-        return GssapiConversation(self._gssapi, f"{self._service}@{host}", self._principal, self._keytab)
+        service = f"{self._service}@{self._host or host}"
+        return GssapiConversation(self._gssapi, service, self._principal, self._keytab)
 
 
 class GssapiConversation(Conversation):

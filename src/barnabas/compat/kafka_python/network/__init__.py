@@ -1,0 +1,1 @@
+"""What programs see of brokers, connections and the protocol's versions."""
