@@ -13,11 +13,19 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
+from barnabas.compat.kafka_python.generations.errors import (
+    ERRORS_OF_1,
+    ERRORS_OF_2,
+    ERRORS_OF_3,
+    MORE_NAMES_OF_ERRORS_OF_1,
+    ErrorClass,
+)
 from barnabas.compat.kafka_python.generations.names import (
     KAFKA_NAMES_OF_1,
     KAFKA_NAMES_OF_2,
     KAFKA_NAMES_OF_3,
 )
+from barnabas.compat.kafka_python.generations.structs import STRUCTS_OF_1, STRUCTS_OF_2, STRUCTS_OF_3, Struct
 from barnabas.errors import InvalidSettingError, MisuseError
 
 __all__ = ["ENVIRONMENT_VARIABLE", "GENERATIONS", "Generation", "choose", "differences", "generation"]
@@ -42,6 +50,31 @@ class Generation:
     kafka_names: tuple[str, ...] = difference("What `from kafka import *` gives")
     kafka_client: str = difference("The module that `kafka.KafkaClient` is of")
     consumer_record_fields: tuple[str, ...] = difference("The fields of a ConsumerRecord, in order")
+    errors: tuple[ErrorClass, ...] = difference("The classes of kafka.errors")
+    errors_of_a_kind_have_a_base: bool = difference(
+        "Whether errors that may be tried again descend from RetriableError or InvalidMetadataError"
+    )
+    authorization_errors_have_a_base: bool = difference(
+        "Whether errors of authorization descend from AuthorizationError"
+    )
+    error_text: str = difference("What str() gives of an error without arguments")
+    error_text_with_arguments: str = difference("What str() gives of an error with arguments")
+    broker_error_text: str = difference("What str() gives of an error that a broker answered")
+    errors_are_equal_by_arguments: bool = difference(
+        "Whether errors of the same class and arguments are equal"
+    )
+    unknown_codes_have_a_class: bool = difference(
+        "Whether `for_code` makes a class for a code that it does not know, in place of UnknownError"
+    )
+    more_names_of_errors: tuple[str, ...] = difference("What else `from kafka.errors import *` gives")
+    structs: tuple[Struct, ...] = difference("The named tuples of kafka.structs")
+    more_names_of_structs: tuple[str, ...] = difference("What else `from kafka.structs import *` gives")
+    structs_give_errors: bool = difference("Whether `from kafka.structs import *` gives the errors as well")
+    no_brokers: tuple[str, ...] = difference("What is raised when no bootstrap server answers, and its text")
+    truncated_logs_are_told: bool = difference(
+        "Whether a consumer raises LogTruncationError, in place of OffsetOutOfRangeError"
+    )
+    commit_failed_text: str | None = difference("What a CommitFailedError says that was given nothing to say")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -59,6 +92,10 @@ _CONSUMER_RECORD_OF_2 = (
     ),
     *("checksum", "serialized_key_size", "serialized_value_size", "serialized_header_size"),
 )
+_COMMIT_FAILED = (
+    "Commit cannot be completed since the group has already rebalanced and assigned the partitions to "
+    "another member."
+)
 
 GENERATIONS = {
     each.name: each
@@ -69,6 +106,21 @@ GENERATIONS = {
             kafka_names=KAFKA_NAMES_OF_1,
             kafka_client="kafka._legacy_client",
             consumer_record_fields=_CONSUMER_RECORD_OF_1,
+            errors=ERRORS_OF_1,
+            errors_of_a_kind_have_a_base=False,
+            authorization_errors_have_a_base=False,
+            error_text="",
+            error_text_with_arguments="{arguments}",
+            broker_error_text="{name} - {errno} - {description}",
+            errors_are_equal_by_arguments=False,
+            unknown_codes_have_a_class=False,
+            more_names_of_errors=MORE_NAMES_OF_ERRORS_OF_1,
+            structs=STRUCTS_OF_1,
+            more_names_of_structs=(),
+            structs_give_errors=True,
+            no_brokers=("NoBrokersAvailable",),
+            truncated_logs_are_told=False,
+            commit_failed_text=None,
         ),
         Generation(
             name="2",
@@ -76,6 +128,21 @@ GENERATIONS = {
             kafka_names=KAFKA_NAMES_OF_2,
             kafka_client="kafka.client_async",
             consumer_record_fields=_CONSUMER_RECORD_OF_2,
+            errors=ERRORS_OF_2,
+            errors_of_a_kind_have_a_base=False,
+            authorization_errors_have_a_base=True,
+            error_text="{name}",
+            error_text_with_arguments="{name}: {arguments}",
+            broker_error_text="[Error {errno}] {text}",
+            errors_are_equal_by_arguments=True,
+            unknown_codes_have_a_class=True,
+            more_names_of_errors=(),
+            structs=STRUCTS_OF_2,
+            more_names_of_structs=(),
+            structs_give_errors=False,
+            no_brokers=("NoBrokersAvailable",),
+            truncated_logs_are_told=False,
+            commit_failed_text=_COMMIT_FAILED,
         ),
         Generation(
             name="3",
@@ -83,6 +150,21 @@ GENERATIONS = {
             kafka_names=KAFKA_NAMES_OF_3,
             kafka_client="kafka.client_async",
             consumer_record_fields=_CONSUMER_RECORD_OF_2,
+            errors=ERRORS_OF_3,
+            errors_of_a_kind_have_a_base=True,
+            authorization_errors_have_a_base=True,
+            error_text="{name}",
+            error_text_with_arguments="{name}: {arguments}",
+            broker_error_text="[Error {errno}] {text}",
+            errors_are_equal_by_arguments=True,
+            unknown_codes_have_a_class=True,
+            more_names_of_errors=(),
+            structs=STRUCTS_OF_3,
+            more_names_of_structs=("MemberState",),
+            structs_give_errors=False,
+            no_brokers=("KafkaTimeoutError", "Unable to bootstrap from {servers}"),
+            truncated_logs_are_told=True,
+            commit_failed_text=_COMMIT_FAILED,
         ),
     )
 }

@@ -1,0 +1,101 @@
+"""What each error of the core is to programs for kafka-python.
+
+No class of `barnabas.errors` leaves the facade: whoever lets an error out, or puts it into a future, asks
+`failure_of`. The classes are in `errors`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from barnabas import errors as own
+from barnabas.broker_errors import BY_CODE
+from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_python.values.errors import CLASSES, kafka_errors
+from barnabas.compat.kafka_python.values.structs import STRUCTS
+
+__all__ = ["class_of_code", "failure_of", "no_brokers"]
+
+_NAMES: dict[type[own.BarnabasError], str] = {
+    own.ConfigError: "KafkaConfigurationError",
+    own.ClosedError: "IllegalStateError",
+    own.RecordTooLargeError: "MessageSizeTooLargeError",
+    own.TransactionStateError: "KafkaError",
+    own.TransactionFailedError: "KafkaError",
+    own.MisuseError: "IllegalStateError",
+    own.TransactionAbortedError: "TransactionAbortedError",
+    own.KafkaConnectionError: "KafkaConnectionError",
+    own.SaslAuthenticationError: "SaslAuthenticationFailedError",
+    own.SaslMechanismError: "UnsupportedSaslMechanismError",
+    own.AuthenticationError: "KafkaConnectionError",
+    own.KafkaTimeoutError: "KafkaTimeoutError",
+    own.CorruptBatchError: "CorruptRecordError",
+    own.NoCommonVersionError: "IncompatibleBrokerVersion",
+    own.BrokenProtocolError: "KafkaProtocolError",
+    own.BarnabasError: "KafkaError",
+}
+"""The class that takes the place of each; where there is none, that of the nearest base."""
+
+
+def failure_of(error: BaseException, *args: Any) -> Any:
+    """The exception that a program is to see for an error: one of this generation's where it is the core's,
+    and otherwise the error itself, which some function of the program raised.
+
+    `args`: the new exception's arguments in place of the core's text, where the original says something else
+    that programs would look for.
+    """
+    if not isinstance(error, own.BarnabasError):
+        return error
+    match error:
+        case own.BrokerError():
+            context = (error.context,) if error.context else ()
+            return class_of_code(error.code)(*(args or context))
+        case own.BootstrapError():
+            return no_brokers(*args) if args else CLASSES[generation().no_brokers[0]](str(error))
+        case own.NoSuchPartitionError():
+            return AssertionError(*(args or ("Unrecognized partition",)))
+        case own.UnusableRecordError():
+            return ValueError(*(args or (str(error),)))
+        case own.MissingExtraError():
+            return ImportError(*(args or (str(error),)))
+        case own.LogTruncationError():
+            return _log_truncation(error)
+        case _:
+            name = next(_NAMES[each] for each in type(error).__mro__ if each in _NAMES)
+            return CLASSES[name](*(args or (str(error),)))
+
+
+def no_brokers(bootstrap_servers: Any) -> Any:
+    """What is raised when none of `bootstrap_servers` answers, which are told as the program gave them."""
+    name, *texts = generation().no_brokers
+    return CLASSES[name](*(text.format(servers=bootstrap_servers) for text in texts))
+
+
+@cache
+def class_of_code(code: int) -> Any:
+    """The class of the error that a broker answers by that code. A code that this generation does not know is
+    an UnknownError with that code and what there is to say of it."""
+    known = kafka_errors.get(code)
+    if known is not None:
+        return known
+    unknown = CLASSES["UnknownError"]
+    attributes = {
+        "__module__": unknown.__module__,
+        "errno": code,
+        "message": BY_CODE[code].name if code in BY_CODE else unknown.message,
+        "description": BY_CODE.get(code, own.BrokerError).explanation or unknown.description,
+    }
+    for later in CLASSES.values():
+        if getattr(later, "errno", None) == code:
+            attributes |= {"message": later.message, "description": later.description}
+    return type("UnrecognizedBrokerError", (unknown,), attributes)
+
+
+def _log_truncation(error: own.LogTruncationError) -> Any:
+    partition = STRUCTS["TopicPartition"](error.topic, error.partition)
+    if not generation().truncated_logs_are_told:
+        return CLASSES["OffsetOutOfRangeError"]({partition: error.offset})
+    offset = error.diverging_offset
+    divergence = None if offset is None else STRUCTS["OffsetAndMetadata"](offset, "", -1)
+    return CLASSES["LogTruncationError"]({partition: divergence})
