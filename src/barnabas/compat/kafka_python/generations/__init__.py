@@ -25,7 +25,12 @@ from barnabas.compat.kafka_python.generations.names import (
     KAFKA_NAMES_OF_2,
     KAFKA_NAMES_OF_3,
 )
-from barnabas.compat.kafka_python.generations.structs import STRUCTS_OF_1, STRUCTS_OF_2, STRUCTS_OF_3, Struct
+from barnabas.compat.kafka_python.generations.structs import (
+    STRUCTS_OF_1,
+    STRUCTS_OF_2,
+    STRUCTS_OF_3,
+    StructFields,
+)
 from barnabas.errors import InvalidSettingError, MisuseError
 
 __all__ = ["ENVIRONMENT_VARIABLE", "GENERATIONS", "Generation", "choose", "differences", "generation"]
@@ -67,7 +72,7 @@ class Generation:
         "Whether `for_code` makes a class for a code that it does not know, in place of UnknownError"
     )
     more_names_of_errors: tuple[str, ...] = difference("What else `from kafka.errors import *` gives")
-    structs: tuple[Struct, ...] = difference("The named tuples of kafka.structs")
+    structs: tuple[StructFields, ...] = difference("The named tuples of kafka.structs")
     more_names_of_structs: tuple[str, ...] = difference("What else `from kafka.structs import *` gives")
     structs_give_errors: bool = difference("Whether `from kafka.structs import *` gives the errors as well")
     no_brokers: tuple[str, ...] = difference("What is raised when no bootstrap server answers, and its text")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["STRUCTS_OF_1", "STRUCTS_OF_2", "STRUCTS_OF_3", "Struct"]
+__all__ = ["STRUCTS_OF_1", "STRUCTS_OF_2", "STRUCTS_OF_3", "StructFields"]
 
 
 @dataclass(frozen=True)
-class Struct:
+class StructFields:
     """One named tuple."""
 
     name: str
@@ -18,8 +18,8 @@ class Struct:
     """Of the last fields."""
 
 
-def _struct(name: str, fields: str, *defaults: Any) -> Struct:
-    return Struct(name, tuple(fields.split()), defaults)
+def _struct(name: str, fields: str, *defaults: Any) -> StructFields:
+    return StructFields(name, tuple(fields.split()), defaults)
 
 
 _TOPIC_PARTITION = _struct("TopicPartition", "topic partition")
