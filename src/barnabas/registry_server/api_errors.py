@@ -174,5 +174,9 @@ def forwarding_failed(message: str) -> ApiError:
     return ApiError(500, 50003, message)
 
 
+def too_busy() -> ApiError:
+    return ApiError(503, 503, "the registry has too many schemas to look at already; try again later")
+
+
 def leader_unknown(message: str) -> ApiError:
     return ApiError(500, 50004, message)

@@ -1,6 +1,6 @@
 """A registry: its state, the journal that it comes from, and one write at a time.
 
-Knows nothing of HTTP.
+Owns the order of decisions. Knows nothing of HTTP, nor of what is decided.
 """
 
 from __future__ import annotations
@@ -9,11 +9,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from barnabas.registry_server import api_errors
+from barnabas.registry_server.api_errors import ApiError
 from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.journal import Journal, Record
 from barnabas.registry_server.state import RegistryState
+from barnabas.registry_server.work import Unfinished, Work
+from barnabas.registry_server.workers import Workers
 
 T = TypeVar("T")
+MOST_TIMES = 100
+"""So often a decision is made anew, where all that it rests on changes again and again."""
+Decide = Callable[[RegistryState], tuple[Sequence[Record], T]]
 
 
 class RegistryService:
@@ -27,12 +34,14 @@ class RegistryService:
         deks: DekService | None = None,
         cluster_id: str = "",
         group_id: str = "schema-registry",
+        workers: Workers | None = None,
     ) -> None:
         self.state = RegistryState()
         self.journal = journal
         self.deks = deks
         self.cluster_id = cluster_id
         self.group_id = group_id
+        self._workers = workers or Workers()
         self._writing = asyncio.Lock()
 
     async def start(self) -> None:
@@ -41,20 +50,62 @@ class RegistryService:
             await self.deks.start()
         await self.journal.start(self.state.apply)
 
-    async def write(self, decide: Callable[[RegistryState], tuple[Sequence[Record], T]]) -> T:
-        """What is decided against the state when all that was written before is in it; returns when it is
-        durable, and in the state.
+    async def read(self, look: Callable[[RegistryState], T]) -> T:
+        """What is found in the state as it is at one time. Raises: what `look` raises, ApiError."""
+        return await self._read(look, Work())
 
-        Raises: what `decide` raises, NotLeaderError, JournalError.
+    async def _read(self, look: Callable[[RegistryState], T], work: Work) -> T:
+        for _ in range(MOST_TIMES):
+            try:
+                return work.attempt(lambda: look(self.state))
+            except Unfinished as missing:
+                await self._workers.do(work, missing.step)
+        raise api_errors.too_busy()
+
+    async def write(
+        self, decide: Decide[T], *, unless: Callable[[RegistryState], T | None] | None = None
+    ) -> T:
+        """What is decided against the state when all that was written before is in it; returns when it is
+        durable, and in the state. `unless`: what may be answered without writing, by any registry; None
+        where it has to be decided.
+
+        Raises: what `decide` raises, NotLeaderError, JournalError, ApiError.
         """
+        work = Work()
+        if unless is not None:
+            found = await self._read(unless, work)
+            if found is not None:
+                return found
+        if self.journal.leader_url() is None:
+            await self._prepare(decide, work)
         async with self._writing:
-            await self.journal.caught_up()
-            written, answer = decide(self.state)
-            if written:
-                await self.journal.append(written)
-            return answer
+            for _ in range(MOST_TIMES):
+                await self.journal.caught_up()
+                try:
+                    written, answer = work.attempt(lambda: decide(self.state))
+                except Unfinished as missing:
+                    # What was prepared was for another state.
+                    await self._workers.do(work, missing.step)
+                    continue
+                if written:
+                    await self.journal.append(written)
+                return answer
+        raise api_errors.too_busy()
+
+    async def _prepare(self, decide: Decide[T], work: Work) -> None:
+        """Has the work done that a decision needs as things are, while others may write."""
+        for _ in range(MOST_TIMES):
+            try:
+                work.attempt(lambda: decide(self.state))
+                return
+            except Unfinished as missing:
+                await self._workers.do(work, missing.step)
+            except ApiError:
+                # It is decided, and told, when it is this one's turn.
+                return
 
     async def close(self) -> None:
         await self.journal.close()
         if self.deks is not None:
             await self.deks.close()
+        self._workers.close()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from barnabas.registry.compatibility.difference import Sides
+from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry.errors import InvalidSchemaError
-from barnabas.registry_server import api_errors
+from barnabas.registry_server import api_errors, work
 from barnabas.registry_server.content import Content
 from barnabas.registry_server.entities import JsonObject
 from barnabas.registry_server.operations import parsing, settings
 from barnabas.registry_server.operations.requests import Draft
 from barnabas.registry_server.records import StoredSchema
 from barnabas.registry_server.state import RegistryState
+from barnabas.values import frozen
 
 LONGEST_QUOTED = 10 * 1024
 
@@ -43,49 +45,65 @@ def messages(
         earlier = [each for each in earlier if settings.group_of(config, each.content) == group]
     level: str = config["compatibilityLevel"]
     way, _, reach = level.partition("_")
-    if way != "NONE":
-        for each in reversed(earlier if reach else earlier[-1:]):
-            differences = _between(state, subject, way, content, each, config)
-            found += differences
-            if differences:
-                break
+    if way != "NONE" and earlier:
+        compared = tuple(
+            _text_of(state, each.subject, each.content, each.version)
+            for each in reversed(earlier if reach else earlier[-1:])
+        )
+        is_lenient = config.get("compatibilityPolicy") == "LENIENT"
+        try:
+            found += work.done(_differences, way, is_lenient, _text_of(state, subject, content), compared)
+        except InvalidSchemaError as error:
+            raise parsing.invalid(content, error) from None
     if found:
         validates = "true" if settings.validates_fields(config) else "false"
         found.append(f"{{validateFields: '{validates}', compatibility: '{level}'}}")
     return found
 
 
-def _between(
-    state: RegistryState, subject: str, way: str, content: Content, other: StoredSchema, config: JsonObject
-) -> list[str]:
-    if content.type != other.content.type:
+@frozen
+class _Text:
+    """A schema with all that it refers to. `version`: 0 of one that is new."""
+
+    type: str
+    text: str
+    references: parsing.References
+    version: int
+
+
+def _text_of(state: RegistryState, subject: str, content: Content, version: int = 0) -> _Text:
+    return _Text(content.type, content.text, parsing.references(state, subject, content), version)
+
+
+def _differences(way: str, is_lenient: bool, new: _Text, earlier: tuple[_Text, ...]) -> list[str]:
+    """Of the first one of `earlier` from which there are any. Takes long. Raises: InvalidSchemaError."""
+    for each in earlier:
+        found = _between(way, is_lenient, new, each)
+        if found:
+            return found
+    return []
+
+
+def _between(way: str, is_lenient: bool, new: _Text, old: _Text) -> list[str]:
+    if new.type != old.type:
         return ["Incompatible because of different schema type"]
-    compare = parsing.format_of(content).differences
-    new = content.text, parsing.references(state, subject, content)
-    old = other.content.text, parsing.references(state, other.subject, other.content)
+    compare = FORMATS[new.type].differences
 
-    def read(
-        reader: tuple[str, dict[str, str]], writer: tuple[str, dict[str, str]], sides: Sides
-    ) -> list[str]:
-        return [
-            str(each)
-            for each in compare(
-                reader[0],
-                writer[0],
-                reader_references=reader[1],
-                writer_references=writer[1],
-                sides=sides,
-                is_lenient=config.get("compatibilityPolicy") == "LENIENT",
-            )
-        ]
+    def read(reader: _Text, writer: _Text, sides: Sides) -> list[str]:
+        found = compare(
+            reader.text,
+            writer.text,
+            reader_references=dict(reader.references),
+            writer_references=dict(writer.references),
+            sides=sides,
+            is_lenient=is_lenient,
+        )
+        return [str(each) for each in found]
 
-    try:
-        forward = read(old, new, Sides("old", "new")) if way in ("FORWARD", "FULL") else []
-        backward = read(new, old, Sides("new", "old")) if way in ("BACKWARD", "FULL") else []
-    except InvalidSchemaError as error:
-        raise parsing.invalid(content, error) from None
+    forward = read(old, new, Sides("old", "new")) if way in ("FORWARD", "FULL") else []
+    backward = read(new, old, Sides("new", "old")) if way in ("BACKWARD", "FULL") else []
     if forward if way == "FORWARD" else backward:
-        backward += [f"{{oldSchemaVersion: {other.version}}}", _quoted(other.content.text)]
+        backward += [f"{{oldSchemaVersion: {old.version}}}", _quoted(old.text)]
     return forward + backward
 
 
@@ -103,10 +121,14 @@ def _of_reserved_fields(content: Content, previous: Content | None) -> list[str]
         "schema's metadata."
         for field in gone
     ]
-    fields: Callable[[str], Sequence[str]] = parsing.format_of(content).top_level_fields
-    names = fields(content.text) if reserved else ()
+    names = work.done(_top_level_fields, content.type, content.text) if reserved else ()
     return found + [
         f"The new schema has field that conflicts with the reserved field {field}."
         for field in reserved
         if field in names
     ]
+
+
+def _top_level_fields(kind: str, text: str) -> Sequence[str]:
+    """Takes long."""
+    return FORMATS[kind].top_level_fields(text)

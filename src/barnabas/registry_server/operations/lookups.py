@@ -247,8 +247,7 @@ def find(
     content = parsing.canonical(state, subject, draft.content, normalize=normalize and not is_importing)
     if only_latest:
         latest = state.latest(subject)
-        is_it = latest is not None and parsing.finds(state, subject, content, latest)
-        return latest if is_it else None
+        return None if latest is None else parsing.found_among(state, subject, content, [latest])
     context = subjects.context_of(subject)
     schema_id = state.id_of(content.digest, context)
     if schema_id is not None:
@@ -257,10 +256,7 @@ def find(
             found = get(state, subject, version, deleted=deleted)
             if found is not None:
                 return found
-    for each in reversed(state.versions(subject, deleted=deleted)):
-        if parsing.finds(state, subject, content, each):
-            return each
-    return None
+    return parsing.found_among(state, subject, content, state.versions(subject, deleted=deleted)[::-1])
 
 
 def with_settings(

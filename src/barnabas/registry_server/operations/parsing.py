@@ -6,16 +6,19 @@ Owns finding what they refer to. What is in them, `registry.compatibility` knows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from barnabas.registry.compatibility.formats import FORMATS, SchemaKind
 from barnabas.registry.errors import InvalidSchemaError
-from barnabas.registry_server import api_errors, subjects
+from barnabas.registry_server import api_errors, subjects, work
 from barnabas.registry_server.content import Content
 from barnabas.registry_server.entities import JsonObject
 from barnabas.registry_server.records import SchemaKey, StoredSchema
 from barnabas.registry_server.state import RegistryState
 
+References = tuple[tuple[str, str], ...]
+"""The texts of all that a schema refers to, by their names, each after what it needs itself."""
 LATEST = -1
 MOST_REFERENCES = 1000
 
@@ -43,16 +46,11 @@ def with_versions(state: RegistryState, subject: str, content: Content) -> Conte
     return replace(content, references=tuple(named))
 
 
-def references(
-    state: RegistryState, subject: str, content: Content, *, deleted: bool = True
-) -> dict[str, str]:
-    """The texts of what a schema refers to, all of them, by their names, each after what it needs itself.
-
-    `deleted`: whether versions that were deleted count. Raises: ApiError.
-    """
+def references(state: RegistryState, subject: str, content: Content, *, deleted: bool = True) -> References:
+    """`deleted`: whether versions that were deleted count. Raises: ApiError."""
     found: dict[str, str] = {}
     _gather(state, subject, content, found, set(), deleted=deleted)
-    return found
+    return tuple(found.items())
 
 
 def _gather(
@@ -96,10 +94,12 @@ def canonical(
     state: RegistryState, subject: str, content: Content, *, normalize: bool = False, deleted: bool = True
 ) -> Content:
     """As it is kept. Raises: ApiError."""
-    rewriting = format_of(content)
+    format_of(content)
     needed = references(state, subject, content, deleted=deleted)
     try:
-        text = (rewriting.normalized if normalize else rewriting.canonical)(content.text, needed)
+        text = work.done(
+            rewritten, content.type, "normalized" if normalize else "canonical", content.text, needed
+        )
     except InvalidSchemaError as error:
         raise invalid(content, error) from None
     kept = content.references
@@ -115,18 +115,46 @@ def formatted(state: RegistryState, schema: StoredSchema, form: str) -> str:
     content = schema.content
     if not form.strip() or form == "default":
         return content.text
-    rewriting = format_of(content).forms.get(form)
-    if rewriting is None:
+    if form not in format_of(content).forms:
         return content.text
+    needed = references(state, schema.subject, content)
     try:
-        return rewriting(content.text, references(state, schema.subject, content))
+        return work.done(rewritten, content.type, form, content.text, needed)
     except InvalidSchemaError as error:
         raise invalid(content, error) from None
 
 
-def finds(state: RegistryState, subject: str, content: Content, other: StoredSchema) -> bool:
-    """Whether who asks for `content` means `other`: the same text, or the same with what it refers to inside,
-    were it without the version in its metadata. Raises: ApiError."""
+def rewritten(kind: str, form: str, text: str, needed: References) -> str:
+    """`form`: canonical, normalized, or one that the type has. Takes long. Raises: InvalidSchemaError."""
+    row = FORMATS[kind]
+    forms = {"canonical": row.canonical, "normalized": row.normalized, **row.forms}
+    return forms[form](text, dict(needed))
+
+
+def found_among(
+    state: RegistryState, subject: str, content: Content, others: Sequence[StoredSchema]
+) -> StoredSchema | None:
+    """The first of `others` that who asks for `content` means: the same text, or the same with what it refers
+    to inside, were it without the version in its metadata. Raises: ApiError."""
+    alike: list[StoredSchema] = []
+    exact: StoredSchema | None = None
+    for each in others:
+        is_same = _is_same(state, subject, content, each)
+        if is_same:
+            exact = each
+            break
+        if is_same is None:
+            alike.append(each)
+    if alike:
+        kept = tuple((each.content.text, references(state, each.subject, each.content)) for each in alike)
+        number = work.done(_first_resolved, content.type, content.text, kept)
+        if number is not None:
+            return alike[number]
+    return exact
+
+
+def _is_same(state: RegistryState, subject: str, content: Content, other: StoredSchema) -> bool | None:
+    """None where that depends on what is in the schemas that they refer to. Raises: ApiError."""
     if content.type != other.content.type:
         return False
     asked, kept = content, other.content
@@ -145,12 +173,20 @@ def finds(state: RegistryState, subject: str, content: Content, other: StoredSch
         return asked.text == kept.text
     if own or not kept.references:
         return False
-    resolved = format_of(kept).forms.get("resolved")
-    if resolved is None:
-        return asked.text == kept.text
+    return None if "resolved" in format_of(kept).forms else asked.text == kept.text
+
+
+def _first_resolved(kind: str, text: str, kept: tuple[tuple[str, References], ...]) -> int | None:
+    """Which one of `kept` is `text` with what it refers to inside. Takes long."""
     try:
-        whole = resolved(kept.text, references(state, other.subject, kept))
-        return resolved(asked.text, {}) == whole
+        wanted = rewritten(kind, "resolved", text, ())
     except InvalidSchemaError:
-        # What is kept may be from a registry that was less strict.
-        return False
+        return None
+    for number, (other, needed) in enumerate(kept):
+        try:
+            if rewritten(kind, "resolved", other, needed) == wanted:
+                return number
+        except InvalidSchemaError:
+            # What is kept may be from a registry that was less strict.
+            continue
+    return None

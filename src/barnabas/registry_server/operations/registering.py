@@ -94,9 +94,10 @@ def register(
             return [], there
         schema_id = known_id
     if draft.version == 0:
-        for each in reversed(active):
-            if schema_id in (-1, each.id) and parsing.finds(state, subject, content, each):
-                return [], each
+        wanted = [each for each in reversed(active) if schema_id in (-1, each.id)]
+        there = parsing.found_among(state, subject, content, wanted)
+        if there is not None:
+            return [], there
     if not is_importing and not force:
         why = compatibility.messages(state, subject, config, content, active)
         if why:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from barnabas.registry.compatibility.formats import FORMATS
+from barnabas.registry.compatibility.tags import Entity
 from barnabas.registry.errors import InvalidSchemaError
-from barnabas.registry_server import api_errors
+from barnabas.registry_server import api_errors, work
 from barnabas.registry_server.content import Content
 from barnabas.registry_server.entities import JsonObject
 from barnabas.registry_server.operations import parsing
@@ -14,13 +16,12 @@ from barnabas.registry_server.state import RegistryState
 
 def found(content: Content) -> list[JsonObject]:
     """Each `{"schemaEntity": {"entityPath", "entityType"}, "tags": [...]}`. Raises: ApiError."""
-    tagging = parsing.format_of(content).tagging
-    if tagging is None:
+    if parsing.format_of(content).tagging is None:
         return []
     try:
         return [
             {"schemaEntity": {"entityPath": path, "entityType": kind}, "tags": names}
-            for (path, kind), names in tagging.found(content.text).items()
+            for (path, kind), names in work.done(_found, content.type, content.text).items()
         ]
     except InvalidSchemaError as error:
         raise parsing.invalid(content, error) from None
@@ -36,18 +37,32 @@ def changed(
     """Raises: ApiError."""
     if not to_add and not to_remove:
         return content
-    tagging = parsing.format_of(content).tagging
-    if tagging is None:
+    if parsing.format_of(content).tagging is None:
         raise api_errors.invalid_schema(f"Schemas of type {content.type} take no tags here")
     content = parsing.canonical(state, subject, content)
     try:
-        text = tagging.changed(content.text, _by_entity(to_add), _by_entity(to_remove))
+        text = work.done(_changed, content.type, content.text, _by_entity(to_add), _by_entity(to_remove))
     except InvalidSchemaError as error:
         raise parsing.invalid(content, error) from None
     return content.with_text(text)
 
 
-def _by_entity(listed: Sequence[JsonObject]) -> dict[tuple[str, str], list[str]]:
+def _found(kind: str, text: str) -> Mapping[Entity, list[str]]:
+    """Takes long. Raises: InvalidSchemaError."""
+    tagging = FORMATS[kind].tagging
+    return {} if tagging is None else tagging.found(text)
+
+
+Tags = tuple[tuple[Entity, tuple[str, ...]], ...]
+
+
+def _changed(kind: str, text: str, to_add: Tags, to_remove: Tags) -> str:
+    """Takes long. Raises: InvalidSchemaError."""
+    tagging = FORMATS[kind].tagging
+    return text if tagging is None else tagging.changed(text, dict(to_add), dict(to_remove))
+
+
+def _by_entity(listed: Sequence[JsonObject]) -> Tags:
     gathered: dict[tuple[str, str], list[str]] = {}
     for each in listed:
         entity = each.get("schemaEntity", {})
@@ -56,4 +71,4 @@ def _by_entity(listed: Sequence[JsonObject]) -> dict[tuple[str, str], list[str]]
         path = entity["entityPath"].removeprefix(".")
         names = gathered.setdefault((path, entity["entityType"]), [])
         names += [name for name in each.get("tags", ()) if name not in names]
-    return gathered
+    return tuple((entity, tuple(names)) for entity, names in gathered.items())

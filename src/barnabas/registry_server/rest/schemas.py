@@ -7,7 +7,7 @@ from collections.abc import Callable
 from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry_server import api_errors, subjects
 from barnabas.registry_server.associations import AssociationFilter
-from barnabas.registry_server.entities import LIFECYCLES
+from barnabas.registry_server.entities import LIFECYCLES, JsonObject
 from barnabas.registry_server.operations import associations, lookups, parsing, tags
 from barnabas.registry_server.records import StoredAssociation, StoredSchema
 from barnabas.registry_server.rest.answers import (
@@ -21,6 +21,7 @@ from barnabas.registry_server.rest.answers import (
 )
 from barnabas.registry_server.rest.call import RestCall, not_found, path_number
 from barnabas.registry_server.service import RegistryService
+from barnabas.registry_server.state import RegistryState
 
 
 async def list_schemas(service: RegistryService, call: RestCall) -> RestAnswer:
@@ -59,38 +60,49 @@ async def types(service: RegistryService, call: RestCall) -> RestAnswer:
     return json_answer(list(FORMATS))
 
 
-def _by_id(service: RegistryService, call: RestCall, number: str) -> tuple[StoredSchema, str | None]:
+def _by_id(state: RegistryState, call: RestCall, number: str) -> tuple[StoredSchema, str | None]:
     schema_id = path_number(number)
     subject = call.text("subject") if call.values("subject") else None
-    found = lookups.by_id(service.state, schema_id, subject)
+    found = lookups.by_id(state, schema_id, subject)
     if found is None:
         raise api_errors.schema_not_found(schema_id)
     return found, subject
 
 
 async def by_id(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
-    found, subject = _by_id(service, call, number)
-    highest = None
-    if call.flag("fetchMaxId"):
-        highest = max(service.state.highest_id(subjects.context_of(found.subject)), 1)
-    answer = schema_by_id(
-        found,
-        parsing.formatted(service.state, found, call.text("format")),
-        with_subject=subject is not None,
-        highest_id=highest,
-    )
-    if call.text("referenceFormat") == "qualified":
-        answer = qualified_references(answer, found.subject)
+    def look(state: RegistryState) -> JsonObject:
+        found, subject = _by_id(state, call, number)
+        highest = None
+        if call.flag("fetchMaxId"):
+            highest = max(state.highest_id(subjects.context_of(found.subject)), 1)
+        answer = schema_by_id(
+            found,
+            parsing.formatted(state, found, call.text("format")),
+            with_subject=subject is not None,
+            highest_id=highest,
+        )
+        if call.text("referenceFormat") == "qualified":
+            answer = qualified_references(answer, found.subject)
+        return answer | tagged(call, found)
+
+    return json_answer(await service.read(look))
+
+
+def tagged(call: RestCall, found: StoredSchema) -> JsonObject:
+    """Those of its tags that are asked for. Raises: ApiError."""
     wanted = call.values("findTags")
-    if wanted:
-        listed = tags.found(found.content)
-        answer["schemaTags"] = [each for each in listed if "*" in wanted or {*wanted} & {*each["tags"]}]
-    return json_answer(answer)
+    if not wanted:
+        return {}
+    listed = tags.found(found.content)
+    return {"schemaTags": [each for each in listed if "*" in wanted or {*wanted} & {*each["tags"]}]}
 
 
 async def text_by_id(service: RegistryService, call: RestCall, number: str) -> RestAnswer:
-    found, _ = _by_id(service, call, number)
-    return RestAnswer(200, parsing.formatted(service.state, found, call.text("format")).encode())
+    def look(state: RegistryState) -> str:
+        found, _ = _by_id(state, call, number)
+        return parsing.formatted(state, found, call.text("format"))
+
+    return RestAnswer(200, (await service.read(look)).encode())
 
 
 def _places(service: RegistryService, call: RestCall, number: str) -> list[tuple[str, int]]:
@@ -108,11 +120,14 @@ async def versions_of(service: RegistryService, call: RestCall, number: str) -> 
 
 
 async def by_guid(service: RegistryService, call: RestCall, guid: str) -> RestAnswer:
-    found = lookups.by_guid(service.state, guid)
-    if found is None:
-        raise api_errors.schema_not_found(guid)
-    text = parsing.formatted(service.state, found, call.text("format"))
-    return json_answer(schema_by_id(found, text, with_subject=False))
+    def look(state: RegistryState) -> JsonObject:
+        found = lookups.by_guid(state, guid)
+        if found is None:
+            raise api_errors.schema_not_found(guid)
+        text = parsing.formatted(state, found, call.text("format"))
+        return schema_by_id(found, text, with_subject=False)
+
+    return json_answer(await service.read(look))
 
 
 async def ids_of(service: RegistryService, call: RestCall, guid: str) -> RestAnswer:

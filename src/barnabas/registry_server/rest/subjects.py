@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from barnabas.registry_server import subjects
+from barnabas.registry_server.entities import JsonObject
 from barnabas.registry_server.operations import deleting, lookups, parsing
 from barnabas.registry_server.operations.requests import REGISTER, Draft
 from barnabas.registry_server.records import StoredSchema
 from barnabas.registry_server.rest.answers import RestAnswer, json_answer, schema
 from barnabas.registry_server.rest.call import RestCall
 from barnabas.registry_server.service import RegistryService
+from barnabas.registry_server.state import RegistryState
 
 
 async def list_subjects(service: RegistryService, call: RestCall) -> RestAnswer:
@@ -20,22 +24,30 @@ async def list_subjects(service: RegistryService, call: RestCall) -> RestAnswer:
 async def look_up(service: RegistryService, call: RestCall, subject: str) -> RestAnswer:
     subject = str(subjects.parse(subject))
     draft = Draft.from_json(call.entity(REGISTER))
-    found = lookups.look_up(
-        service.state, subject, draft, normalize=call.flag("normalize"), deleted=call.flag("deleted")
+    normalize, deleted = call.flag("normalize"), call.flag("deleted")
+    return await _answer(
+        service,
+        call,
+        lambda state: lookups.look_up(state, subject, draft, normalize=normalize, deleted=deleted),
     )
-    return _answer(service, call, found)
 
 
 async def latest_with_metadata(service: RegistryService, call: RestCall, subject: str) -> RestAnswer:
     properties = dict(zip(call.values("key"), call.values("value"), strict=False))
-    found = lookups.with_metadata(
-        service.state, str(subjects.parse(subject)), properties, deleted=call.flag("deleted")
+    name, deleted = str(subjects.parse(subject)), call.flag("deleted")
+    return await _answer(
+        service, call, lambda state: lookups.with_metadata(state, name, properties, deleted=deleted)
     )
-    return _answer(service, call, found)
 
 
-def _answer(service: RegistryService, call: RestCall, found: StoredSchema) -> RestAnswer:
-    return json_answer(schema(found, parsing.formatted(service.state, found, call.text("format"))))
+async def _answer(
+    service: RegistryService, call: RestCall, find: Callable[[RegistryState], StoredSchema]
+) -> RestAnswer:
+    def look(state: RegistryState) -> JsonObject:
+        found = find(state)
+        return schema(found, parsing.formatted(state, found, call.text("format")))
+
+    return json_answer(await service.read(look))
 
 
 async def delete(service: RegistryService, call: RestCall, subject: str) -> RestAnswer:

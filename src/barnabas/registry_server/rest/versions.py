@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from barnabas.registry_server import subjects
-from barnabas.registry_server.operations import deleting, lookups, parsing, registering, tags
+from barnabas.registry_server.entities import JsonObject
+from barnabas.registry_server.operations import deleting, lookups, parsing, registering
 from barnabas.registry_server.operations.requests import REGISTER, TAG, Draft
 from barnabas.registry_server.records import StoredSchema
 from barnabas.registry_server.rest.answers import (
@@ -14,7 +15,9 @@ from barnabas.registry_server.rest.answers import (
     schema,
 )
 from barnabas.registry_server.rest.call import RestCall
+from barnabas.registry_server.rest.schemas import tagged
 from barnabas.registry_server.service import RegistryService
+from barnabas.registry_server.state import RegistryState
 
 
 async def list_versions(service: RegistryService, call: RestCall, subject: str) -> RestAnswer:
@@ -25,27 +28,28 @@ async def list_versions(service: RegistryService, call: RestCall, subject: str) 
     return json_answer(call.page(found))
 
 
-def _found(service: RegistryService, call: RestCall, subject: str, version: str) -> StoredSchema:
+def _found(state: RegistryState, call: RestCall, subject: str, version: str) -> StoredSchema:
     number = lookups.version_number(version)
     name = str(subjects.parse(subject))
-    return lookups.version_of(service.state, name, number, deleted=call.flag("deleted"))
+    return lookups.version_of(state, name, number, deleted=call.flag("deleted"))
 
 
 async def get(service: RegistryService, call: RestCall, subject: str, version: str) -> RestAnswer:
-    found = _found(service, call, subject, version)
-    answer = schema(found, parsing.formatted(service.state, found, call.text("format")))
-    if call.text("referenceFormat") == "qualified":
-        answer = qualified_references(answer, found.subject)
-    wanted = call.values("findTags")
-    if wanted:
-        listed = tags.found(found.content)
-        answer["schemaTags"] = [each for each in listed if "*" in wanted or {*wanted} & {*each["tags"]}]
-    return json_answer(answer)
+    def look(state: RegistryState) -> JsonObject:
+        found = _found(state, call, subject, version)
+        answer = schema(found, parsing.formatted(state, found, call.text("format")))
+        if call.text("referenceFormat") == "qualified":
+            answer = qualified_references(answer, found.subject)
+        return answer | tagged(call, found)
+
+    return json_answer(await service.read(look))
 
 
 async def get_text(service: RegistryService, call: RestCall, subject: str, version: str) -> RestAnswer:
-    found = _found(service, call, subject, version)
-    return RestAnswer(200, parsing.formatted(service.state, found, call.text("format")).encode())
+    def look(state: RegistryState) -> str:
+        return parsing.formatted(state, _found(state, call, subject, version), call.text("format"))
+
+    return RestAnswer(200, (await service.read(look)).encode())
 
 
 async def referenced_by(service: RegistryService, call: RestCall, subject: str, version: str) -> RestAnswer:
@@ -59,13 +63,13 @@ async def register(service: RegistryService, call: RestCall, subject: str) -> Re
     draft = Draft.from_json(call.entity(REGISTER))
     name = str(subjects.parse(subject))
     normalize, force = call.flag("normalize"), call.flag("force")
-    found = registering.is_there(service.state, name, draft, normalize=normalize)
-    if found is None:
-        found = await service.write(
-            lambda state: registering.register(state, name, draft, normalize=normalize, force=force)
-        )
+    found = await service.write(
+        lambda state: registering.register(state, name, draft, normalize=normalize, force=force),
+        unless=lambda state: registering.is_there(state, name, draft, normalize=normalize),
+    )
     form = call.text("format")
-    return json_answer(registered(found, parsing.formatted(service.state, found, form)))
+    text = await service.read(lambda state: parsing.formatted(state, found, form))
+    return json_answer(registered(found, text))
 
 
 async def change_tags(service: RegistryService, call: RestCall, subject: str, version: str) -> RestAnswer:

@@ -1,0 +1,35 @@
+"""The threads in which the work of decisions is done, and how many may wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from barnabas.registry_server import api_errors
+from barnabas.registry_server.work import Step, Work
+
+THREADS = 4
+MOST_WAITING = 200
+"""So many requests may wait for a thread; to those that come then the registry is too busy."""
+
+
+class Workers:
+    """For one event loop."""
+
+    def __init__(self, threads: int = THREADS, most_waiting: int = MOST_WAITING) -> None:
+        self._threads = ThreadPoolExecutor(threads, "barnabas-registry-work")
+        self._most = threads + most_waiting
+        self._under_way = 0
+
+    async def do(self, work: Work, step: Step) -> None:
+        """Raises: ApiError where too much is waiting."""
+        if self._under_way >= self._most:
+            raise api_errors.too_busy()
+        self._under_way += 1
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._threads, work.do, step)
+        finally:
+            self._under_way -= 1
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
