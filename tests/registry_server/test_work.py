@@ -18,7 +18,7 @@ from barnabas.registry_server.journal.journal import NotLeaderError
 from barnabas.registry_server.journal.memory import MemoryJournal
 from barnabas.registry_server.rest.app import RegistryApp
 from barnabas.registry_server.service import MOST_TIMES, RegistryService
-from barnabas.registry_server.work import Step, Work
+from barnabas.registry_server.work import SlowCall, SlowCalls
 from barnabas.registry_server.workers import Workers
 
 VERSIONS = "/subjects/s/versions"
@@ -46,11 +46,11 @@ class HeldWorkers(Workers):
         self.waiting = asyncio.Event()
         self.let = asyncio.Event()
 
-    async def do(self, work: Work, step: Step) -> None:
-        if self._text in repr(step.arguments):
+    async def do(self, work: SlowCalls, call: SlowCall) -> None:
+        if self._text in repr(call.arguments):
             self.waiting.set()
             await self.let.wait()
-        await super().do(work, step)
+        await super().do(work, call)
 
 
 @asynccontextmanager
@@ -62,8 +62,8 @@ async def serving(service: RegistryService) -> AsyncGenerator[httpx.AsyncClient]
     await service.close()
 
 
-def comparisons(step: Step) -> bool:
-    return "_differences" in step.function.__name__
+def comparisons(call: SlowCall) -> bool:
+    return "_differences" in call.function.__name__
 
 
 def test_a_cheap_question_is_answered_while_a_huge_schema_is_compared() -> None:
@@ -129,12 +129,12 @@ class InOrder(Workers):
         self._choices = choices
         self._waiting: list[asyncio.Event] = []
 
-    async def do(self, work: Work, step: Step) -> None:
+    async def do(self, work: SlowCalls, call: SlowCall) -> None:
         turn = asyncio.Event()
         self._waiting.append(turn)
         asyncio.get_running_loop().call_later(0, self._next)
         await turn.wait()
-        await super().do(work, step)
+        await super().do(work, call)
 
     def _next(self) -> None:
         if self._waiting:
@@ -189,12 +189,12 @@ def test_a_registry_that_does_not_lead_does_no_work_for_the_leader() -> None:
         def leader_url(self) -> str | None:
             return "http://leads"
 
-    done: list[Step] = []
+    done: list[SlowCall] = []
 
     class Seen(Workers):
-        async def do(self, work: Work, step: Step) -> None:
-            done.append(step)
-            await super().do(work, step)
+        async def do(self, work: SlowCalls, call: SlowCall) -> None:
+            done.append(call)
+            await super().do(work, call)
 
     async def run() -> None:
         leader = MemoryJournal()
@@ -218,7 +218,7 @@ def test_requests_beyond_those_that_may_wait_are_told_so() -> None:
     async def run() -> list[int]:
         workers = Workers(threads=1, most_waiting=1)
         async with serving(RegistryService(MemoryJournal(), workers=workers)) as client:
-            held = asyncio.create_task(workers.do(Work(), Step(waits, ())))
+            held = asyncio.create_task(workers.do(SlowCalls(), SlowCall(waits, ())))
             await asyncio.sleep(0)
             asked = [
                 asyncio.create_task(client.post(f"/subjects/{number}/versions", json={"schema": V1}))
@@ -253,9 +253,9 @@ def test_a_decision_on_what_changes_all_the_time_ends() -> None:
     class Changing(Workers):
         times = 0
 
-        async def do(self, work: Work, step: Step) -> None:
-            await super().do(work, step)
-            if comparisons(step):
+        async def do(self, work: SlowCalls, call: SlowCall) -> None:
+            await super().do(work, call)
+            if comparisons(call):
                 self.times += 1
                 for key, value in journal.records:
                     changed = value.replace(b"U", f"U{self.times}".encode())

@@ -14,7 +14,7 @@ from barnabas.registry_server.api_errors import ApiError
 from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.journal import Journal, Record
 from barnabas.registry_server.state import RegistryState
-from barnabas.registry_server.work import Unfinished, Work
+from barnabas.registry_server.work import SlowCalls, Unfinished
 from barnabas.registry_server.workers import Workers
 
 T = TypeVar("T")
@@ -52,14 +52,14 @@ class RegistryService:
 
     async def read(self, look: Callable[[RegistryState], T]) -> T:
         """What is found in the state as it is at one time. Raises: what `look` raises, ApiError."""
-        return await self._read(look, Work())
+        return await self._read(look, SlowCalls())
 
-    async def _read(self, look: Callable[[RegistryState], T], work: Work) -> T:
+    async def _read(self, look: Callable[[RegistryState], T], work: SlowCalls) -> T:
         for _ in range(MOST_TIMES):
             try:
                 return work.attempt(lambda: look(self.state))
             except Unfinished as missing:
-                await self._workers.do(work, missing.step)
+                await self._workers.do(work, missing.call)
         raise api_errors.too_busy()
 
     async def write(
@@ -71,7 +71,7 @@ class RegistryService:
 
         Raises: what `decide` raises, NotLeaderError, JournalError, ApiError.
         """
-        work = Work()
+        work = SlowCalls()
         if unless is not None:
             found = await self._read(unless, work)
             if found is not None:
@@ -85,21 +85,21 @@ class RegistryService:
                     written, answer = work.attempt(lambda: decide(self.state))
                 except Unfinished as missing:
                     # What was prepared was for another state.
-                    await self._workers.do(work, missing.step)
+                    await self._workers.do(work, missing.call)
                     continue
                 if written:
                     await self.journal.append(written)
                 return answer
         raise api_errors.too_busy()
 
-    async def _prepare(self, decide: Decide[T], work: Work) -> None:
+    async def _prepare(self, decide: Decide[T], work: SlowCalls) -> None:
         """Has the work done that a decision needs as things are, while others may write."""
         for _ in range(MOST_TIMES):
             try:
                 work.attempt(lambda: decide(self.state))
                 return
             except Unfinished as missing:
-                await self._workers.do(work, missing.step)
+                await self._workers.do(work, missing.call)
             except ApiError:
                 # It is decided, and told, when it is this one's turn.
                 return

@@ -10,8 +10,8 @@ Owns what is known. Knows nothing of threads, nor of schemas.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Hashable
+from contextvars import ContextVar
 from typing import TypeVar, TypeVarTuple
 
 from barnabas.values import frozen
@@ -21,7 +21,7 @@ A = TypeVarTuple("A")
 
 
 @frozen
-class Step:
+class SlowCall:
     """`function` is pure, and its arguments cannot be changed."""
 
     function: Callable[..., object]
@@ -29,14 +29,14 @@ class Step:
 
 
 class Unfinished(Exception):
-    """A decision needs `step` done first."""
+    """A decision needs `call` done first."""
 
-    def __init__(self, step: Step) -> None:
-        super().__init__(step.function)
-        self.step = step
+    def __init__(self, call: SlowCall) -> None:
+        super().__init__(call.function)
+        self.call = call
 
 
-_current: contextvars.ContextVar[Work | None] = contextvars.ContextVar("barnabas_registry_work", default=None)
+_current: ContextVar[SlowCalls | None] = ContextVar("barnabas_registry_work", default=None)
 
 
 def done(function: Callable[[*A], T], *arguments: *A) -> T:
@@ -45,17 +45,17 @@ def done(function: Callable[[*A], T], *arguments: *A) -> T:
     return function(*arguments) if work is None else work.result(function, *arguments)
 
 
-class Work:
+class SlowCalls:
     """Of one request: what has been done for it."""
 
     def __init__(self) -> None:
-        self._known: dict[Step, tuple[object, Exception | None]] = {}
+        self._known: dict[SlowCall, tuple[object, Exception | None]] = {}
 
     def result(self, function: Callable[[*A], T], *arguments: *A) -> T:
-        step = Step(function, arguments)
-        known = self._known.get(step)
+        call = SlowCall(function, arguments)
+        known = self._known.get(call)
         if known is None:
-            raise Unfinished(step)
+            raise Unfinished(call)
         found, error = known
         if error is not None:
             # Each time without the traceback of the time before.
@@ -70,9 +70,9 @@ class Work:
         finally:
             _current.reset(token)
 
-    def do(self, step: Step) -> None:
+    def do(self, call: SlowCall) -> None:
         """In a thread."""
         try:
-            self._known[step] = step.function(*step.arguments), None
+            self._known[call] = call.function(*call.arguments), None
         except Exception as error:
-            self._known[step] = None, error
+            self._known[call] = None, error

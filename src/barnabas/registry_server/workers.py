@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from barnabas.registry_server import api_errors
-from barnabas.registry_server.work import Step, Work
+from barnabas.registry_server.work import SlowCall, SlowCalls
 
 THREADS = 4
 MOST_WAITING = 200
@@ -21,13 +21,13 @@ class Workers:
         self._most = threads + most_waiting
         self._under_way = 0
 
-    async def do(self, work: Work, step: Step) -> None:
+    async def do(self, work: SlowCalls, call: SlowCall) -> None:
         """Raises: ApiError where too much is waiting."""
         if self._under_way >= self._most:
             raise api_errors.too_busy()
         self._under_way += 1
         try:
-            await asyncio.get_running_loop().run_in_executor(self._threads, work.do, step)
+            await asyncio.get_running_loop().run_in_executor(self._threads, work.do, call)
         finally:
             self._under_way -= 1
 

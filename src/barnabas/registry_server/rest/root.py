@@ -6,7 +6,7 @@ from barnabas.registry_server.rest.answers import RestAnswer, json_answer
 from barnabas.registry_server.rest.call import RestCall
 from barnabas.registry_server.service import RegistryService
 
-API_VERSION = "8.1.0"
+API_VERSION = "8.3.1"
 """The release of the original whose API this is. Clients go by it."""
 
 
