@@ -319,3 +319,83 @@ def test_a_leader_that_ends_in_good_order_is_followed_at_once(start: Callable[[]
         registries[:] = [each for each in registries if each is not leader]
         load.goes_on()
     check(load, registries[0])
+
+
+# Associations, by way of registries that do not write
+
+
+def association(number: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "resourceName": f"topic-{number}",
+        "resourceNamespace": "cluster",
+        "resourceId": f"id-{number}",
+        "resourceType": "topic",
+        "associations": [{"associationType": "value", "lifecycle": "STRONG", "schema": schema(f"R{number}")}],
+        **changes,
+    }
+
+
+def subjects_of(registry: Process, number: int) -> list[str]:
+    found = httpx.get(f"{registry.url}/associations/resources/id-{number}").raise_for_status().json()
+    return [each["subject"] for each in found]
+
+
+def test_associations_by_a_follower_are_there_for_all_and_outlive_a_killed_leader(
+    start: Callable[[], Process],
+) -> None:
+    registries = [start() for _ in range(3)]
+    leader = leader_of(registries)
+    follower, other = (each for each in registries if each is not leader)
+    made = httpx.post(f"{follower.url}/associations", json=association(1))
+    assert made.status_code == 200, made.text
+    # Who wrote there reads there what it wrote, the schema too.
+    assert subjects_of(follower, 1) == [":.cluster:topic-1-value"]
+    versions = httpx.get(f"{follower.url}/subjects/:.cluster:topic-1-value/versions")
+    assert versions.json() == [1]
+    # Refused by the leader, in its words.
+    refused = [
+        httpx.post(f"{each.url}/associations", json=association(1, resourceName="topic/1"))
+        for each in (leader, follower)
+    ]
+    assert [each.status_code for each in refused] == [422, 422]
+    assert refused[0].json() == refused[1].json()
+    batch = {
+        "requests": [
+            association(number, associations=[{"opType": "UPSERT", **association(number)["associations"][0]}])
+            for number in (2, 3)
+        ]
+    }
+    done = httpx.post(f"{other.url}/associations:batchMutate", json=batch)
+    assert (done.status_code, [list(each) for each in done.json()["results"]]) == (207, [["result"]] * 2)
+
+    acknowledged: list[int] = []
+    leader.end(signal.SIGKILL)
+    registries.remove(leader)
+    number = 10
+
+    def goes_on() -> bool:
+        nonlocal number
+        number += 1
+        answer = httpx.post(f"{random.choice(registries).url}/associations", json=association(number))
+        if answer.status_code == 200:
+            acknowledged.append(number)
+        else:
+            assert answer.status_code == 500, answer.text
+        return len(acknowledged) >= 10
+
+    wait_for(goes_on)
+    for registry in (*registries, start()):
+        for each in (1, 2, 3, *acknowledged):
+            wait_for(
+                lambda registry=registry, each=each: (
+                    subjects_of(registry, each) == [f":.cluster:topic-{each}-value"]
+                )
+            )
+    gone = httpx.delete(
+        f"{registries[0].url}/associations/resources/id-1", params={"cascadeLifecycle": "true"}
+    )
+    assert gone.status_code == 204
+    for registry in registries:
+        wait_for(lambda registry=registry: subjects_of(registry, 1) == [])
+        found = httpx.get(f"{registry.url}/subjects/:.cluster:topic-1-value/versions")
+        assert found.json()["error_code"] == 40401
