@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -27,9 +28,9 @@ Ask = Callable[..., tuple[int, Any]]
 """`ask("GET /subjects", body)` gives the status and what the JSON says."""
 
 
-@pytest.fixture
-def ask() -> Iterator[Ask]:
-    """A registry of the test's own, with nothing in it, without a socket."""
+@contextmanager
+def asking() -> Generator[Ask]:
+    """A registry with nothing in it, without a socket."""
     with asyncio.Runner() as runner:
         service = RegistryService(MemoryJournal(), deks=DekService(MemoryJournal()))
         runner.run(service.start())
@@ -45,3 +46,10 @@ def ask() -> Iterator[Ask]:
 
         yield ask
         runner.run(client.aclose())
+
+
+@pytest.fixture
+def ask() -> Iterator[Ask]:
+    """A registry of the test's own."""
+    with asking() as found:
+        yield found

@@ -25,7 +25,8 @@ Decide = Callable[[RegistryState], tuple[Sequence[Record], T]]
 
 class RegistryService:
     """For one event loop. `cluster_id`: of the Kafka cluster with the journal; `group_id`: of the registries
-    that share it. `deks`: the registry of keys, if there is one."""
+    that share it. `deks`: the registry of keys, if there is one. `deployment_attributes`: what who runs it
+    says of where it runs."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class RegistryService:
         deks: DekService | None = None,
         cluster_id: str = "",
         group_id: str = "schema-registry",
+        deployment_attributes: Sequence[str] = (),
         workers: Workers | None = None,
     ) -> None:
         self.state = RegistryState()
@@ -41,6 +43,7 @@ class RegistryService:
         self.deks = deks
         self.cluster_id = cluster_id
         self.group_id = group_id
+        self.deployment_attributes = deployment_attributes
         self._workers = workers or Workers()
         self._writing = asyncio.Lock()
 

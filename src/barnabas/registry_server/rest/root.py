@@ -21,3 +21,7 @@ async def cluster_id(service: RegistryService, call: RestCall) -> RestAnswer:
 
 async def version(service: RegistryService, call: RestCall) -> RestAnswer:
     return json_answer({"version": API_VERSION, "commitId": "barnabas"})
+
+
+async def deployment(service: RegistryService, call: RestCall) -> RestAnswer:
+    return json_answer({"attributes": list(service.deployment_attributes)})

@@ -133,6 +133,7 @@ ROUTES: Sequence[Route] = (
     Route("POST", DEK_VERSION + "/undelete", deks.undelete_deks, UNDELETING_KEY),
     Route("GET", "/v1/metadata/id", root.cluster_id),
     Route("GET", "/v1/metadata/version", root.version),
+    Route("GET", "/v1/metadata/deployment", root.deployment),
 )
 
 

@@ -57,7 +57,8 @@ def _associated_with(
 
 
 async def types(service: RegistryService, call: RestCall) -> RestAnswer:
-    return json_answer(list(FORMATS))
+    # In the original's order.
+    return json_answer(list(reversed(FORMATS)))
 
 
 def _by_id(state: RegistryState, call: RestCall, number: str) -> tuple[StoredSchema, str | None]:
