@@ -29,10 +29,10 @@ Ask = Callable[..., tuple[int, Any]]
 
 
 @contextmanager
-def asking() -> Generator[Ask]:
-    """A registry with nothing in it, without a socket."""
+def asking(**settings: Any) -> Generator[Ask]:
+    """A registry with nothing in it, without a socket. `settings`: of its service."""
     with asyncio.Runner() as runner:
-        service = RegistryService(MemoryJournal(), deks=DekService(MemoryJournal()))
+        service = RegistryService(MemoryJournal(), deks=DekService(MemoryJournal()), **settings)
         runner.run(service.start())
         transport = httpx.ASGITransport(app=RegistryApp(service), raise_app_exceptions=True)
         client = httpx.AsyncClient(transport=transport, base_url="http://registry")

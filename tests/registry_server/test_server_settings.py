@@ -88,3 +88,44 @@ def test_what_cannot_be_is_named(properties: dict[str, str], said: str) -> None:
 def test_a_name_that_means_nothing_is_an_error() -> None:
     with pytest.raises(UnknownSettingError, match=r"no\.such\.setting"):
         settings_from({"no.such.setting": "1"})
+
+
+def test_levels_modes_and_sizes_of_confluents_file_are_taken() -> None:
+    found = settings_from(
+        {
+            "schema.compatibility.level": "full_transitive",
+            "mode.mutability": "false",
+            "size.limit.filter.max.request.body.size": "1000",
+        }
+    )
+    assert (found.default_level, found.modes_change, found.largest_body_bytes) == (
+        "FULL_TRANSITIVE",
+        False,
+        1000,
+    )
+    with pytest.raises(InvalidSettingError, match=r"schema\.compatibility\.level=sideways"):
+        settings_from({"schema.compatibility.level": "sideways"})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("kafkastore.connection.url", "kafkastore.bootstrap.servers"),
+        ("ssl.keystore.location", "ssl.certificate.location"),
+        ("ssl.truststore.password", "ssl.ca.location"),
+        ("metadata.encoder.secret", "keep secrets out"),
+        ("resource.extension.class", "authentication.users.file"),
+        ("response.http.headers.config", "a proxy"),
+    ],
+)
+def test_what_confluents_file_has_and_this_has_not_is_told_with_what_to_do(name: str, said: str) -> None:
+    with pytest.raises(InvalidSettingError, match=f"{name} here: .*{said}"):
+        settings_from({name: "x"})
+
+
+def test_what_has_no_effect_is_taken_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    names = ("schema.cache.size", "kafkastore.checkpoint.dir")
+    assert settings_from(dict.fromkeys(names, "5")) == ServerSettings()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{name}=5 has no effect here" for name in sorted(names)
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.registry_server.conftest import Ask
+from tests.registry_server.conftest import Ask, asking
 from tests.registry_server.schemas import OTHER, USER, USER_2, USER_3
 
 
@@ -196,3 +196,24 @@ def test_a_version_must_be_the_next(ask: Ask) -> None:
     # So told apart from the version before, which is the same.
     again = ask("POST /subjects/s/versions", {"schema": USER_2, "version": 3})[1]
     assert again["metadata"] == {"properties": {"confluent:version": "3"}}
+
+
+def test_a_default_level_holds_where_none_is_set() -> None:
+    with asking(default_level="NONE") as ask:
+        assert ask("GET /config") == (200, {"compatibilityLevel": "NONE"})
+        assert ask("GET /config/s?defaultToGlobal=true") == (200, {"compatibilityLevel": "NONE"})
+        for schema in ('"int"', '"string"'):
+            assert ask("POST /subjects/s/versions", {"schema": schema})[0] == 200
+        ask("PUT /config", {"compatibility": "FULL"})
+        assert ask("DELETE /config")[1] == {"compatibilityLevel": "FULL"}
+        assert ask("GET /config")[1] == {"compatibilityLevel": "NONE"}
+
+
+def test_modes_that_may_not_change_do_not() -> None:
+    with asking(modes_change=False) as ask:
+        for line in ("PUT /mode", "PUT /mode/s", "DELETE /mode", "DELETE /mode/s"):
+            assert ask(line, {"mode": "READONLY"} if "PUT" in line else None) == (
+                422,
+                {"error_code": 42205, "message": "Mode changes are not allowed"},
+            )
+        assert ask("GET /mode") == (200, {"mode": "READWRITE"})

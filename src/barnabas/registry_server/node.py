@@ -75,14 +75,22 @@ class RegistryNode:
         journal = KafkaJournal(settings.client, group, settings.journal)
         of_deks = replace(settings.journal, topic=settings.dek_topic)
         dek_journal = KafkaJournal(settings.client, group, of_deks)
-        service = RegistryService(journal, deks=DekService(dek_journal), group_id=settings.group_id)
+        service = RegistryService(
+            journal,
+            deks=DekService(dek_journal),
+            group_id=settings.group_id,
+            default_level=settings.default_level,
+            modes_change=settings.modes_change,
+        )
 
         async def caught_up() -> None:
             await asyncio.gather(journal.read_to_end(), dek_journal.read_to_end())
 
         trusted = None if settings.tls is None else _trust(settings.tls)
         self._forwarding = Forwarding(caught_up, ssl_context=trusted)
-        app: Any = RegistryApp(service, forward=self._forwarding)
+        app: Any = RegistryApp(
+            service, forward=self._forwarding, largest_body_bytes=settings.largest_body_bytes
+        )
         if self._users is not None:
             app = Guard(app, self._users)
         self._server = RegistryServer(service, app, listener=listener, settings=self._tls)

@@ -13,7 +13,7 @@ from barnabas.registry_server import api_errors
 from barnabas.registry_server.api_errors import ApiError
 from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.journal import Journal, Record
-from barnabas.registry_server.state import RegistryState
+from barnabas.registry_server.state import DEFAULT_LEVEL, RegistryState
 from barnabas.registry_server.work import SlowCalls, Unfinished
 from barnabas.registry_server.workers import Workers
 
@@ -26,7 +26,8 @@ Decide = Callable[[RegistryState], tuple[Sequence[Record], T]]
 class RegistryService:
     """For one event loop. `cluster_id`: of the Kafka cluster with the journal; `group_id`: of the registries
     that share it. `deks`: the registry of keys, if there is one. `deployment_attributes`: what who runs it
-    says of where it runs."""
+    says of where it runs. `default_level`: of compatibility, where none is set; `modes_change`: whether they
+    may be changed."""
 
     def __init__(
         self,
@@ -36,9 +37,12 @@ class RegistryService:
         cluster_id: str = "",
         group_id: str = "schema-registry",
         deployment_attributes: Sequence[str] = (),
+        default_level: str = DEFAULT_LEVEL,
+        modes_change: bool = True,
         workers: Workers | None = None,
     ) -> None:
-        self.state = RegistryState()
+        self.state = RegistryState(default_level)
+        self.modes_change = modes_change
         self.journal = journal
         self.deks = deks
         self.cluster_id = cluster_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -9,10 +10,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from barnabas.errors import InvalidSettingError, UnknownSettingError
+from barnabas.registry_server.entities import LEVELS
 from barnabas.registry_server.journal.group import GroupTimes
 from barnabas.registry_server.journal.kafka import JournalSettings
+from barnabas.registry_server.state import DEFAULT_LEVEL
 from barnabas.settings.table import from_properties
 from barnabas.values import frozen
+
+log = logging.getLogger("barnabas.registry_server")
 
 DEFAULT_PORT = 8081
 DEFAULT_GROUP_ID = "schema-registry"
@@ -49,6 +54,12 @@ class ServerSettings:
     dek_topic: str = DEK_TOPIC
     """Where keys for encrypting fields are kept."""
     times: GroupTimes = field(default_factory=GroupTimes)
+    default_level: str = DEFAULT_LEVEL
+    """Of compatibility, where none is set by the API."""
+    modes_change: bool = True
+    """Whether modes may be changed by the API."""
+    largest_body_bytes: int = 10 << 20
+    """Of a request."""
 
 
 def settings_from(properties: Mapping[str, str]) -> ServerSettings:
@@ -68,9 +79,18 @@ def settings_from(properties: Mapping[str, str]) -> ServerSettings:
         raise InvalidSettingError(f"authentication.method={method} is not NONE or BASIC")
     if method == "BASIC" and "users" not in own:
         raise InvalidSettingError("authentication.method=BASIC needs authentication.users.file")
-    client = {name.removeprefix(KAFKA): given.pop(name) for name in list(given) if name.startswith(KAFKA)}
-    for name in _WITHOUT_EFFECT:
-        given.pop(name, None)
+    own_to_kafka = _WITHOUT_EFFECT | _INSTEAD.keys()
+    client = {
+        name.removeprefix(KAFKA): given.pop(name)
+        for name in list(given)
+        if name.startswith(KAFKA) and name not in own_to_kafka
+    }
+    for name in sorted(given.keys() & _WITHOUT_EFFECT):
+        log.warning("%s=%s has no effect here", name, given.pop(name))
+    for name in sorted(given):
+        advice = next((said for begin, said in _INSTEAD.items() if name.startswith(begin)), None)
+        if advice is not None:
+            raise InvalidSettingError(f"a registry has no {name} here: {advice}")
     if given:
         raise UnknownSettingError(f"a registry has no setting {', '.join(sorted(given))}")
     return ServerSettings(
@@ -161,6 +181,12 @@ def _number(value: str) -> int:
     return found
 
 
+def _level(value: str) -> str:
+    if value.upper() not in LEVELS:
+        raise ValueError(value)
+    return value.upper()
+
+
 def _boolean(value: str) -> bool:
     if value.lower() not in ("true", "false"):
         raise ValueError(value)
@@ -174,6 +200,10 @@ _OWN: dict[str, tuple[str, Callable[[str], Any]]] = {
     "leader.eligibility": ("is_eligible", _boolean),
     "authentication.users.file": ("users", Path),
     "dek.registry.topic": ("dek_topic", str),
+    "avro.compatibility.level": ("default_level", _level),
+    "schema.compatibility.level": ("default_level", _level),
+    "mode.mutability": ("modes_change", _boolean),
+    "size.limit.filter.max.request.body.size": ("largest_body_bytes", _number),
 }
 _JOURNAL: dict[str, tuple[str, Callable[[str], Any]]] = {
     "kafkastore.topic": ("topic", str),
@@ -192,11 +222,45 @@ _TLS = {
     "ssl.ca.location": "ca",
     "ssl.client.authentication": "client_authentication",
 }
-_WITHOUT_EFFECT = (
-    "debug",
-    "inter.instance.protocol",
-    "kafkastore.group.id",
-    "leader.election.sticky",
-    "schema.registry.inter.instance.protocol",
+_WITHOUT_EFFECT = frozenset(
+    {
+        "debug",
+        "inter.instance.headers.whitelist",
+        "inter.instance.protocol",
+        "kafkastore.checkpoint.dir",
+        "kafkastore.checkpoint.version",
+        "kafkastore.group.id",
+        "kafkastore.init.wait.for.reader",
+        "kafkastore.write.max.retries",
+        "leader.election.delay",
+        "leader.election.sticky",
+        "request.logger.name",
+        "schema.cache.expiry.secs",
+        "schema.cache.size",
+        "schema.registry.inter.instance.protocol",
+        "size.limit.filter.enabled",
+        "thread.pool.max",
+        "thread.pool.min",
+    }
 )
 """What Confluent's files have and what is so, or is nothing, here."""
+_INSTEAD = {
+    "access.control.": "put a proxy in front that answers browsers",
+    "authentication.realm": "it is SchemaRegistry",
+    "authentication.roles": "authentication.users.file names each user's role, read or write",
+    "host.port": "others reach it at the port of listeners",
+    "inter.instance.listener.name": "others reach it at listeners, by host.name",
+    "kafkastore.connection.url": "name brokers, not ZooKeeper, by kafkastore.bootstrap.servers",
+    "listener.": "it listens on one, which listeners names by http or https",
+    "metadata.encoder.": "metadata are kept as they are given; keep secrets out of them",
+    "port": "name the port in listeners",
+    "resource.extension.class": "it takes no Java classes; users are in authentication.users.file",
+    "response.http.headers.config": "put a proxy in front that adds headers",
+    "schema.registry.resource.extension.class": "it takes no Java classes; users are in "
+    "authentication.users.file",
+    "ssl.keystore.": "give PEM files: openssl pkcs12 -in STORE -nodes -out registry.pem, then "
+    "ssl.certificate.location=registry.pem",
+    "ssl.truststore.": "give a PEM file: openssl pkcs12 -in STORE -nokeys -out ca.pem, then "
+    "ssl.ca.location=ca.pem",
+}
+"""By how names begin: what to do in their place."""

@@ -29,8 +29,14 @@ ContextId = tuple[str, int]
 """A context and an id in it."""
 
 
+DEFAULT_LEVEL = "BACKWARD"
+
+
 class RegistryState:
-    def __init__(self) -> None:
+    """`default_level`: of compatibility, where nothing is set."""
+
+    def __init__(self, default_level: str = DEFAULT_LEVEL) -> None:
+        self.default_level = default_level
         self.configs: dict[str | None, JsonObject] = {}
         """Of subjects, contexts (`:.context:`) and, by None, of all."""
         self.modes: dict[str | None, str] = {}

@@ -10,7 +10,6 @@ from barnabas.registry_server.operations.rule_sets import checked_rule_set
 from barnabas.registry_server.records import SubjectKey
 from barnabas.registry_server.state import RegistryState
 
-DEFAULT_LEVEL = "BACKWARD"
 DEFAULT_MODE = "READWRITE"
 IMPORTING = ("IMPORT", "FORWARD")
 READ_ONLY = ("READONLY", "READONLY_OVERRIDE")
@@ -30,8 +29,8 @@ def config(state: RegistryState, subject: str | None) -> JsonObject | None:
     """What is set for exactly this; of the registry, the default where nothing is."""
     found = state.configs.get(subject)
     if found is not None:
-        return _with_level(found)
-    return _with_level({}) if _is_top(subject) else None
+        return _with_level(state, found)
+    return _with_level(state, {}) if _is_top(subject) else None
 
 
 def config_in_scope(state: RegistryState, subject: str | None) -> JsonObject:
@@ -40,8 +39,8 @@ def config_in_scope(state: RegistryState, subject: str | None) -> JsonObject:
     if found is None:
         for around in (_scope(subject), GLOBAL_KEY):
             if around in state.configs:
-                return _with_level(state.configs[around])
-        return _with_level({})
+                return _with_level(state, state.configs[around])
+        return _with_level(state, {})
     of_all = config(state, None) or {}
     taken_over = {name: of_all[name] for name in TAKEN_OVER if name in of_all}
     merged = {**taken_over, **found}
@@ -199,6 +198,6 @@ def _scope(subject: str | None) -> str | None:
     return subjects.parse(subject).prefix or None
 
 
-def _with_level(found: JsonObject) -> JsonObject:
-    merged = {"compatibilityLevel": DEFAULT_LEVEL, **found}
+def _with_level(state: RegistryState, found: JsonObject) -> JsonObject:
+    merged = {"compatibilityLevel": state.default_level, **found}
     return {name: merged[name] for name in CONFIG_FIELDS if name in merged}

@@ -20,6 +20,7 @@ async def get(service: RegistryService, call: RestCall, subject: str = "") -> Re
 
 
 async def update(service: RegistryService, call: RestCall, subject: str = "") -> RestAnswer:
+    _refuse_unless_changing(service)
     name, force = setting_subject(subject), call.flag("force")
     mode = call.entity(UPDATE_MODE).get("mode")
     return json_answer(
@@ -28,7 +29,14 @@ async def update(service: RegistryService, call: RestCall, subject: str = "") ->
 
 
 async def delete(service: RegistryService, call: RestCall, subject: str = "") -> RestAnswer:
+    _refuse_unless_changing(service)
     name, recursive = setting_subject(subject), call.flag("recursive")
     return json_answer(
         await service.write(lambda state: settings.delete_mode(state, name, recursive=recursive))
     )
+
+
+def _refuse_unless_changing(service: RegistryService) -> None:
+    """Raises: ApiError."""
+    if not service.modes_change:
+        raise api_errors.not_permitted("Mode changes are not allowed")
