@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from barnabas.errors import InvalidSettingError, UnknownSettingError
+from barnabas.registry_server.entities import LEVELS
 from barnabas.registry_server.journal.group import GroupTimes
 from barnabas.registry_server.journal.kafka import JournalSettings
 from barnabas.registry_server.settings import ServerSettings, TlsSettings, settings_from
@@ -129,3 +132,26 @@ def test_what_has_no_effect_is_taken_with_a_warning(caplog: pytest.LogCaptureFix
     assert [record.getMessage() for record in caplog.records] == [
         f"{name}=5 has no effect here" for name in sorted(names)
     ]
+
+
+NAMES = sorted(
+    {
+        *("listeners", "host.name", "mode.mutability", "schema.compatibility.level", "kafkastore.timeout.ms"),
+        *("kafkastore.bootstrap.servers", "ssl.certificate.location", "ssl.client.authentication", "port"),
+        *("size.limit.filter.max.request.body.size", "authentication.method", "schema.cache.size", "x"),
+    }
+)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=20) | st.sampled_from(["1", "true", "NONE"])))
+def test_whatever_a_file_says_it_is_taken_or_one_clear_error(properties: dict[str, str]) -> None:
+    said = ""
+    try:
+        found = settings_from(properties)
+    except (InvalidSettingError, UnknownSettingError) as error:
+        said = str(error)
+    else:
+        assert found.largest_body_bytes > 0
+        assert found.default_level in LEVELS
+        return
+    assert any(name in said for name in (*properties, "TLS", "users.file", "ssl.ca.location"))
