@@ -9,10 +9,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
+from barnabas.compat.kafka_python.generations.admin import (
+    ACL_OPERATIONS_OF_2,
+    ACL_OPERATIONS_OF_3,
+    ACL_RESOURCE_TYPES_OF_2,
+    ACL_RESOURCE_TYPES_OF_3,
+    ADMIN_NAMES_OF_2,
+    ADMIN_NAMES_OF_3,
+    CONFIG_RESOURCE_TYPES_OF_2,
+    CONFIG_RESOURCE_TYPES_OF_3,
+)
 from barnabas.compat.kafka_python.generations.errors import (
     ERRORS_OF_1,
     ERRORS_OF_2,
@@ -80,6 +91,31 @@ class Generation:
         "Whether a consumer raises LogTruncationError, in place of OffsetOutOfRangeError"
     )
     commit_failed_text: str | None = difference("What a CommitFailedError says that was given nothing to say")
+    admin_names: tuple[str, ...] = difference("What `from kafka.admin import *` gives")
+    admin_answers_are_dicts: bool = difference(
+        "Whether KafkaAdminClient answers with dictionaries, in place of structs of the protocol"
+    )
+    admin_bootstrap_setting: str = difference(
+        "The setting that says how long KafkaAdminClient looks for brokers"
+    )
+    admin_finds_api_version: bool = difference(
+        "Whether KafkaAdminClient puts the version that it found of brokers into its config"
+    )
+    bootstrap_tells_of_refusals: bool = difference(
+        "Whether a KafkaAdminClient that no broker lets in says so, in place of that it found none"
+    )
+    closed_admin: tuple[Any, ...] = difference(
+        "What the calls of a closed KafkaAdminClient raise, and its text"
+    )
+    cli_arguments_are_shared: bool = difference(
+        "Whether `python -m kafka.admin`, `.consumer` and `.producer` take the same arguments for "
+        "connections and logging, and commands are in groups"
+    )
+    cli_consumer_needs_group: bool = difference("Whether `python -m kafka.consumer` needs --group")
+    config_resource_types: Mapping[str, int] = difference("The members of ConfigResourceType")
+    config_resource_text: str = difference("What str() gives of a ConfigResource")
+    acl_resource_types: Mapping[str, int] = difference("The members of ResourceType")
+    acl_operations: Mapping[str, int] = difference("The members of ACLOperation")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -126,6 +162,18 @@ GENERATIONS = {
             no_brokers=("NoBrokersAvailable",),
             truncated_logs_are_told=False,
             commit_failed_text=None,
+            admin_names=ADMIN_NAMES_OF_2,
+            admin_answers_are_dicts=False,
+            admin_bootstrap_setting="api_version_auto_timeout_ms",
+            admin_finds_api_version=True,
+            bootstrap_tells_of_refusals=False,
+            closed_admin=("NodeNotReadyError",),
+            cli_arguments_are_shared=False,
+            cli_consumer_needs_group=True,
+            config_resource_types=CONFIG_RESOURCE_TYPES_OF_2,
+            config_resource_text="ConfigResource {type}={name}",
+            acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
+            acl_operations=ACL_OPERATIONS_OF_2,
         ),
         Generation(
             name="2",
@@ -148,6 +196,18 @@ GENERATIONS = {
             no_brokers=("NoBrokersAvailable",),
             truncated_logs_are_told=False,
             commit_failed_text=_COMMIT_FAILED,
+            admin_names=ADMIN_NAMES_OF_2,
+            admin_answers_are_dicts=False,
+            admin_bootstrap_setting="api_version_auto_timeout_ms",
+            admin_finds_api_version=True,
+            bootstrap_tells_of_refusals=False,
+            closed_admin=("NodeNotReadyError",),
+            cli_arguments_are_shared=False,
+            cli_consumer_needs_group=True,
+            config_resource_types=CONFIG_RESOURCE_TYPES_OF_2,
+            config_resource_text="ConfigResource {type}={name}",
+            acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
+            acl_operations=ACL_OPERATIONS_OF_2,
         ),
         Generation(
             name="3",
@@ -170,6 +230,18 @@ GENERATIONS = {
             no_brokers=("KafkaTimeoutError", "Unable to bootstrap from {servers}"),
             truncated_logs_are_told=True,
             commit_failed_text=_COMMIT_FAILED,
+            admin_names=ADMIN_NAMES_OF_3,
+            admin_answers_are_dicts=True,
+            admin_bootstrap_setting="bootstrap_timeout_ms",
+            admin_finds_api_version=False,
+            bootstrap_tells_of_refusals=True,
+            closed_admin=("RuntimeError", "NetworkSelector closed!"),
+            cli_arguments_are_shared=True,
+            cli_consumer_needs_group=False,
+            config_resource_types=CONFIG_RESOURCE_TYPES_OF_3,
+            config_resource_text="ConfigResource {name}={type}",
+            acl_resource_types=ACL_RESOURCE_TYPES_OF_3,
+            acl_operations=ACL_OPERATIONS_OF_3,
         ),
     )
 }

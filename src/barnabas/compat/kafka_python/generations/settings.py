@@ -55,10 +55,6 @@ def _since_3(**defaults: Any) -> dict[str, Defaults]:
     return {name: (ABSENT, ABSENT, value) for name, value in defaults.items()}
 
 
-def _without_1(table: Mapping[str, Defaults]) -> dict[str, Defaults]:
-    return {name: (ABSENT, of_2, of_3) for name, (_, of_2, of_3) in table.items()}
-
-
 def _without_3(table: Mapping[str, Defaults]) -> dict[str, Defaults]:
     return {name: (of_1, of_2, ABSENT) for name, (of_1, of_2, _) in table.items()}
 
@@ -207,9 +203,14 @@ _PRODUCER: dict[str, Defaults] = {
     "api_version": ("auto", None, None),
 }
 
-_ADMIN = _without_1(
-    {**_OF_PROGRAMS, **_all(request_timeout_ms=30000, connections_max_idle_ms=_NINE_MINUTES_MS)}
-)
+# kafka-python 1.2 has no KafkaAdminClient: with it, there is the one of 2.
+_ADMIN: dict[str, Defaults] = {
+    name: (of_2, of_2, of_3)
+    for name, (_, of_2, of_3) in {
+        **_OF_PROGRAMS,
+        **_all(request_timeout_ms=30000, connections_max_idle_ms=_NINE_MINUTES_MS),
+    }.items()
+}
 
 _KAFKA_CLIENT = _without_3(
     {

@@ -1,0 +1,1 @@
+"""What programs see of Kafka's protocol."""

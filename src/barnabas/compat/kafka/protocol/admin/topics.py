@@ -1,0 +1,13 @@
+"""What programs see of the messages about topics."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ElectionType(IntEnum):
+    """Which leader a partition gets: the preferred one, or any replica that is there, which may lose
+    records."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
