@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -102,6 +103,21 @@ class Renamed(RuleExecutor):
     def transform(self, ctx: RuleContext, message: Any) -> Any:
         before, after = ("city", "town") if ctx.rule_mode == RuleMode.UPGRADE else ("town", "city")
         return {(after if key == before else key): value for key, value in message.items()}
+
+
+class Replaced(RuleExecutor):
+    """Between versions of a message: it becomes what a function makes of it, and that is kept."""
+
+    def __init__(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self._change = change
+        self.seen: list[dict[str, Any]] = []
+
+    def type(self) -> str:
+        return "REPLACE"
+
+    def transform(self, ctx: RuleContext, message: Any) -> Any:
+        self.seen.append(message)
+        return self._change(message)
 
 
 class Never(RuleExecutor):
@@ -217,6 +233,40 @@ def test_messages_of_protobuf_are_ruled_by_the_latest_schema(
     assert given.note == "abc"
     assert Refund.FromString(data[6:]).note == "cba"
     assert ProtobufDeserializer(registry, Refund, rule_registry=executors)("refunds", data) == given
+
+
+CLAIM = 'syntax = "proto3"; package claims; message Claim { int64 claim_id = 1; string note = 2; }'
+LATER_CLAIM = CLAIM.replace("string note = 2", "repeated string remarks = 3")
+
+
+def register_two_claims(registry: TheirRegistry) -> bytes:
+    """A message of the first version, when there is a second one with a migration."""
+    change = Rule("change", kind="TRANSFORM", mode="UPDOWN", type="REPLACE")
+    first = Schema(CLAIM, "PROTOBUF")
+    second = Schema(LATER_CLAIM, "PROTOBUF", rule_set=RuleSet(migration_rules=(change,)))
+    found = registry.run(registry.calls.register("claims-value", first))
+    registry.run(registry.calls.register("claims-value", second))
+    return b"\0" + found.id.to_bytes(4) + b"\0" + b"\x08\x05\x12\x04late"
+
+
+def test_messages_of_protobuf_are_migrated_as_what_they_are_in_json(registry: TheirRegistry) -> None:
+    old = register_two_claims(registry)
+    executors = RuleRegistry()
+    replaced = Replaced(lambda claim: {"claimId": claim["claimId"], "remarks": [claim["note"], "migrated"]})
+    executors.register_executor(replaced)
+    claim = ProtobufDeserializer(registry, rule_registry=executors, use_latest_version=True)("claims", old)
+    assert replaced.seen == [{"claimId": "5", "note": "late"}]
+    assert (claim.claim_id, list(claim.remarks)) == (5, ["late", "migrated"])
+    assert claim.DESCRIPTOR.full_name == "claims.Claim"
+
+
+def test_what_a_migration_makes_has_to_be_of_the_latest_message(registry: TheirRegistry) -> None:
+    old = register_two_claims(registry)
+    executors = RuleRegistry()
+    executors.register_executor(Replaced(lambda claim: claim))
+    reader = ProtobufDeserializer(registry, rule_registry=executors, use_latest_version=True)
+    with pytest.raises(SerializationError, match=r"what the migrations made is no claims\.Claim: .*note"):
+        reader("claims", old)
 
 
 def test_a_condition_that_does_not_hold_is_an_error_or_an_actions_with_the_key(
