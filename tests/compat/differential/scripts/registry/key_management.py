@@ -115,7 +115,7 @@ def keys_of_aws_encrypt_fields(kafka: ModuleType, stage: Stage) -> None:
 
 
 def _encrypt(stage: Stage, system: str, key: str, secrets: dict[str, str], asked: list[Any]) -> None:
-    """Writes and reads a value of which a key of a `system` encrypts a field, and records what was `asked`."""
+    """Writes and reads a value with a field that a key of a `system` encrypts; records what was `asked`."""
     registry, avro = stage.module("schema_registry"), stage.module("schema_registry.avro")
     drivers = stage.module(f"{ENCRYPTION}.kms_driver_registry")
     drivers.reset_kms_drivers()
