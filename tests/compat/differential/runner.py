@@ -5,6 +5,7 @@ Owns where the libraries come from and how a difference is shown.
 
 from __future__ import annotations
 
+import contextvars
 import difflib
 import importlib
 import pprint
@@ -54,7 +55,8 @@ def play(script: Script, module: ModuleType, house: House | None) -> list[str]:
     """The lines of what one library showed."""
     stage = Stage(module, house)
     try:
-        script.function(module, stage)
+        # In a context of its own: serializers keep the last key there, that of a test before too.
+        contextvars.Context().run(script.function, module, stage)
     except Exception:
         stage.record(BROKEN[0], traceback.format_exc().splitlines()[-4:])
     finally:

@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.compat.kafka.differential import packages
 from tests.compat.kafka.differential.played.player import GENUINE, OURS
@@ -40,7 +40,7 @@ class Player:
         self._path = path
         self._process: subprocess.Popen[str] | None = None
         self._words: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 it lasts as long as the player
+        self._complaints: IO[str] | None = None
 
     def play(self, script: Script, theatre: Theatre | None) -> list[tuple[str, Any]]:
         """What the script saw: a label and a description each."""
@@ -60,6 +60,12 @@ class Player:
             self._tell(process, _answer(theatre, name, arguments, named))
 
     def close(self) -> None:
+        self._end()
+        complaints, self._complaints = self._complaints, None
+        if complaints is not None:
+            complaints.close()
+
+    def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             # A script's own processes may outlive it.
@@ -74,6 +80,7 @@ class Player:
         # What a package does by the order of a set is not its word.
         environment |= {"PYTHONPATH": os.pathsep.join(reversed(path)), "PYTHONHASHSEED": "0"}
         self._words = queue.SimpleQueue()
+        self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 it lasts as long as the process
         self._process = process = subprocess.Popen(
             [self._python, "-m", PLAYER, self.side, self.generation],
             cwd=packages.ROOT,
@@ -90,6 +97,7 @@ class Player:
         except queue.Empty:
             ready = None
         if ready is None:
+            self._end()
             raise RuntimeError(f"no player of {self.side} {self.generation}: {self._complaint()}")
         return process
 
@@ -107,14 +115,15 @@ class Player:
         return self._ended(f"it was not over after {script.limit_seconds} s")
 
     def _ended(self, how: str) -> list[tuple[str, Any]]:
-        self.close()
+        self._end()
         return [(FAILED, [how, *self._complaint()])]
 
     def _complaint(self) -> list[str]:
+        """The last lines of what a process wrote that has ended."""
+        assert self._complaints is not None
         self._complaints.seek(0)
         lines = self._complaints.read().splitlines()
-        self._complaints.truncate(0)
-        self._complaints.seek(0)
+        self.close()
         return lines[-60:]
 
 
