@@ -117,6 +117,22 @@ class Generation:
     acl_resource_types: Mapping[str, int] = difference("The members of ResourceType")
     acl_operations: Mapping[str, int] = difference("The members of ACLOperation")
 
+    structs_of_messages: str = difference("Whose structs of fixed versions kafka.protocol has, by generation")
+    messages_are_unversioned: bool = difference(
+        "Whether names such as kafka.protocol.metadata.MetadataRequest are classes whose objects have a "
+        "version, in place of lists of structs"
+    )
+    misfits_are_explained: bool = difference(
+        "Whether the ValueError for a value that does not fit its type in a struct says which value it is"
+    )
+    long_bytes_are_cut: bool = difference(
+        "Whether the text of a struct shows the beginning of long bytes only"
+    )
+    structs_check_their_names: bool = difference(
+        "Whether a struct refuses values by names that it does not have, and is None where none is given"
+    )
+    member_assignment_name: str = difference("The field of a MemberAssignment that has the partitions")
+
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
 _CONSUMER_RECORD_OF_2 = (
@@ -174,6 +190,12 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            structs_of_messages="1.2",
+            messages_are_unversioned=False,
+            misfits_are_explained=False,
+            long_bytes_are_cut=False,
+            structs_check_their_names=False,
+            member_assignment_name="partition_assignment",
         ),
         Generation(
             name="2",
@@ -208,6 +230,12 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            structs_of_messages="2",
+            messages_are_unversioned=False,
+            misfits_are_explained=True,
+            long_bytes_are_cut=True,
+            structs_check_their_names=True,
+            member_assignment_name="assignment",
         ),
         Generation(
             name="3",
@@ -242,6 +270,12 @@ GENERATIONS = {
             config_resource_text="ConfigResource {name}={type}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_3,
             acl_operations=ACL_OPERATIONS_OF_3,
+            structs_of_messages="3",
+            messages_are_unversioned=True,
+            misfits_are_explained=True,
+            long_bytes_are_cut=True,
+            structs_check_their_names=True,
+            member_assignment_name="assignment",
         ),
     )
 }
