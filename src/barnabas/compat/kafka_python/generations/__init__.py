@@ -117,6 +117,19 @@ class Generation:
     acl_resource_types: Mapping[str, int] = difference("The members of ResourceType")
     acl_operations: Mapping[str, int] = difference("The members of ACLOperation")
 
+    futures_complete_once: bool = difference(
+        "Whether a Future that is complete raises AssertionError where it is completed again"
+    )
+    failure_without_exception: type[Exception] = difference(
+        "What `Future.failure` raises for what is no exception"
+    )
+    retriable_errors_have_a_base: bool = difference(
+        "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
+    )
+    record_metadata_has_sizes: bool = difference(
+        "Whether a RecordMetadata tells of a checksum and sizes as well"
+    )
+
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
 _CONSUMER_RECORD_OF_2 = (
@@ -174,6 +187,10 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            futures_complete_once=True,
+            failure_without_exception=AssertionError,
+            retriable_errors_have_a_base=False,
+            record_metadata_has_sizes=False,
         ),
         Generation(
             name="2",
@@ -208,6 +225,10 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            futures_complete_once=True,
+            failure_without_exception=AssertionError,
+            retriable_errors_have_a_base=False,
+            record_metadata_has_sizes=True,
         ),
         Generation(
             name="3",
@@ -242,6 +263,10 @@ GENERATIONS = {
             config_resource_text="ConfigResource {name}={type}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_3,
             acl_operations=ACL_OPERATIONS_OF_3,
+            futures_complete_once=False,
+            failure_without_exception=TypeError,
+            retriable_errors_have_a_base=True,
+            record_metadata_has_sizes=True,
         ),
     )
 }
