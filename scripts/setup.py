@@ -9,6 +9,7 @@ hold hashes of what each step was made from. Runs on the system's Python, so it 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -153,7 +154,11 @@ class Step:
         log_directory.mkdir(parents=True, exist_ok=True)
         self.log = log_directory / (re.sub(r"\W+", "-", name).strip("-") + ".log")
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+            # maturin installs into whichever environment is active.
+            environment = os.environ | {"VIRTUAL_ENV": str(VENV)}
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+            )
 
     def say_begun(self) -> None:
         say(f"{self.name} ...")
