@@ -21,7 +21,7 @@ log = logging.getLogger("kafka.future")
 Callback = Callable[[Any], object]
 
 
-class Future(metaclass=ABCMeta):
+class Future(metaclass=ABCMeta):  # noqa: B024 it has virtual subclasses
     """Completed once, by `success` or `failure`, on any thread.
 
     What a callback raises is logged; `error_on_callbacks` has it raised as well. The kernel's futures of

@@ -120,9 +120,7 @@ class Generation:
     futures_complete_once: bool = difference(
         "Whether a Future that is complete raises AssertionError where it is completed again"
     )
-    failure_without_exception: type[Exception] = difference(
-        "What `Future.failure` raises for what is no exception"
-    )
+    failure_without_exception: Any = difference("What `Future.failure` raises for what is no exception")
     retriable_errors_have_a_base: bool = difference(
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )

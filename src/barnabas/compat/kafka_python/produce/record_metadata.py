@@ -23,7 +23,7 @@ class _RecordMetadataOf1(_Place):
         offset = base_offset
         if relative_offset is not None and base_offset != -1:
             offset += relative_offset
-        return super().__new__(cls, tp.topic, tp.partition, tp, offset, timestamp)
+        return _Place.__new__(cls, tp.topic, tp.partition, tp, offset, timestamp)
 
     def __str__(self) -> str:
         return f"RecordMetadata(topic={self.topic}, partition={self.partition}, offset={self.offset})"
