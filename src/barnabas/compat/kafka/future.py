@@ -6,6 +6,7 @@ future, or at once in that of whoever adds them later. Knows nothing of what it 
 
 from __future__ import annotations
 
+import builtins
 import functools
 import logging
 import threading
@@ -65,7 +66,7 @@ class Future(metaclass=ABCMeta):  # noqa: B024 it has virtual subclasses
         self._check_pending()
         exception = e() if isinstance(e, type) else e
         if not isinstance(exception, BaseException):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise generation().failure_without_exception("future failed without an exception")
+            raise vars(builtins)[generation().failure_without_exception]("future failed without an exception")
         with self._lock:
             self.exception = exception
             self.is_done = True

@@ -120,7 +120,7 @@ class Generation:
     futures_complete_once: bool = difference(
         "Whether a Future that is complete raises AssertionError where it is completed again"
     )
-    failure_without_exception: Any = difference("What `Future.failure` raises for what is no exception")
+    failure_without_exception: str = difference("What `Future.failure` raises for what is no exception")
     retriable_errors_have_a_base: bool = difference(
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )
@@ -186,7 +186,7 @@ GENERATIONS = {
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
             futures_complete_once=True,
-            failure_without_exception=AssertionError,
+            failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
         ),
@@ -224,7 +224,7 @@ GENERATIONS = {
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
             futures_complete_once=True,
-            failure_without_exception=AssertionError,
+            failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
         ),
@@ -262,7 +262,7 @@ GENERATIONS = {
             acl_resource_types=ACL_RESOURCE_TYPES_OF_3,
             acl_operations=ACL_OPERATIONS_OF_3,
             futures_complete_once=False,
-            failure_without_exception=TypeError,
+            failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
         ),
