@@ -132,6 +132,16 @@ class Generation:
         "Whether a struct refuses values by names that it does not have, and is None where none is given"
     )
     member_assignment_name: str = difference("The field of a MemberAssignment that has the partitions")
+    futures_complete_once: bool = difference(
+        "Whether a Future that is complete raises AssertionError where it is completed again"
+    )
+    failure_without_exception: str = difference("What `Future.failure` raises for what is no exception")
+    retriable_errors_have_a_base: bool = difference(
+        "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
+    )
+    record_metadata_has_sizes: bool = difference(
+        "Whether a RecordMetadata tells of a checksum and sizes as well"
+    )
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -196,6 +206,10 @@ GENERATIONS = {
             long_bytes_are_cut=False,
             structs_check_their_names=False,
             member_assignment_name="partition_assignment",
+            futures_complete_once=True,
+            failure_without_exception="AssertionError",
+            retriable_errors_have_a_base=False,
+            record_metadata_has_sizes=False,
         ),
         Generation(
             name="2",
@@ -236,6 +250,10 @@ GENERATIONS = {
             long_bytes_are_cut=True,
             structs_check_their_names=True,
             member_assignment_name="assignment",
+            futures_complete_once=True,
+            failure_without_exception="AssertionError",
+            retriable_errors_have_a_base=False,
+            record_metadata_has_sizes=True,
         ),
         Generation(
             name="3",
@@ -276,6 +294,10 @@ GENERATIONS = {
             long_bytes_are_cut=True,
             structs_check_their_names=True,
             member_assignment_name="assignment",
+            futures_complete_once=False,
+            failure_without_exception="TypeError",
+            retriable_errors_have_a_base=True,
+            record_metadata_has_sizes=True,
         ),
     )
 }
