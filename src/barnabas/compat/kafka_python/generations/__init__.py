@@ -142,6 +142,7 @@ class Generation:
     record_metadata_has_sizes: bool = difference(
         "Whether a RecordMetadata tells of a checksum and sizes as well"
     )
+    log_append_time: int = difference("What `Message.timestamp_type` is where the broker gave the time")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -210,6 +211,7 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
+            log_append_time=8,
         ),
         Generation(
             name="2",
@@ -254,6 +256,7 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
+            log_append_time=1,
         ),
         Generation(
             name="3",
@@ -298,6 +301,7 @@ GENERATIONS = {
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
+            log_append_time=1,
         ),
     )
 }
