@@ -158,6 +158,32 @@ class Generation:
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
 
+    structs_of_messages: str = difference("Whose structs of fixed versions kafka.protocol has, by generation")
+    messages_are_unversioned: bool = difference(
+        "Whether names such as kafka.protocol.metadata.MetadataRequest are classes whose objects have a "
+        "version, in place of lists of structs"
+    )
+    misfits_are_explained: bool = difference(
+        "Whether the ValueError for a value that does not fit its type in a struct says which value it is"
+    )
+    long_bytes_are_cut: bool = difference(
+        "Whether the text of a struct shows the beginning of long bytes only"
+    )
+    structs_check_their_names: bool = difference(
+        "Whether a struct refuses values by names that it does not have, and is None where none is given"
+    )
+    member_assignment_name: str = difference("The field of a MemberAssignment that has the partitions")
+    futures_complete_once: bool = difference(
+        "Whether a Future that is complete raises AssertionError where it is completed again"
+    )
+    failure_without_exception: str = difference("What `Future.failure` raises for what is no exception")
+    retriable_errors_have_a_base: bool = difference(
+        "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
+    )
+    record_metadata_has_sizes: bool = difference(
+        "Whether a RecordMetadata tells of a checksum and sizes as well"
+    )
+
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
 _CONSUMER_RECORD_OF_2 = (
@@ -227,6 +253,16 @@ GENERATIONS = {
             unknown_topics_have_no_partitions=False,
             listeners_may_be_coroutines=False,
             futures_are_done_by_another_thread=False,
+            structs_of_messages="1.2",
+            messages_are_unversioned=False,
+            misfits_are_explained=False,
+            long_bytes_are_cut=False,
+            structs_check_their_names=False,
+            member_assignment_name="partition_assignment",
+            futures_complete_once=True,
+            failure_without_exception="AssertionError",
+            retriable_errors_have_a_base=False,
+            record_metadata_has_sizes=False,
         ),
         Generation(
             name="2",
@@ -273,6 +309,16 @@ GENERATIONS = {
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=False,
             futures_are_done_by_another_thread=False,
+            structs_of_messages="2",
+            messages_are_unversioned=False,
+            misfits_are_explained=True,
+            long_bytes_are_cut=True,
+            structs_check_their_names=True,
+            member_assignment_name="assignment",
+            futures_complete_once=True,
+            failure_without_exception="AssertionError",
+            retriable_errors_have_a_base=False,
+            record_metadata_has_sizes=True,
         ),
         Generation(
             name="3",
@@ -319,6 +365,16 @@ GENERATIONS = {
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=True,
             futures_are_done_by_another_thread=True,
+            structs_of_messages="3",
+            messages_are_unversioned=True,
+            misfits_are_explained=True,
+            long_bytes_are_cut=True,
+            structs_check_their_names=True,
+            member_assignment_name="assignment",
+            futures_complete_once=False,
+            failure_without_exception="TypeError",
+            retriable_errors_have_a_base=True,
+            record_metadata_has_sizes=True,
         ),
     )
 }

@@ -1,0 +1,1 @@
+"""KafkaProducer, and the older producers of kafka-python 1."""

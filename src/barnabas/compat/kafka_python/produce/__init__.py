@@ -1,0 +1,1 @@
+"""KafkaProducer and what it stands on."""
