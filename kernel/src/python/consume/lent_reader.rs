@@ -113,7 +113,8 @@ impl LentReader {
     pub fn take_back(&self, py: Python<'_>) -> Option<Returned> {
         let mut lent = self.lock(py);
         self.progress.end();
-        let Lent { reader, progress } = std::mem::replace(&mut *lent, Lent { reader: None, progress: NOTHING });
+        let Lent { reader, progress } =
+            std::mem::replace(&mut *lent, Lent { reader: None, progress: NOTHING });
         drop(lent);
         Some((progress.loan, reader?, progress.count, progress.next_offset, progress.leader_epoch))
     }

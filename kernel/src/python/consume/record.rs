@@ -59,12 +59,7 @@ impl<T: FromRecord> RecordMaker for ObjectsOf<T> {
     type Made = Py<T>;
 
     #[inline(always)]
-    fn make(
-        &self,
-        py: Python<'_>,
-        source: &LockedRc<RecordSource>,
-        slices: RecordSlices,
-    ) -> PyResult<Py<T>> {
+    fn make(&self, py: Python<'_>, source: &LockedRc<RecordSource>, slices: RecordSlices) -> PyResult<Py<T>> {
         T::from_record(py, source, slices)
     }
 }

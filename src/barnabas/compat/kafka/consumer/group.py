@@ -1,6 +1,6 @@
 """KafkaConsumer, in any generation: the arguments, results and exceptions of its methods.
 
-What an open consumer does is its `ConsumerSession`'s. Single records that are at hand come out of the kernel
+What an open consumer does is its `RecordSession`'s. Single records that are at hand come out of the kernel
 (`RecordPoller`), which calls `_next_record` for everything else.
 """
 
@@ -23,6 +23,7 @@ from barnabas.compat.kafka.consumer.subscription_state import (
 from barnabas.compat.kafka.coordinator.assignors.range import RangePartitionAssignor
 from barnabas.compat.kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from barnabas.compat.kafka.future import Future
+from barnabas.compat.kafka.serializer.abstract import Deserializer
 from barnabas.compat.kafka.util import ensure_valid_topic_name
 from barnabas.compat.kafka_python.config.api_versions import known_version, version_of_text, version_spoken
 from barnabas.compat.kafka_python.config.given import merged
@@ -38,7 +39,7 @@ from barnabas.compat.kafka_python.consume.deserializers import called
 from barnabas.compat.kafka_python.consume.listeners import core_listener
 from barnabas.compat.kafka_python.consume.record_class import ConsumerRecord
 from barnabas.compat.kafka_python.consume.refusals import check, refusal
-from barnabas.compat.kafka_python.consume.session import ConsumerSession
+from barnabas.compat.kafka_python.consume.session import RecordSession
 from barnabas.compat.kafka_python.consume.settings import (
     check_group_settings,
     check_settings,
@@ -93,11 +94,11 @@ class KafkaConsumer(RecordPoller):
             self.config["api_version"] = version = known_version(version, log)
         self._shape_records(
             ConsumerRecord,
-            called(self.config["key_deserializer"], "key_deserializer"),
-            called(self.config["value_deserializer"], "value_deserializer"),
+            called(self.config["key_deserializer"], "key_deserializer", Deserializer),
+            called(self.config["value_deserializer"], "value_deserializer", Deserializer),
         )
         check_group_settings(self.config)
-        self._session = session = ConsumerSession(self, consumer_settings(self.config))
+        self._session = session = RecordSession(self, consumer_settings(self.config))
         self._closed = False
         self._iterates = False
         self._subscription: set[str] | None = None
@@ -340,7 +341,9 @@ class KafkaConsumer(RecordPoller):
         told = {TopicPartition(*p): _struct_of(offset) for p, offset in wanted.items()}
         self._session.serve_commits()
         called = self.config["default_offset_commit_callback"] if callback is None else callback
-        return self._session.start_commit(wanted, told if offsets is None else offsets, called)
+        future = Future()
+        self._session.start_commit(wanted, told if offsets is None else offsets, called, future)
+        return future
 
     @as_programs_know
     def _committable(self, offsets: Mapping[Any, Any] | None) -> dict[CorePartition, CoreOffset]:

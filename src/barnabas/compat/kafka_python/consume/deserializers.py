@@ -7,19 +7,19 @@ import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
-from barnabas.compat.kafka.serializer import Deserializer
 from barnabas.compat.kafka_python.generations import generation
 
 Called = tuple[Callable[..., Any], int]
 
 
-def called(deserializer: Any, setting: str) -> Called | None:
-    """None where there is none. Warns, as generation 3 does, of a function in place of a Deserializer."""
+def called(deserializer: Any, setting: str, base: type) -> Called | None:
+    """None where there is none. `base`: the class Deserializer. Warns, as generation 3 does, of a function in
+    place of a Deserializer."""
     if not deserializer:
         return None
     deserialize = getattr(deserializer, "deserialize", None)
     takes_headers = generation().serializers_take_headers
-    if isinstance(deserializer, Deserializer) and callable(deserialize):
+    if isinstance(deserializer, base) and callable(deserialize):
         return deserialize, 3 if takes_headers and _takes(deserialize, 3) else 2
     if takes_headers:
         warnings.warn(

@@ -18,7 +18,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from barnabas._kernel import RecordPoller
 from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
@@ -28,7 +28,6 @@ from barnabas.client.consume.consumer_front import ONE_FOR_EACH
 from barnabas.client.consume.fetch_buffer import Failure, PartitionState
 from barnabas.client.groups.offset_commits import Offsets
 from barnabas.client.groups.poll_watch import polled_by_two
-from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.compat.kafka_python.values.failures import commit_failure_of, failure_of
@@ -53,7 +52,14 @@ RecordsByPartition = dict[Any, list[Any]]
 CommitCallback = Callable[[Any, Any], object] | None
 
 
-class ConsumerSession(Consumer):
+class Completed(Protocol):
+    """A Future of the facade."""
+
+    def success(self, value: Any) -> object: ...
+    def failure(self, e: Any) -> object: ...
+
+
+class RecordSession(Consumer):
     """`poller`: the program's KafkaConsumer, which is not kept alive by this."""
 
     def __init__(self, poller: RecordPoller, settings: Mapping[str, Any]) -> None:
@@ -226,9 +232,8 @@ class ConsumerSession(Consumer):
 
     # Commits
 
-    def start_commit(self, offsets: Offsets, told: Any, callback: CommitCallback) -> Future:
+    def start_commit(self, offsets: Offsets, told: Any, callback: CommitCallback, future: Completed) -> None:
         """Commits `offsets`, which are `told` to `callback` with the result in a later call."""
-        future = Future()
         core = self._core
 
         def finish(_: Offsets, error: BarnabasError | None) -> None:
@@ -255,7 +260,6 @@ class ConsumerSession(Consumer):
                 task.add_done_callback(take_finished)
 
         self._loop.call(start)
-        return future
 
     def serve_commits(self) -> None:
         """Runs the callbacks of commits that are done."""
