@@ -41,6 +41,8 @@ mod _kernel {
     #[pymodule_export]
     use super::consume::record::Record;
     #[pymodule_export]
+    use super::kafka_python::record_poller::RecordPoller;
+    #[pymodule_export]
     use super::kafka_python::sent_record::{RecordTeller, SentRecord};
     #[pymodule_export]
     use super::kafka_python::topic_sender::TopicSender;

@@ -188,18 +188,20 @@ class KafkaProducer(TopicSender, Owned):
         if value is None and key is None:
             raise refusal("neither key nor value")
         raised = getattr(Errors, generation().errors_in_futures, Exception)
+        # Serializers may add some.
+        headers = [] if headers is None else headers
         try:
             if generation().close_flushes:
                 ensure_valid_topic_name(topic)
             if generation().too_large_is_raised:
                 check_headers(headers)
-                key_bytes, value_bytes = self._serialized(topic, headers or [], key, value)
+                key_bytes, value_bytes = self._serialized(topic, headers, key, value)
                 check_payload("key", key_bytes)
                 check_payload("value", value_bytes)
                 self._wait_on_metadata(topic)
             else:
                 self._wait_on_metadata(topic)
-                key_bytes, value_bytes = self._serialized(topic, headers or [], key, value)
+                key_bytes, value_bytes = self._serialized(topic, headers, key, value)
             return self._send_serialized(
                 topic, value, key, key_bytes, value_bytes, headers, partition, timestamp_ms
             )
@@ -502,9 +504,9 @@ def _made(serializer: Any, topic: str, headers: Any, data: Any) -> Any:
         return data
     if not isinstance(serializer, Serializer):
         return serializer(data)
-    if generation().serializers_take_headers:
-        return serializer.serialize(topic, headers, data)
-    return serializer.serialize(topic, data)
+    arguments = (topic, headers, data) if generation().serializers_take_headers else (topic, data)
+    serialize: Any = serializer.serialize
+    return serialize(*arguments)
 
 
 def _size(part: Any) -> int:

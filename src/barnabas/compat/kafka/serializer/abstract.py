@@ -1,4 +1,5 @@
-"""What serializers and deserializers are: in kafka-python 3 they get a record's headers as well."""
+"""The bases of a program's serializers and deserializers, with the arguments that the generation gives
+them."""
 
 from __future__ import annotations
 
@@ -7,51 +8,52 @@ from typing import Any
 
 from barnabas.compat.kafka_python.generations import generation
 
-Headers = list[tuple[str, bytes]]
+__all__ = ["Deserializer", "Serializer"]
 
+if generation().serializers_take_headers:
 
-class _SerializerOfHeaders(ABC):
-    """Makes bytes of keys or values."""
+    class Serializer(ABC):  # pyright: ignore[reportRedeclaration]
+        """Makes bytes of keys and values."""
 
-    @abstractmethod
-    def serialize(self, topic: str, headers: Headers, data: Any) -> Any: ...
+        @abstractmethod
+        def serialize(self, topic: str, headers: list[tuple[str, bytes]], data: Any) -> Any:
+            """The bytes of a key or a value, or None. What is added to `headers` is sent with the record."""
 
-    def close(self) -> None:  # noqa: B027 most have nothing to close
-        ...
+        def close(self) -> None:  # noqa: B027 it need not be there
+            """Called when the producer closes."""
 
+    class Deserializer(ABC):  # pyright: ignore[reportRedeclaration]
+        """Makes keys and values of bytes."""
 
-class _DeserializerOfHeaders(ABC):
-    """Makes keys or values of bytes."""
+        @abstractmethod
+        def deserialize(self, topic: str, headers: list[tuple[str, bytes]], data: bytes) -> Any:
+            """What the bytes of a key or a value, or None, stand for."""
 
-    @abstractmethod
-    def deserialize(self, topic: str, headers: Headers, data: bytes) -> Any: ...
+        def close(self) -> None:  # noqa: B027 it need not be there
+            """Called when the consumer closes."""
 
-    def close(self) -> None:  # noqa: B027 most have nothing to close
-        ...
+else:
 
+    class Serializer:  # pyright: ignore[reportRedeclaration]
+        """Makes bytes of keys and values."""
 
-class _Serializer:
-    """Makes bytes of keys or values."""
+        def __init__(self, **config: Any) -> None:
+            pass
 
-    def __init__(self, **config: Any) -> None: ...
+        def serialize(self, topic: str, value: Any) -> Any:
+            """The bytes of a key or a value, or None."""
 
-    def serialize(self, topic: str, value: Any) -> Any: ...
+        def close(self) -> None:
+            """Called when the producer closes."""
 
-    def close(self) -> None: ...
+    class Deserializer:  # pyright: ignore[reportRedeclaration]
+        """Makes keys and values of bytes."""
 
+        def __init__(self, **config: Any) -> None:
+            pass
 
-class _Deserializer:
-    """Makes keys or values of bytes."""
+        def deserialize(self, topic: str, bytes_: Any) -> Any:
+            """What the bytes of a key or a value, or None, stand for."""
 
-    def __init__(self, **config: Any) -> None: ...
-
-    def deserialize(self, topic: str, bytes_: bytes | None) -> Any: ...
-
-    def close(self) -> None: ...
-
-
-_TAKES_HEADERS = generation().serializers_take_headers
-Serializer: Any = _SerializerOfHeaders if _TAKES_HEADERS else _Serializer
-Deserializer: Any = _DeserializerOfHeaders if _TAKES_HEADERS else _Deserializer
-Serializer.__name__ = Serializer.__qualname__ = "Serializer"
-Deserializer.__name__ = Deserializer.__qualname__ = "Deserializer"
+        def close(self) -> None:
+            """Called when the consumer closes."""

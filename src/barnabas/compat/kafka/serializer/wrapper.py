@@ -1,28 +1,30 @@
-"""Functions as serializers and deserializers."""
+"""Functions in the place of serializers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.compat.kafka.serializer.abstract import Deserializer, Headers, Serializer
+from barnabas.compat.kafka.serializer.abstract import Deserializer, Serializer
 
-
-class DeserializeWrapper(Deserializer):
-    """Calls a function of the bytes; without one they pass."""
-
-    def __init__(self, fn: Callable[[Any], Any] | None) -> None:
-        self.fn = fn
-
-    def deserialize(self, topic: str, headers: Headers, data: Any) -> Any:
-        return data if self.fn is None else self.fn(data)
+Function = Callable[[Any], Any]
 
 
 class SerializeWrapper(Serializer):
-    """Calls a function of the key or the value; without one they pass."""
+    """Calls a function, which is given the key or the value alone; None leaves them as they are."""
 
-    def __init__(self, fn: Callable[[Any], Any] | None) -> None:
+    def __init__(self, fn: Function | None) -> None:
         self.fn = fn
 
-    def serialize(self, topic: str, headers: Headers, data: Any) -> Any:
+    def serialize(self, topic: str, headers: Any, data: Any) -> Any:  # type: ignore[override]
+        return data if self.fn is None else self.fn(data)
+
+
+class DeserializeWrapper(Deserializer):
+    """As SerializeWrapper, for consumers."""
+
+    def __init__(self, fn: Function | None) -> None:
+        self.fn = fn
+
+    def deserialize(self, topic: str, headers: Any, data: Any) -> Any:  # type: ignore[override]
         return data if self.fn is None else self.fn(data)

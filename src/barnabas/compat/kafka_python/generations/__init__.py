@@ -24,6 +24,11 @@ from barnabas.compat.kafka_python.generations.admin import (
     CONFIG_RESOURCE_TYPES_OF_2,
     CONFIG_RESOURCE_TYPES_OF_3,
 )
+from barnabas.compat.kafka_python.generations.consumer import (
+    CONSUMER_REFUSALS_OF_1,
+    CONSUMER_REFUSALS_OF_2,
+    CONSUMER_REFUSALS_OF_3,
+)
 from barnabas.compat.kafka_python.generations.errors import (
     ERRORS_OF_1,
     ERRORS_OF_2,
@@ -124,7 +129,58 @@ class Generation:
     config_resource_text: str = difference("What str() gives of a ConfigResource")
     acl_resource_types: Mapping[str, int] = difference("The members of ResourceType")
     acl_operations: Mapping[str, int] = difference("The members of ACLOperation")
+    consumer_refusals: Mapping[str, tuple[str, str]] = difference(
+        "What KafkaConsumer raises for calls that cannot be, and its text"
+    )
+    connections_outlast_requests: bool = difference(
+        "Whether connections_max_idle_ms has to be more than request_timeout_ms, and that more than "
+        "fetch_max_wait_ms"
+    )
+    requests_outlast_sessions: bool = difference(
+        "Whether request_timeout_ms has to be more than session_timeout_ms"
+    )
+    consumer_bootstrap_setting: str = difference(
+        "The setting that says how long KafkaConsumer looks for brokers"
+    )
+    topic_names_are_checked: bool = difference("Whether KafkaConsumer refuses impossible names of topics")
+    listeners_errors_are_raised: bool = difference(
+        "Whether what a ConsumerRebalanceListener raises comes out of poll(), besides being logged"
+    )
+    serializers_take_headers: bool = difference(
+        "Whether serializers and deserializers get a record's headers, and functions in their place are "
+        "warned of"
+    )
+    commit_result: bool | None = difference(
+        "What the future of an asynchronous commit has, and its callback gets"
+    )
+    commit_failures_tell_why: bool = difference(
+        "Whether a CommitFailedError has what the broker answered, in place of advice"
+    )
+    unknown_topics_have_no_partitions: bool = difference(
+        "Whether partitions_for_topic() gives an empty set for a topic that there is not, in place of None"
+    )
+    listeners_may_be_coroutines: bool = difference(
+        "Whether KafkaConsumer.subscribe() takes an AsyncConsumerRebalanceListener"
+    )
+    futures_are_done_by_another_thread: bool = difference(
+        "Whether futures are done without a call that waits for brokers, by the client's own thread"
+    )
 
+    structs_of_messages: str = difference("Whose structs of fixed versions kafka.protocol has, by generation")
+    messages_are_unversioned: bool = difference(
+        "Whether names such as kafka.protocol.metadata.MetadataRequest are classes whose objects have a "
+        "version, in place of lists of structs"
+    )
+    misfits_are_explained: bool = difference(
+        "Whether the ValueError for a value that does not fit its type in a struct says which value it is"
+    )
+    long_bytes_are_cut: bool = difference(
+        "Whether the text of a struct shows the beginning of long bytes only"
+    )
+    structs_check_their_names: bool = difference(
+        "Whether a struct refuses values by names that it does not have, and is None where none is given"
+    )
+    member_assignment_name: str = difference("The field of a MemberAssignment that has the partitions")
     futures_complete_once: bool = difference(
         "Whether a Future that is complete raises AssertionError where it is completed again"
     )
@@ -142,10 +198,6 @@ class Generation:
     partitioners_see_cluster: bool = difference(
         "Whether a producer's partitioner has a method `partition` that gets topic, key, value and cluster, "
         "in place of being called with the key, all partitions and those that are available"
-    )
-    serializers_take_headers: bool = difference(
-        "Whether serializers and deserializers get a record's headers, and functions in their place are "
-        "warned of"
     )
     send_takes_headers: bool = difference("Whether `KafkaProducer.send` has a parameter `headers`")
     send_refusals: Mapping[str, tuple[str, str]] = difference(
@@ -238,6 +290,24 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            consumer_refusals=CONSUMER_REFUSALS_OF_1,
+            connections_outlast_requests=False,
+            requests_outlast_sessions=False,
+            consumer_bootstrap_setting="api_version_auto_timeout_ms",
+            topic_names_are_checked=False,
+            listeners_errors_are_raised=False,
+            serializers_take_headers=False,
+            commit_result=True,
+            commit_failures_tell_why=False,
+            unknown_topics_have_no_partitions=False,
+            listeners_may_be_coroutines=False,
+            futures_are_done_by_another_thread=False,
+            structs_of_messages="1.2",
+            messages_are_unversioned=False,
+            misfits_are_explained=False,
+            long_bytes_are_cut=False,
+            structs_check_their_names=False,
+            member_assignment_name="partition_assignment",
             futures_complete_once=True,
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
@@ -246,7 +316,6 @@ GENERATIONS = {
             send_refusals=SEND_REFUSALS_OF_1,
             murmur2_takes_anything=True,
             partitioners_see_cluster=False,
-            serializers_take_headers=False,
             send_takes_headers=False,
             errors_in_futures="Exception",
             too_large_is_raised=False,
@@ -292,6 +361,24 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            consumer_refusals=CONSUMER_REFUSALS_OF_2,
+            connections_outlast_requests=True,
+            requests_outlast_sessions=True,
+            consumer_bootstrap_setting="api_version_auto_timeout_ms",
+            topic_names_are_checked=True,
+            listeners_errors_are_raised=False,
+            serializers_take_headers=False,
+            commit_result=None,
+            commit_failures_tell_why=True,
+            unknown_topics_have_no_partitions=True,
+            listeners_may_be_coroutines=False,
+            futures_are_done_by_another_thread=False,
+            structs_of_messages="2",
+            messages_are_unversioned=False,
+            misfits_are_explained=True,
+            long_bytes_are_cut=True,
+            structs_check_their_names=True,
+            member_assignment_name="assignment",
             futures_complete_once=True,
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
@@ -300,7 +387,6 @@ GENERATIONS = {
             send_refusals=SEND_REFUSALS_OF_2,
             murmur2_takes_anything=False,
             partitioners_see_cluster=False,
-            serializers_take_headers=False,
             send_takes_headers=True,
             errors_in_futures="BrokerResponseError",
             too_large_is_raised=False,
@@ -346,6 +432,24 @@ GENERATIONS = {
             config_resource_text="ConfigResource {name}={type}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_3,
             acl_operations=ACL_OPERATIONS_OF_3,
+            consumer_refusals=CONSUMER_REFUSALS_OF_3,
+            connections_outlast_requests=True,
+            requests_outlast_sessions=False,
+            consumer_bootstrap_setting="bootstrap_timeout_ms",
+            topic_names_are_checked=True,
+            listeners_errors_are_raised=True,
+            serializers_take_headers=True,
+            commit_result=None,
+            commit_failures_tell_why=True,
+            unknown_topics_have_no_partitions=True,
+            listeners_may_be_coroutines=True,
+            futures_are_done_by_another_thread=True,
+            structs_of_messages="3",
+            messages_are_unversioned=True,
+            misfits_are_explained=True,
+            long_bytes_are_cut=True,
+            structs_check_their_names=True,
+            member_assignment_name="assignment",
             futures_complete_once=False,
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
@@ -354,7 +458,6 @@ GENERATIONS = {
             send_refusals=SEND_REFUSALS_OF_3,
             murmur2_takes_anything=False,
             partitioners_see_cluster=True,
-            serializers_take_headers=True,
             send_takes_headers=True,
             errors_in_futures="BrokerResponseError",
             too_large_is_raised=True,

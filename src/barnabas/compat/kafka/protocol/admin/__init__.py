@@ -1,5 +1,11 @@
-"""What programs see of the messages for administration."""
+"""The messages for administration: structs of fixed versions, or in 3 messages with a version."""
 
-from barnabas.compat.kafka.protocol.admin.topics import ElectionType
+from __future__ import annotations
 
-__all__ = ["ElectionType"]
+from barnabas.compat.kafka.protocol.admin.topics import ElectionType as ElectionType
+from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+
+_messages = MessageModule(__name__, "ElectionType")
+__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
+__getattr__ = _messages.find
+__dir__ = _messages.listed

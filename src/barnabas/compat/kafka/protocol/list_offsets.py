@@ -1,0 +1,12 @@
+"""Requests for offsets, as kafka-python 2 names them."""
+
+from __future__ import annotations
+
+from barnabas.compat.kafka.protocol.consumer.offsets import UNKNOWN_OFFSET as UNKNOWN_OFFSET
+from barnabas.compat.kafka.protocol.consumer.offsets import OffsetResetStrategy as OffsetResetStrategy
+from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+
+_messages = MessageModule(__name__, "UNKNOWN_OFFSET", "OffsetResetStrategy")
+__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
+__getattr__ = _messages.find
+__dir__ = _messages.listed
