@@ -28,6 +28,7 @@ from barnabas._kernel.consume import (
     stamp_batches,
     take_arrow,
 )
+from barnabas._kernel.kafka_python import FutureRecordMetadata, RecordPoller, RecordTeller, TopicSender
 from barnabas._kernel.librdkafka import EventQueue, MessagePoller, MessageSender, ParkedMessages
 from barnabas._kernel.message import Message
 from barnabas._kernel.objects import (
@@ -81,6 +82,7 @@ __all__ = [
     "Format",
     "FrameReceiver",
     "FrameRoom",
+    "FutureRecordMetadata",
     "HeadersIn",
     "KeyOffsets",
     "Message",
@@ -91,9 +93,12 @@ __all__ = [
     "ReceiveBuffer",
     "Record",
     "RecordMetadata",
+    "RecordPoller",
     "RecordReader",
     "RecordSender",
+    "RecordTeller",
     "TakenBack",
+    "TopicSender",
     "Waker",
     "check_json_depth",
     "compact_batches",

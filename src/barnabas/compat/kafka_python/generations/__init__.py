@@ -24,6 +24,11 @@ from barnabas.compat.kafka_python.generations.admin import (
     CONFIG_RESOURCE_TYPES_OF_2,
     CONFIG_RESOURCE_TYPES_OF_3,
 )
+from barnabas.compat.kafka_python.generations.consumer import (
+    CONSUMER_REFUSALS_OF_1,
+    CONSUMER_REFUSALS_OF_2,
+    CONSUMER_REFUSALS_OF_3,
+)
 from barnabas.compat.kafka_python.generations.errors import (
     ERRORS_OF_1,
     ERRORS_OF_2,
@@ -35,6 +40,14 @@ from barnabas.compat.kafka_python.generations.names import (
     KAFKA_NAMES_OF_1,
     KAFKA_NAMES_OF_2,
     KAFKA_NAMES_OF_3,
+)
+from barnabas.compat.kafka_python.generations.producer import (
+    PARTITIONER_NAMES_OF_1,
+    PARTITIONER_NAMES_OF_2,
+    PARTITIONER_NAMES_OF_3,
+    SEND_REFUSALS_OF_1,
+    SEND_REFUSALS_OF_2,
+    SEND_REFUSALS_OF_3,
 )
 from barnabas.compat.kafka_python.generations.structs import (
     STRUCTS_OF_1,
@@ -116,6 +129,42 @@ class Generation:
     config_resource_text: str = difference("What str() gives of a ConfigResource")
     acl_resource_types: Mapping[str, int] = difference("The members of ResourceType")
     acl_operations: Mapping[str, int] = difference("The members of ACLOperation")
+    consumer_refusals: Mapping[str, tuple[str, str]] = difference(
+        "What KafkaConsumer raises for calls that cannot be, and its text"
+    )
+    connections_outlast_requests: bool = difference(
+        "Whether connections_max_idle_ms has to be more than request_timeout_ms, and that more than "
+        "fetch_max_wait_ms"
+    )
+    requests_outlast_sessions: bool = difference(
+        "Whether request_timeout_ms has to be more than session_timeout_ms"
+    )
+    consumer_bootstrap_setting: str = difference(
+        "The setting that says how long KafkaConsumer looks for brokers"
+    )
+    topic_names_are_checked: bool = difference("Whether KafkaConsumer refuses impossible names of topics")
+    listeners_errors_are_raised: bool = difference(
+        "Whether what a ConsumerRebalanceListener raises comes out of poll(), besides being logged"
+    )
+    serializers_take_headers: bool = difference(
+        "Whether serializers and deserializers get a record's headers, and functions in their place are "
+        "warned of"
+    )
+    commit_result: bool | None = difference(
+        "What the future of an asynchronous commit has, and its callback gets"
+    )
+    commit_failures_tell_why: bool = difference(
+        "Whether a CommitFailedError has what the broker answered, in place of advice"
+    )
+    unknown_topics_have_no_partitions: bool = difference(
+        "Whether partitions_for_topic() gives an empty set for a topic that there is not, in place of None"
+    )
+    listeners_may_be_coroutines: bool = difference(
+        "Whether KafkaConsumer.subscribe() takes an AsyncConsumerRebalanceListener"
+    )
+    futures_are_done_by_another_thread: bool = difference(
+        "Whether futures are done without a call that waits for brokers, by the client's own thread"
+    )
 
     structs_of_messages: str = difference("Whose structs of fixed versions kafka.protocol has, by generation")
     messages_are_unversioned: bool = difference(
@@ -143,6 +192,47 @@ class Generation:
         "Whether a RecordMetadata tells of a checksum and sizes as well"
     )
     log_append_time: int = difference("What `Message.timestamp_type` is where the broker gave the time")
+    partitioner_names: tuple[str, ...] = difference("What `from kafka.partitioner import *` gives")
+    murmur2_takes_anything: bool = difference(
+        "Whether `murmur2` hashes the text of what is no bytes, in place of raising TypeError"
+    )
+    partitioners_see_cluster: bool = difference(
+        "Whether a producer's partitioner has a method `partition` that gets topic, key, value and cluster, "
+        "in place of being called with the key, all partitions and those that are available"
+    )
+    send_takes_headers: bool = difference("Whether `KafkaProducer.send` has a parameter `headers`")
+    send_refusals: Mapping[str, tuple[str, str]] = difference(
+        "What `KafkaProducer.send` raises for a record that cannot be"
+    )
+    errors_in_futures: str = difference(
+        "What of the errors that `KafkaProducer.send` meets is left to the future that it gives, in place of "
+        "being raised"
+    )
+    too_large_is_raised: bool = difference(
+        "Whether `KafkaProducer.send` raises MessageSizeTooLargeError, in place of leaving it to the future"
+    )
+    metadata_timeout_texts: tuple[str, ...] = difference(
+        "The arguments of the KafkaTimeoutError where a topic's partitions are not known in time"
+    )
+    flush_timeout: str = difference("What `KafkaProducer.flush` raises when its time is up")
+    close_flushes: bool = difference(
+        "Whether `KafkaProducer.close` raises, and leaves the producer open, where records are not "
+        "delivered in its time; they fail otherwise"
+    )
+    idempotence_is_overridden: bool = difference(
+        "Whether `enable_idempotence` is turned off, with a warning, where it is the default and another "
+        "setting excludes it"
+    )
+    idempotent_requests_in_flight: int = difference(
+        "How many requests to a broker an idempotent producer may have under way"
+    )
+    codecs_are_checked_early: bool = difference(
+        "Whether the constructor of KafkaProducer refuses an unknown `compression_type`, in place of send"
+    )
+    producer_bootstrap_setting: str | None = difference(
+        "The setting that says how long KafkaProducer looks for brokers"
+    )
+    batch_overhead_bytes: int = difference("What counts towards max_request_size besides key and value")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -201,6 +291,18 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            consumer_refusals=CONSUMER_REFUSALS_OF_1,
+            connections_outlast_requests=False,
+            requests_outlast_sessions=False,
+            consumer_bootstrap_setting="api_version_auto_timeout_ms",
+            topic_names_are_checked=False,
+            listeners_errors_are_raised=False,
+            serializers_take_headers=False,
+            commit_result=True,
+            commit_failures_tell_why=False,
+            unknown_topics_have_no_partitions=False,
+            listeners_may_be_coroutines=False,
+            futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
             misfits_are_explained=False,
@@ -212,6 +314,21 @@ GENERATIONS = {
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
             log_append_time=8,
+            partitioner_names=PARTITIONER_NAMES_OF_1,
+            send_refusals=SEND_REFUSALS_OF_1,
+            murmur2_takes_anything=True,
+            partitioners_see_cluster=False,
+            send_takes_headers=False,
+            errors_in_futures="Exception",
+            too_large_is_raised=False,
+            metadata_timeout_texts=("Failed to update metadata after %s secs.", "{seconds}"),
+            flush_timeout="AssertionError",
+            close_flushes=False,
+            idempotence_is_overridden=False,
+            idempotent_requests_in_flight=5,
+            codecs_are_checked_early=False,
+            producer_bootstrap_setting=None,
+            batch_overhead_bytes=26,
         ),
         Generation(
             name="2",
@@ -246,6 +363,18 @@ GENERATIONS = {
             config_resource_text="ConfigResource {type}={name}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_2,
             acl_operations=ACL_OPERATIONS_OF_2,
+            consumer_refusals=CONSUMER_REFUSALS_OF_2,
+            connections_outlast_requests=True,
+            requests_outlast_sessions=True,
+            consumer_bootstrap_setting="api_version_auto_timeout_ms",
+            topic_names_are_checked=True,
+            listeners_errors_are_raised=False,
+            serializers_take_headers=False,
+            commit_result=None,
+            commit_failures_tell_why=True,
+            unknown_topics_have_no_partitions=True,
+            listeners_may_be_coroutines=False,
+            futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
             misfits_are_explained=True,
@@ -257,6 +386,21 @@ GENERATIONS = {
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
             log_append_time=1,
+            partitioner_names=PARTITIONER_NAMES_OF_2,
+            send_refusals=SEND_REFUSALS_OF_2,
+            murmur2_takes_anything=False,
+            partitioners_see_cluster=False,
+            send_takes_headers=True,
+            errors_in_futures="BrokerResponseError",
+            too_large_is_raised=False,
+            metadata_timeout_texts=("Failed to update metadata after {seconds:.1f} secs.",),
+            flush_timeout="KafkaTimeoutError",
+            close_flushes=True,
+            idempotence_is_overridden=False,
+            idempotent_requests_in_flight=1,
+            codecs_are_checked_early=True,
+            producer_bootstrap_setting="api_version_auto_timeout_ms",
+            batch_overhead_bytes=82,
         ),
         Generation(
             name="3",
@@ -291,6 +435,18 @@ GENERATIONS = {
             config_resource_text="ConfigResource {name}={type}",
             acl_resource_types=ACL_RESOURCE_TYPES_OF_3,
             acl_operations=ACL_OPERATIONS_OF_3,
+            consumer_refusals=CONSUMER_REFUSALS_OF_3,
+            connections_outlast_requests=True,
+            requests_outlast_sessions=False,
+            consumer_bootstrap_setting="bootstrap_timeout_ms",
+            topic_names_are_checked=True,
+            listeners_errors_are_raised=True,
+            serializers_take_headers=True,
+            commit_result=None,
+            commit_failures_tell_why=True,
+            unknown_topics_have_no_partitions=True,
+            listeners_may_be_coroutines=True,
+            futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,
             misfits_are_explained=True,
@@ -302,6 +458,21 @@ GENERATIONS = {
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
             log_append_time=1,
+            partitioner_names=PARTITIONER_NAMES_OF_3,
+            send_refusals=SEND_REFUSALS_OF_3,
+            murmur2_takes_anything=False,
+            partitioners_see_cluster=True,
+            send_takes_headers=True,
+            errors_in_futures="BrokerResponseError",
+            too_large_is_raised=True,
+            metadata_timeout_texts=("Failed to update metadata after {seconds:.1f} secs.",),
+            flush_timeout="KafkaTimeoutError",
+            close_flushes=True,
+            idempotence_is_overridden=True,
+            idempotent_requests_in_flight=5,
+            codecs_are_checked_early=True,
+            producer_bootstrap_setting="bootstrap_timeout_ms",
+            batch_overhead_bytes=82,
         ),
     )
 }
