@@ -189,7 +189,8 @@ class Generation:
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )
     record_metadata_has_sizes: bool = difference(
-        "Whether a RecordMetadata tells of a checksum and sizes as well"
+        "Whether a RecordMetadata tells of a checksum and sizes as well, and of the record's own timestamp "
+        "where the topic has no other"
     )
     log_append_time: int = difference("What `Message.timestamp_type` is where the broker gave the time")
     partitioner_names: tuple[str, ...] = difference("What `from kafka.partitioner import *` gives")
@@ -233,6 +234,12 @@ class Generation:
         "The setting that says how long KafkaProducer looks for brokers"
     )
     batch_overhead_bytes: int = difference("What counts towards max_request_size besides key and value")
+    payloads_are_bytes_only: bool = difference(
+        "Whether keys and values are bytes, and no other objects that hold some"
+    )
+    batch_error_arguments: tuple[None, ...] = difference(
+        "The arguments of the exception of a record that a broker refused"
+    )
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -328,7 +335,9 @@ GENERATIONS = {
             idempotent_requests_in_flight=5,
             codecs_are_checked_early=False,
             producer_bootstrap_setting=None,
-            batch_overhead_bytes=26,
+            batch_overhead_bytes=34,
+            payloads_are_bytes_only=True,
+            batch_error_arguments=(),
         ),
         Generation(
             name="2",
@@ -401,6 +410,8 @@ GENERATIONS = {
             codecs_are_checked_early=True,
             producer_bootstrap_setting="api_version_auto_timeout_ms",
             batch_overhead_bytes=82,
+            payloads_are_bytes_only=False,
+            batch_error_arguments=(None,),
         ),
         Generation(
             name="3",
@@ -473,6 +484,8 @@ GENERATIONS = {
             codecs_are_checked_early=True,
             producer_bootstrap_setting="bootstrap_timeout_ms",
             batch_overhead_bytes=82,
+            payloads_are_bytes_only=False,
+            batch_error_arguments=(None,),
         ),
     )
 }
