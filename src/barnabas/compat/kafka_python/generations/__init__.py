@@ -240,6 +240,13 @@ class Generation:
     batch_error_arguments: tuple[None, ...] = difference(
         "The arguments of the exception of a record that a broker refused"
     )
+    metrics_clock: str = difference("By which clock metrics measure: of the day, or one that never goes back")
+    metrics_bases_are_abstract: bool = difference(
+        "Whether subclasses of the bases in `kafka.metrics` have to have all of their methods"
+    )
+    metric_name_refusal: str = difference("What MetricName raises for arguments that make no name")
+    quota_violation_text: str = difference("The text of QuotaViolationError")
+    closing_clears_metrics: bool = difference("Whether `Metrics.close` leaves no metric")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -338,6 +345,11 @@ GENERATIONS = {
             batch_overhead_bytes=34,
             payloads_are_bytes_only=True,
             batch_error_arguments=(),
+            metrics_clock="time",
+            metrics_bases_are_abstract=False,
+            metric_name_refusal="Exception",
+            quota_violation_text="({name}) violated quota. Actual: ({bound}), Threshold: ({value})",
+            closing_clears_metrics=False,
         ),
         Generation(
             name="2",
@@ -412,6 +424,11 @@ GENERATIONS = {
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
             batch_error_arguments=(None,),
+            metrics_clock="time",
+            metrics_bases_are_abstract=True,
+            metric_name_refusal="ValueError",
+            quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
+            closing_clears_metrics=True,
         ),
         Generation(
             name="3",
@@ -486,6 +503,11 @@ GENERATIONS = {
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
             batch_error_arguments=(None,),
+            metrics_clock="monotonic",
+            metrics_bases_are_abstract=True,
+            metric_name_refusal="ValueError",
+            quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
+            closing_clears_metrics=True,
         ),
     )
 }
