@@ -1,6 +1,7 @@
 //! The classes and functions of `barnabas._kernel`. Knows Python; leaves formats to the rest of the crate.
 
 mod consume;
+mod kafka_python;
 mod librdkafka;
 mod objects;
 mod os;
@@ -39,6 +40,8 @@ mod _kernel {
     use super::consume::reader::RecordReader;
     #[pymodule_export]
     use super::consume::record::Record;
+    #[pymodule_export]
+    use super::kafka_python::record_poller::RecordPoller;
     #[pymodule_export]
     use super::librdkafka::event_queue::EventQueue;
     #[pymodule_export]

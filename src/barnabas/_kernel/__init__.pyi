@@ -28,6 +28,7 @@ from barnabas._kernel.consume import (
     stamp_batches,
     take_arrow,
 )
+from barnabas._kernel.kafka_python import RecordPoller
 from barnabas._kernel.librdkafka import EventQueue, MessagePoller, MessageSender, ParkedMessages
 from barnabas._kernel.message import Message
 from barnabas._kernel.objects import (
@@ -91,6 +92,7 @@ __all__ = [
     "ReceiveBuffer",
     "Record",
     "RecordMetadata",
+    "RecordPoller",
     "RecordReader",
     "RecordSender",
     "TakenBack",

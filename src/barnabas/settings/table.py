@@ -400,6 +400,7 @@ class ConsumerConfig(CommonConfig):
         check=_interceptors(ConsumerInterceptor),
     )
     allow_auto_create_topics: bool = setting(True, "Let the broker create a topic that is subscribed to.")
+    exclude_internal_topics: bool = setting(True, "Have patterns pass over Kafka's own topics.")
     client_rack: str | None = setting(None, "Rack of this client, for the closest replica (KIP-392).")
 
 

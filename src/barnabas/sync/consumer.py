@@ -87,7 +87,7 @@ class Consumer(ConsumerFront, Owned):
         async def make_core() -> ConsumerCore:
             return ConsumerCore(
                 self.config,
-                notify=self._waiting.wake,
+                notify=self._notifier(),
                 direct_fetches=direct_fetches(self._waiting),
             )
 
@@ -101,6 +101,10 @@ class Consumer(ConsumerFront, Owned):
         if topics is not None or pattern is not None:
             with closed_on_error(self):
                 self.subscribe(topics, pattern=pattern)
+
+    def _notifier(self) -> Callable[[], None]:
+        """What has a poll look again, on any thread; it does not keep this consumer alive."""
+        return self._waiting.wake
 
     # What is read
 
@@ -460,6 +464,7 @@ class Consumer(ConsumerFront, Owned):
         operation: GroupMembershipOperation = "default",
         *,
         takes_back: bool = False,
+        commit: bool = True,
     ) -> Steps:
         """`takes_back`: what the last poll returned may not be done, and is not committed."""
         if self._core.is_closed or self._generation != generation():
@@ -469,7 +474,7 @@ class Consumer(ConsumerFront, Owned):
         if takes_back:
             self._core.take_back()
         try:
-            yield from self._giving_up("the consumer was closed", timeout_ms, operation)
+            yield from self._giving_up("the consumer was closed", timeout_ms, operation, commit=commit)
         except GeneratorExit:
             raise
         except BaseException:
@@ -489,10 +494,12 @@ class Consumer(ConsumerFront, Owned):
         reason: str,
         timeout_ms: float,
         operation: GroupMembershipOperation = "default",
+        *,
+        commit: bool = True,
     ) -> Steps:
         core = self._core
         while call := (
-            yield core.next_giving_up_step(reason, commit=True, timeout_ms=timeout_ms, operation=operation)
+            yield core.next_giving_up_step(reason, commit=commit, timeout_ms=timeout_ms, operation=operation)
         ):
             _run_callback(call)
         for on_commit, offsets, error in core.commits.take_finished():

@@ -9,5 +9,6 @@ pub mod bulk_fetch;
 pub mod direct_fetches;
 #[cfg(unix)]
 pub mod frame_receiver;
+pub mod lent_reader;
 pub mod reader;
 pub mod record;

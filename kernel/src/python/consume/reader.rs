@@ -5,7 +5,7 @@ use pyo3::types::{PyList, PyString};
 
 use crate::arrow::ColumnsAhead;
 use crate::error::CorruptBatch;
-use crate::python::consume::record::{FromRecord, Record, RecordSource};
+use crate::python::consume::record::{ObjectsOf, Record, RecordMaker, RecordSource};
 use crate::python::objects::allocation::CollectorPause;
 use crate::python::objects::errors::corrupt_batch;
 use crate::python::objects::input::InputBytes;
@@ -83,11 +83,12 @@ impl RecordReader {
     }
 
     /// Records of the next batch that has any, at most `max_records`; false if the reader is exhausted.
-    fn take_from_batch<T: FromRecord>(
+    fn take_from_batch<M: RecordMaker>(
         &mut self,
         py: Python<'_>,
         max_records: usize,
-        records: &mut Vec<Py<T>>,
+        maker: &M,
+        records: &mut Vec<M::Made>,
     ) -> PyResult<bool> {
         if !self.open_next(py).map_err(|error| self.error(py, &error))? {
             self.source = None;
@@ -98,21 +99,22 @@ impl RecordReader {
             records.reserve(open.records_left_at_most().min(max_records));
         }
         let _pause = CollectorPause::new(py);
-        let maker = ObjectMaker { py, source: &source, objects: records, failure: None };
-        let (maker, taken) = self.cursor.take_from_open(max_records, i64::MAX, maker);
+        let taker = Taker { py, source: &source, maker, made: records, failure: None };
+        let (taker, taken) = self.cursor.take_from_open(max_records, i64::MAX, taker);
         taken.map_err(|error| self.error(py, &error))?;
-        maker.failure.map_or(Ok(true), Err)
+        taker.failure.map_or(Ok(true), Err)
     }
 
-    /// Up to `max_records` of all batches.
-    pub fn take_all<'py, T: FromRecord>(
+    /// What `maker` makes of up to `max_records` of all batches.
+    pub fn take_all<M: RecordMaker>(
         &mut self,
-        py: Python<'py>,
+        py: Python<'_>,
         max_records: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let mut records = Vec::<Py<T>>::new();
+        maker: &M,
+    ) -> PyResult<Vec<M::Made>> {
+        let mut records = Vec::new();
         while records.len() < max_records {
-            match self.take_from_batch(py, max_records - records.len(), &mut records) {
+            match self.take_from_batch(py, max_records - records.len(), maker, &mut records) {
                 Ok(true) => {}
                 Ok(false) => break,
                 // What was read before is handed over; the reader stands still, so the next call raises.
@@ -120,11 +122,11 @@ impl RecordReader {
                 Err(error) => return Err(error),
             }
         }
-        PyList::new(py, records)
+        Ok(records)
     }
 
-    /// The next record, and its offset.
-    pub fn next<T: FromRecord>(&mut self, py: Python<'_>) -> PyResult<Option<(Py<T>, i64)>> {
+    /// What `maker` makes of the next record, and its offset.
+    pub fn next<M: RecordMaker>(&mut self, py: Python<'_>, maker: &M) -> PyResult<Option<(M::Made, i64)>> {
         let mut next = None;
         while next.is_none() {
             let is_open = self.cursor.open_batch().is_some();
@@ -134,31 +136,32 @@ impl RecordReader {
             }
             let Some(source) = self.source(py) else { return Ok(None) };
             let taker = |_: &[u8], slices: RecordSlices| {
-                next = Some((T::from_record(py, &source, slices), slices.offset));
+                next = Some((maker.make(py, &source, slices), slices.offset));
                 true
             };
             let (_, taken) = self.cursor.take_from_open(1, i64::MAX, taker);
             taken.map_err(|error| self.error(py, &error))?;
         }
-        next.map(|(object, offset)| object.map(|object| (object, offset))).transpose()
+        next.map(|(made, offset)| made.map(|made| (made, offset))).transpose()
     }
 }
 
-/// Makes objects of records, until one cannot be made.
-struct ObjectMaker<'a, 'py, T> {
+/// Has something made of records, until of one that cannot be.
+struct Taker<'a, 'py, M: RecordMaker> {
     py: Python<'py>,
     source: &'a LockedRc<RecordSource>,
-    objects: &'a mut Vec<Py<T>>,
+    maker: &'a M,
+    made: &'a mut Vec<M::Made>,
     failure: Option<PyErr>,
 }
 
-impl<T: FromRecord> RecordTaker for ObjectMaker<'_, '_, T> {
+impl<M: RecordMaker> RecordTaker for Taker<'_, '_, M> {
     // In the loop that decodes: a record that is handed over by reference is written and read once more.
     #[inline(always)]
     fn take(&mut self, _payload: &[u8], slices: RecordSlices) -> bool {
-        match T::from_record(self.py, self.source, slices) {
-            Ok(object) => {
-                self.objects.push(object);
+        match self.maker.make(self.py, self.source, slices) {
+            Ok(made) => {
+                self.made.push(made);
                 true
             }
             Err(error) => {
@@ -223,7 +226,7 @@ impl RecordReader {
     }
 
     fn take<'py>(&mut self, py: Python<'py>, max_records: usize) -> PyResult<Bound<'py, PyList>> {
-        self.take_all::<Record>(py, max_records)
+        PyList::new(py, self.take_all(py, max_records, &ObjectsOf::<Record>::new())?)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -232,7 +235,8 @@ impl RecordReader {
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         let mut records = Vec::<Py<Record>>::new();
-        while records.is_empty() && self.take_from_batch(py, 1, &mut records)? {}
+        let maker = ObjectsOf::<Record>::new();
+        while records.is_empty() && self.take_from_batch(py, 1, &maker, &mut records)? {}
         Ok(records.pop())
     }
 }

@@ -1,6 +1,7 @@
 //! `Record`: a message that points into the batch it came in.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::marker::PhantomData;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
@@ -31,6 +32,36 @@ pub struct Record {
     key: Option<Span>,
     value: Option<Span>,
     headers: Span,
+}
+
+/// Makes something of each record that a reader comes to.
+pub trait RecordMaker {
+    type Made;
+
+    fn make(
+        &self,
+        py: Python<'_>,
+        source: &LockedRc<RecordSource>,
+        slices: RecordSlices,
+    ) -> PyResult<Self::Made>;
+}
+
+/// Objects of a class that a record becomes without any choice.
+pub struct ObjectsOf<T>(PhantomData<T>);
+
+impl<T> ObjectsOf<T> {
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: FromRecord> RecordMaker for ObjectsOf<T> {
+    type Made = Py<T>;
+
+    #[inline(always)]
+    fn make(&self, py: Python<'_>, source: &LockedRc<RecordSource>, slices: RecordSlices) -> PyResult<Py<T>> {
+        T::from_record(py, source, slices)
+    }
 }
 
 /// What a record of a batch becomes.

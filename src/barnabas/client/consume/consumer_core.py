@@ -111,11 +111,16 @@ class ConsumerCore:
             self.subscription,
             self.group_observer,
             identity=self.group_metadata,
-            is_rejoining=lambda: self._group is not None and self._group.phase == "joining",
+            is_rejoining=lambda: self.is_rejoining,
             on_finished=self._attend,
         )
         self.poll_clock = PollClock()
         self.client.telemetry.measure_with(lambda: consumer_metrics(self.stats()), self._telemetry_resource)
+
+    @property
+    def is_rejoining(self) -> bool:
+        """Whether an answer to JoinGroup is under way."""
+        return self._group is not None and self._group.phase == "joining"
 
     def _make_group(self, group_id: str) -> GroupMembership:
         if self.config.group_protocol == "classic":
@@ -439,9 +444,10 @@ class ConsumerCore:
                 self._attend()
 
     def _matches(self, metadata: ClusterMetadata) -> frozenset[str]:
-        """The topics that the pattern takes; never Kafka's own."""
+        """The topics that the pattern takes; Kafka's own where the settings say so."""
+        takes_all = not self.config.exclude_internal_topics
         return self.subscription.matches(
-            [topic.name for topic in metadata.topic_metadata.values() if not topic.is_internal]
+            [t.name for t in metadata.topic_metadata.values() if takes_all or not t.is_internal]
         )
 
     async def _watch_topics(self, topics: list[str]) -> None:

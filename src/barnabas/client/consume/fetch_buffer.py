@@ -470,6 +470,20 @@ class FetchBuffer:
             self._failures.append(Failure(error, state.partition, state.position))
         self._on_data()
 
+    def try_again(self, partition: TopicPartition) -> None:
+        """Has a partition that stopped after an error, and was not sought in since, go on where it stands."""
+        with self._lock:
+            state = self._states.get(partition)
+            if state is None or not state.is_stopped:
+                return
+            if state.has_position:
+                self._move(state, state.position, state.leader_epoch)
+            state.is_stopped = False
+        if state.has_position:
+            self._on_room()
+        else:
+            self._on_lookup()
+
     def raise_later(self, error: BarnabasError) -> None:
         """The next take raises an error that concerns no partition in particular. One that happens over and
         over while nobody takes is kept once."""

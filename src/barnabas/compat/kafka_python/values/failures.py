@@ -6,16 +6,42 @@ No class of `barnabas.errors` leaves the facade: whoever lets an error out, or p
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from barnabas import errors as own
-from barnabas.broker_errors import BY_CODE
+from barnabas.broker_errors import (
+    BY_CODE,
+    IllegalGenerationError,
+    RebalanceInProgressError,
+    StaleMemberEpochError,
+    UnknownMemberIdError,
+)
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES, kafka_errors
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 
-__all__ = ["class_of_code", "failure_of", "no_brokers"]
+__all__ = ["as_programs_know", "class_of_code", "commit_failure_of", "failure_of", "no_brokers"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_NO_MEMBER_ANY_MORE = {
+    each.code
+    for each in (
+        *(IllegalGenerationError, RebalanceInProgressError, StaleMemberEpochError),
+        UnknownMemberIdError,
+    )
+}
+COMMIT_FAILED_OF_1 = (
+    "Commit cannot be completed since the group has already rebalanced and assigned the partitions to "
+    "another member. This means that the time between subsequent calls to poll() was longer than the "
+    "configured session.timeout.ms, which typically implies that the poll loop is spending too much time "
+    "message processing. You can address this either by increasing the session timeout or by reducing the "
+    "maximum size of batches returned in poll() with max.poll.records."
+)
+"""What kafka-python 1.2 says of it, word for word."""
 
 _NAMES: dict[type[own.BarnabasError], str] = {
     own.ConfigError: "KafkaConfigurationError",
@@ -64,6 +90,31 @@ def failure_of(error: BaseException, *args: Any) -> Any:
         case _:
             name = next(_NAMES[each] for each in type(error).__mro__ if each in _NAMES)
             return CLASSES[name](*(args or (str(error),)))
+
+
+def commit_failure_of(error: BaseException) -> Any:
+    """`failure_of`, for what a commit raised: who is no member any more is told so by a CommitFailedError."""
+    match error:
+        case own.BrokerError() if error.code in _NO_MEMBER_ANY_MORE:
+            commit_failed = CLASSES["CommitFailedError"]
+            if generation().commit_failures_tell_why:
+                return commit_failed(class_of_code(error.code)())
+            return commit_failed(COMMIT_FAILED_OF_1)
+        case _:
+            return failure_of(error)
+
+
+def as_programs_know(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose errors of the core are those of the chosen generation."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except own.BarnabasError as error:
+            raise failure_of(error) from error
+
+    return call
 
 
 def no_brokers(bootstrap_servers: Any) -> Any:

@@ -1,0 +1,7 @@
+"""tmp"""
+
+
+class RangePartitionAssignor:
+    """tmp"""
+
+    name = "range"

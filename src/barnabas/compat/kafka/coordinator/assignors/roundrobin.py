@@ -1,0 +1,7 @@
+"""tmp"""
+
+
+class RoundRobinPartitionAssignor:
+    """tmp"""
+
+    name = "roundrobin"

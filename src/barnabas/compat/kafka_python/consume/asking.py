@@ -1,0 +1,78 @@
+"""What a KafkaConsumer asks brokers for beside records: topics, partitions and offsets, as kafka-python's
+structs. Raises what the core raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from barnabas.compat.kafka_python.values.structs import STRUCTS, MemberState
+from barnabas.loop_thread import loop_thread
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.sync.consumer import Consumer
+from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+
+
+def partitions_of(consumer: Consumer, topic: str) -> set[int]:
+    """The numbers of its partitions; none where there is no such topic, which is not made either."""
+    request = MetadataRequest(
+        topics=[MetadataRequest.MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False
+    )
+    client = consumer.kafka_client
+    work = client.send_to_any(request, client.config.default_api_timeout_ms)
+    response = loop_thread().run(work, what="KafkaConsumer")
+    return {p.partition_index for each in response.topics if each.name == topic for p in each.partitions}
+
+
+def first_offsets(consumer: Consumer, partitions: Iterable[Any], timeout: float) -> dict[Any, int]:
+    """Of the first record of each, by kafka-python's TopicPartition. `timeout` in seconds."""
+    return _by_struct(consumer.beginning_offsets(map(_core, partitions), timeout=timeout))
+
+
+def next_offsets(consumer: Consumer, partitions: Iterable[Any], timeout: float) -> dict[Any, int]:
+    """Which the next record of each will get. `timeout` in seconds."""
+    return _by_struct(consumer.end_offsets(map(_core, partitions), timeout=timeout))
+
+
+def offsets_at(consumer: Consumer, timestamps: Mapping[Any, int], timeout: float) -> dict[Any, Any]:
+    """The first at or after a time (milliseconds since 1970), or None. `timeout` in seconds."""
+    wanted = {_core(partition): int(timestamp) for partition, timestamp in timestamps.items()}
+    found = consumer.offsets_for_times(wanted, timeout=timeout)
+    return _by_struct({partition: _struct_at(at) for partition, at in found.items()})
+
+
+def committed_offset(
+    consumer: Consumer, partition: TopicPartition, timeout: float | None
+) -> OffsetAndMetadata | None:
+    """What the group committed last."""
+    return consumer.committed([partition], timeout=timeout)[partition]
+
+
+def member_of(consumer: Consumer, *, is_rejoining: bool) -> Any:
+    """A ConsumerGroupMetadata of who this consumer is in its group."""
+    identity = consumer.group_metadata()
+    state = MemberState.UNJOINED if identity.generation < 0 else MemberState.STABLE
+    return STRUCTS["ConsumerGroupMetadata"](
+        group_id=identity.group_id,
+        generation_id=identity.generation,
+        member_id=identity.member_id,
+        group_instance_id=identity.group_instance_id,
+        state=MemberState.REBALANCING if is_rejoining else state,
+    )
+
+
+def _core(partition: Any) -> TopicPartition:
+    return TopicPartition(*partition)
+
+
+def _by_struct(found: Mapping[TopicPartition, Any]) -> dict[Any, Any]:
+    struct = STRUCTS["TopicPartition"]
+    return {struct(*partition): value for partition, value in found.items()}
+
+
+def _struct_at(at: OffsetAndTimestamp | None) -> Any:
+    if at is None:
+        return None
+    struct = STRUCTS["OffsetAndTimestamp"]
+    epoch = -1 if at.leader_epoch is None else at.leader_epoch
+    return struct(*(at.offset, at.timestamp, epoch)[: len(struct._fields)])
