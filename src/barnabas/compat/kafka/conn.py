@@ -23,7 +23,7 @@ from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.inbox import Inbox
 from barnabas.compat.kafka_python.network.link import Link
 from barnabas.compat.kafka_python.values.failures import failure_of
-from barnabas.compat.kafka_python.wire.exchanges import Exchange
+from barnabas.compat.kafka_python.wire.exchanges import TranslatedRequest
 from barnabas.errors import KafkaTimeoutError
 
 log = logging.getLogger("kafka.conn")
@@ -216,7 +216,7 @@ class BrokerConnection:
                 Errors.ThrottlingQuotaExceededError if self.throttled() else Errors.TooManyInFlightRequests
             )
             return future.failure(error(str(self)))
-        exchange = Exchange(request)
+        exchange = TranslatedRequest(request)
         if expect_response is not None:
             exchange.expects_answer = expect_response
         timeout_ms = request_timeout_ms or self.config["request_timeout_ms"]
@@ -239,7 +239,7 @@ class BrokerConnection:
         return future
 
     def _on_answer(
-        self, link: Link, exchange: Exchange, correlation_id: int, timeout_ms: float, answer: Any
+        self, link: Link, exchange: TranslatedRequest, correlation_id: int, timeout_ms: float, answer: Any
     ) -> Any:
         under_way = self.in_flight_requests.pop(correlation_id, None) if self._link is link else None
         if under_way is None:

@@ -11,7 +11,7 @@ from typing import Any
 from barnabas.compat.kafka_python.config.client_settings import client_settings
 from barnabas.compat.kafka_python.config.servers import family_of
 from barnabas.compat.kafka_python.network.inbox import Inbox
-from barnabas.compat.kafka_python.wire.exchanges import Exchange
+from barnabas.compat.kafka_python.wire.exchanges import TranslatedRequest
 from barnabas.errors import BarnabasError, ClosedError, KafkaConnectionError
 from barnabas.loop_thread import loop_thread
 from barnabas.net.addresses import resolve
@@ -55,7 +55,7 @@ class Link:
         """Whether it was open and is not any more."""
         return self._connection is not None and self._connection.is_closed
 
-    def ask(self, exchange: Exchange, timeout_ms: float, on_answer: Callable[[Any], Any]) -> None:
+    def ask(self, exchange: TranslatedRequest, timeout_ms: float, on_answer: Callable[[Any], Any]) -> None:
         """Sends a request; `on_answer` is told the core's answer, or the error that took its place; None for
         what brokers do not answer."""
 

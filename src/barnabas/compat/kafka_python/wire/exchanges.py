@@ -15,10 +15,10 @@ from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.registry import REQUESTS
 from barnabas.protocol.schema import Request, Response, Struct, fields_of
 
-__all__ = ["Exchange", "fitting"]
+__all__ = ["TranslatedRequest", "fitting"]
 
 
-class Exchange:
+class TranslatedRequest:
     """`request`: an object with API_KEY, API_VERSION, `encode()` and RESPONSE_TYPE or a class of answers.
 
     Raises: ValueError for a request that cannot be written.

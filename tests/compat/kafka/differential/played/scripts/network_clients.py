@@ -58,7 +58,7 @@ def clients_know_the_cluster_after_an_update(kafka, stage):
     client.poll(timeout_ms=10000, future=update)
     stage.record("done", [update.is_done, update.succeeded(), update.value is client.cluster])
     stage.record("brokers", len(client.cluster.brokers()))
-    broker = list(client.cluster.brokers())[0]
+    broker = next(iter(client.cluster.brokers()))
     stage.record("fields", broker._fields)
     stage.record("the same", client.cluster.broker_metadata(broker.nodeId) == broker)
     stage.record("unknown", client.cluster.broker_metadata(9999))
@@ -126,7 +126,7 @@ def answers_complete_futures_in_the_thread_that_polls(kafka, stage):
 def requests_to_nodes_that_are_not_ready_fail(kafka, stage):
     client = client_of(stage)
     client.poll(timeout_ms=10000, future=client.cluster.request_update())
-    node = list(client.cluster.brokers())[0].nodeId
+    node = next(iter(client.cluster.brokers())).nodeId
     client.close(node)
     if stage.generation == "2":
         future = client.send(9999, metadata_request(stage, 0, []))
@@ -142,7 +142,7 @@ def several_requests_are_answered_in_order(kafka, stage):
     done = []
     futures = []
     for number in range(4):
-        future = client.send(node, metadata_request(stage, 0, ["nothing-of-the-kind-%d" % number]))
+        future = client.send(node, metadata_request(stage, 0, [f"nothing-of-the-kind-{number}"]))
         future.add_both(lambda _, number=number: done.append(number))
         futures.append(future)
     more = [client.send(node, metadata_request(stage, 0, [])) for _ in range(2)]
