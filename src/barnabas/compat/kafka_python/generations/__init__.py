@@ -266,6 +266,9 @@ class Generation:
         "Whether KafkaClient.send to a node that is unknown raises an AssertionError"
     )
 
+    sasl_complaint: str = difference("What a SASL mechanism raises that lacks settings")
+    sasl_home: str = difference("The package that has the SASL mechanisms")
+
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
 _CONSUMER_RECORD_OF_2 = (
@@ -377,6 +380,8 @@ GENERATIONS = {
             batch_overhead_bytes=34,
             payloads_are_bytes_only=True,
             batch_error_arguments=(),
+            sasl_complaint="AssertionError",
+            sasl_home="kafka.sasl",
         ),
         Generation(
             name="2",
@@ -459,6 +464,8 @@ GENERATIONS = {
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
             batch_error_arguments=(None,),
+            sasl_complaint="AssertionError",
+            sasl_home="kafka.sasl",
         ),
         Generation(
             name="3",
@@ -541,6 +548,8 @@ GENERATIONS = {
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
             batch_error_arguments=(None,),
+            sasl_complaint="KafkaConfigurationError",
+            sasl_home="kafka.net.sasl",
         ),
     )
 }
