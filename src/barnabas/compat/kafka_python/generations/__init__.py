@@ -236,6 +236,12 @@ class Generation:
     payloads_are_bytes_only: bool = difference(
         "Whether keys and values are bytes, and no other objects that hold some"
     )
+    aborted_record: tuple[str, ...] = difference(
+        "The exception of a record that was not sent when its transaction was aborted, and its text"
+    )
+    broker_versions_are_texts: bool = difference(
+        "Whether KafkaProducer takes `api_version` as a text, such as 0.9, in place of a tuple"
+    )
     batch_error_arguments: tuple[None, ...] = difference(
         "The arguments of the exception of a record that a broker refused"
     )
@@ -335,6 +341,8 @@ GENERATIONS = {
             producer_bootstrap_setting=None,
             batch_overhead_bytes=34,
             payloads_are_bytes_only=True,
+            aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
+            broker_versions_are_texts=True,
             batch_error_arguments=(),
         ),
         Generation(
@@ -408,6 +416,8 @@ GENERATIONS = {
             producer_bootstrap_setting="api_version_auto_timeout_ms",
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
+            aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
+            broker_versions_are_texts=False,
             batch_error_arguments=(None,),
         ),
         Generation(
@@ -481,6 +491,8 @@ GENERATIONS = {
             producer_bootstrap_setting="bootstrap_timeout_ms",
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
+            aborted_record=("TransactionAbortedError",),
+            broker_versions_are_texts=False,
             batch_error_arguments=(None,),
         ),
     )
