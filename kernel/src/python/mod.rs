@@ -43,6 +43,10 @@ mod _kernel {
     #[pymodule_export]
     use super::kafka_python::record_poller::RecordPoller;
     #[pymodule_export]
+    use super::kafka_python::sent_record::{RecordTeller, SentRecord};
+    #[pymodule_export]
+    use super::kafka_python::topic_sender::TopicSender;
+    #[pymodule_export]
     use super::librdkafka::event_queue::EventQueue;
     #[pymodule_export]
     use super::librdkafka::message::Message;

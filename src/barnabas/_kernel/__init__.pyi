@@ -28,7 +28,7 @@ from barnabas._kernel.consume import (
     stamp_batches,
     take_arrow,
 )
-from barnabas._kernel.kafka_python import RecordPoller
+from barnabas._kernel.kafka_python import FutureRecordMetadata, RecordPoller, RecordTeller, TopicSender
 from barnabas._kernel.librdkafka import EventQueue, MessagePoller, MessageSender, ParkedMessages
 from barnabas._kernel.message import Message
 from barnabas._kernel.objects import (
@@ -82,6 +82,7 @@ __all__ = [
     "Format",
     "FrameReceiver",
     "FrameRoom",
+    "FutureRecordMetadata",
     "HeadersIn",
     "KeyOffsets",
     "Message",
@@ -95,7 +96,9 @@ __all__ = [
     "RecordPoller",
     "RecordReader",
     "RecordSender",
+    "RecordTeller",
     "TakenBack",
+    "TopicSender",
     "Waker",
     "check_json_depth",
     "compact_batches",

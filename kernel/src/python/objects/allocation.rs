@@ -24,6 +24,17 @@ pub fn new_untracked<T: PyClass<Frozen = True>>(py: Python<'_>, value: T) -> PyR
     unsafe { initialized(py, ffi::PyObject_GC_New(T::type_object_raw(py)), value) }
 }
 
+/// Has the collector look at an object of `new_untracked`, which leads to others now.
+pub fn track<T: PyClass>(object: &Bound<'_, T>) {
+    // SAFETY: the interpreter lock is held, and the class takes part in garbage collection, as that of every object of
+    // `new_untracked` does. The object is whole.
+    unsafe {
+        if ffi::PyObject_GC_IsTracked(object.as_ptr()) == 0 {
+            ffi::PyObject_GC_Track(object.as_ptr().cast());
+        }
+    }
+}
+
 /// SAFETY: `object` is null or a new object of `T`'s own class.
 #[inline]
 unsafe fn initialized<T: PyClass<Frozen = True>>(

@@ -5,6 +5,20 @@
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+/// `callable(argument)`, without a tuple for the argument.
+pub fn call_with_one<'py>(
+    py: Python<'py>,
+    callable: &Py<PyAny>,
+    argument: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let end = std::ptr::null_mut::<ffi::PyObject>();
+    // SAFETY: as below.
+    unsafe {
+        let result = ffi::PyObject_CallFunctionObjArgs(callable.as_ptr(), argument.as_ptr(), end);
+        Bound::from_owned_ptr_or_err(py, result)
+    }
+}
+
 /// `callable(first, second)`, without a tuple for the arguments.
 pub fn call_with_two(
     py: Python<'_>,

@@ -146,12 +146,12 @@ impl Accumulator {
 
     /// Sees to it that what was just appended to an idle partition is sent, where its connection is lent; whether it was.
     #[cfg(unix)]
-    fn send_directly(&self, topic: &str, partition: u32) -> bool {
+    pub fn send_directly(&self, topic: &str, partition: u32) -> bool {
         self.direct.send(topic, partition)
     }
 
     #[cfg(not(unix))]
-    fn send_directly(&self, _topic: &str, _partition: u32) -> bool {
+    pub fn send_directly(&self, _topic: &str, _partition: u32) -> bool {
         false
     }
 }

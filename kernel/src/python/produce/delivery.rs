@@ -86,8 +86,13 @@ enum Outcome {
     Split(Arc<SplitBatch>),
 }
 
+/// All of a batch's records are told of.
+pub const ALL_TOLD: u32 = u32::MAX;
+
 struct State {
     outcome: Outcome,
+    /// How many of the decided batch's records whoever is told of it has come past.
+    told_records: u32,
     failed_records: HashMap<u32, Arc<Py<PyAny>>>,
     waiting: Vec<Waiter>,
     told: Option<SomeTold>,
@@ -184,6 +189,7 @@ impl BatchOutcome {
     pub fn new(topic: Arc<TopicName>, partition: i32) -> Arc<Self> {
         let state = State {
             outcome: Outcome::Pending,
+            told_records: 0,
             failed_records: HashMap::new(),
             waiting: Vec::new(),
             told: None,
@@ -213,8 +219,12 @@ impl BatchOutcome {
                 return;
             }
             state.outcome = outcome;
+            let told = state.told.take();
+            if told.is_none() {
+                state.told_records = ALL_TOLD;
+            }
             self.changed.notify_all();
-            (std::mem::take(&mut state.waiting), state.told.take())
+            (std::mem::take(&mut state.waiting), told)
         };
         self.notify(py, waiting);
         match (told, split) {
@@ -276,6 +286,7 @@ impl BatchOutcome {
             && !state.is_awaited();
         if is_untold {
             state.outcome = Outcome::Delivered { base_offset, log_append_time };
+            state.told_records = ALL_TOLD;
             self.changed.notify_all();
         }
         is_untold
@@ -316,6 +327,7 @@ impl BatchOutcome {
             let mut state = self.lock();
             if matches!(state.outcome, Outcome::Pending) {
                 state.outcome = Outcome::Abandoned;
+                state.told_records = ALL_TOLD;
                 self.changed.notify_all();
             }
             (std::mem::take(&mut state.waiting), state.told.take())
@@ -425,6 +437,47 @@ impl BatchOutcome {
         }
         state.waiting.push(Waiter::Report(report));
         None
+    }
+
+    /// Notes that whoever is told of the decided batch has come past so many of its records.
+    pub fn tell_up_to(&self, record_count: u32) {
+        let mut state = self.lock();
+        state.told_records = state.told_records.max(record_count);
+        if record_count == ALL_TOLD {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Whether the batch is decided, and whoever is told of it has come past this record.
+    pub fn is_told(&self, index: u32) -> bool {
+        self.lock().told_records > index
+    }
+
+    /// Waits until the batch is decided and all of it is told, it was split, or `time` has passed.
+    pub fn wait_until_told(&self, time: Duration) {
+        let state = self.lock();
+        if state.told_records != ALL_TOLD && !matches!(state.outcome, Outcome::Split(_)) {
+            drop(self.changed.wait_timeout(state, time));
+        }
+    }
+
+    /// Where a record stands after all splits so far.
+    pub fn final_place(self: &Arc<Self>, index: u32) -> (Arc<Self>, u32) {
+        let (mut batch, mut index) = (Arc::clone(self), index);
+        loop {
+            let next = {
+                let state = batch.lock();
+                match &state.outcome {
+                    Outcome::Split(split) if !state.failed_records.contains_key(&index) => {
+                        let (part, index) = split.places[index as usize];
+                        (Arc::clone(&split.parts[part as usize]), index)
+                    }
+                    _ => break,
+                }
+            };
+            (batch, index) = next;
+        }
+        (batch, index)
     }
 
     /// Waits until the batch is decided or one of its records is, or `time` has passed.

@@ -41,6 +41,14 @@ from barnabas.compat.kafka_python.generations.names import (
     KAFKA_NAMES_OF_2,
     KAFKA_NAMES_OF_3,
 )
+from barnabas.compat.kafka_python.generations.producer import (
+    PARTITIONER_NAMES_OF_1,
+    PARTITIONER_NAMES_OF_2,
+    PARTITIONER_NAMES_OF_3,
+    SEND_REFUSALS_OF_1,
+    SEND_REFUSALS_OF_2,
+    SEND_REFUSALS_OF_3,
+)
 from barnabas.compat.kafka_python.generations.structs import (
     STRUCTS_OF_1,
     STRUCTS_OF_2,
@@ -183,6 +191,47 @@ class Generation:
     record_metadata_has_sizes: bool = difference(
         "Whether a RecordMetadata tells of a checksum and sizes as well"
     )
+    partitioner_names: tuple[str, ...] = difference("What `from kafka.partitioner import *` gives")
+    murmur2_takes_anything: bool = difference(
+        "Whether `murmur2` hashes the text of what is no bytes, in place of raising TypeError"
+    )
+    partitioners_see_cluster: bool = difference(
+        "Whether a producer's partitioner has a method `partition` that gets topic, key, value and cluster, "
+        "in place of being called with the key, all partitions and those that are available"
+    )
+    send_takes_headers: bool = difference("Whether `KafkaProducer.send` has a parameter `headers`")
+    send_refusals: Mapping[str, tuple[str, str]] = difference(
+        "What `KafkaProducer.send` raises for a record that cannot be"
+    )
+    errors_in_futures: str = difference(
+        "What of the errors that `KafkaProducer.send` meets is left to the future that it gives, in place of "
+        "being raised"
+    )
+    too_large_is_raised: bool = difference(
+        "Whether `KafkaProducer.send` raises MessageSizeTooLargeError, in place of leaving it to the future"
+    )
+    metadata_timeout_texts: tuple[str, ...] = difference(
+        "The arguments of the KafkaTimeoutError where a topic's partitions are not known in time"
+    )
+    flush_timeout: str = difference("What `KafkaProducer.flush` raises when its time is up")
+    close_flushes: bool = difference(
+        "Whether `KafkaProducer.close` raises, and leaves the producer open, where records are not "
+        "delivered in its time; they fail otherwise"
+    )
+    idempotence_is_overridden: bool = difference(
+        "Whether `enable_idempotence` is turned off, with a warning, where it is the default and another "
+        "setting excludes it"
+    )
+    idempotent_requests_in_flight: int = difference(
+        "How many requests to a broker an idempotent producer may have under way"
+    )
+    codecs_are_checked_early: bool = difference(
+        "Whether the constructor of KafkaProducer refuses an unknown `compression_type`, in place of send"
+    )
+    producer_bootstrap_setting: str | None = difference(
+        "The setting that says how long KafkaProducer looks for brokers"
+    )
+    batch_overhead_bytes: int = difference("What counts towards max_request_size besides key and value")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -263,6 +312,21 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
+            partitioner_names=PARTITIONER_NAMES_OF_1,
+            send_refusals=SEND_REFUSALS_OF_1,
+            murmur2_takes_anything=True,
+            partitioners_see_cluster=False,
+            send_takes_headers=False,
+            errors_in_futures="Exception",
+            too_large_is_raised=False,
+            metadata_timeout_texts=("Failed to update metadata after %s secs.", "{seconds}"),
+            flush_timeout="AssertionError",
+            close_flushes=False,
+            idempotence_is_overridden=False,
+            idempotent_requests_in_flight=5,
+            codecs_are_checked_early=False,
+            producer_bootstrap_setting=None,
+            batch_overhead_bytes=26,
         ),
         Generation(
             name="2",
@@ -319,6 +383,21 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
+            partitioner_names=PARTITIONER_NAMES_OF_2,
+            send_refusals=SEND_REFUSALS_OF_2,
+            murmur2_takes_anything=False,
+            partitioners_see_cluster=False,
+            send_takes_headers=True,
+            errors_in_futures="BrokerResponseError",
+            too_large_is_raised=False,
+            metadata_timeout_texts=("Failed to update metadata after {seconds:.1f} secs.",),
+            flush_timeout="KafkaTimeoutError",
+            close_flushes=True,
+            idempotence_is_overridden=False,
+            idempotent_requests_in_flight=1,
+            codecs_are_checked_early=True,
+            producer_bootstrap_setting="api_version_auto_timeout_ms",
+            batch_overhead_bytes=82,
         ),
         Generation(
             name="3",
@@ -375,6 +454,21 @@ GENERATIONS = {
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
+            partitioner_names=PARTITIONER_NAMES_OF_3,
+            send_refusals=SEND_REFUSALS_OF_3,
+            murmur2_takes_anything=False,
+            partitioners_see_cluster=True,
+            send_takes_headers=True,
+            errors_in_futures="BrokerResponseError",
+            too_large_is_raised=True,
+            metadata_timeout_texts=("Failed to update metadata after {seconds:.1f} secs.",),
+            flush_timeout="KafkaTimeoutError",
+            close_flushes=True,
+            idempotence_is_overridden=True,
+            idempotent_requests_in_flight=5,
+            codecs_are_checked_early=True,
+            producer_bootstrap_setting="bootstrap_timeout_ms",
+            batch_overhead_bytes=82,
         ),
     )
 }
