@@ -162,6 +162,15 @@ class Generation:
     listeners_may_be_coroutines: bool = difference(
         "Whether KafkaConsumer.subscribe() takes an AsyncConsumerRebalanceListener"
     )
+    positions_have_epochs: bool = difference(
+        "Whether a consumer tells the leader epochs of what it commits and finds committed"
+    )
+    missing_offsets_are_a_set: bool = difference(
+        "Whether a NoOffsetForPartitionError has a set of partitions, in place of one"
+    )
+    listeners_hear_of_closing: bool = difference(
+        "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
+    )
     futures_are_done_by_another_thread: bool = difference(
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
@@ -301,6 +310,9 @@ GENERATIONS = {
             commit_failures_tell_why=False,
             unknown_topics_have_no_partitions=False,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=False,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
@@ -372,6 +384,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
@@ -443,6 +458,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=True,
+            positions_have_epochs=True,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=True,
             futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,
