@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from barnabas import fork
 from barnabas._kernel import FutureRecordMetadata as SentRecord
 from barnabas._kernel import RecordTeller, TopicSender
+from barnabas.broker_errors import MessageTooLargeError
 from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import Transactions
@@ -51,7 +52,7 @@ from barnabas.compat.kafka_python.produce.send_refusals import (
     check_size,
     refusal,
 )
-from barnabas.compat.kafka_python.values.failures import failure_of
+from barnabas.compat.kafka_python.values.failures import class_of_code, failure_of
 from barnabas.errors import (
     BarnabasError,
     BootstrapError,
@@ -59,6 +60,7 @@ from barnabas.errors import (
     BufferFullError,
     ClosedError,
     KafkaTimeoutError,
+    RecordTooLargeError,
 )
 from barnabas.loop_thread import Steps, loop_thread
 
@@ -164,6 +166,7 @@ class KafkaProducer(TopicSender, Owned):
             key_serializer=serializers[0] if self._is_plain else None,
             value_serializer=serializers[1] if self._is_plain else None,
             chooses_partitions=chooses,
+            takes_bytes_only=generation().payloads_are_bytes_only,
         )
         self._chooses_partitions = chooses
         if not self._is_plain or (
@@ -548,6 +551,9 @@ def _teller() -> RecordTeller:
 def _error_of(error: BaseException) -> Any:
     if isinstance(error, ClosedError):
         return Errors.IllegalStateError(_FORCED)
+    if isinstance(error, BrokerError | RecordTooLargeError):
+        code = error.code if isinstance(error, BrokerError) else MessageTooLargeError.code
+        return class_of_code(code)(*generation().batch_error_arguments)
     return failure_of(error)
 
 

@@ -198,8 +198,10 @@ class Generation:
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )
     record_metadata_has_sizes: bool = difference(
-        "Whether a RecordMetadata tells of a checksum and sizes as well"
+        "Whether a RecordMetadata tells of a checksum and sizes as well, and of the record's own timestamp "
+        "where the topic has no other"
     )
+    log_append_time: int = difference("What `Message.timestamp_type` is where the broker gave the time")
     partitioner_names: tuple[str, ...] = difference("What `from kafka.partitioner import *` gives")
     murmur2_takes_anything: bool = difference(
         "Whether `murmur2` hashes the text of what is no bytes, in place of raising TypeError"
@@ -241,6 +243,37 @@ class Generation:
         "The setting that says how long KafkaProducer looks for brokers"
     )
     batch_overhead_bytes: int = difference("What counts towards max_request_size besides key and value")
+    payloads_are_bytes_only: bool = difference(
+        "Whether keys and values are bytes, and no other objects that hold some"
+    )
+    batch_error_arguments: tuple[None, ...] = difference(
+        "The arguments of the exception of a record that a broker refused"
+    )
+
+    connections_tell_their_socket: bool = difference(
+        "Whether state_change_callback of a BrokerConnection gets (node_id, sock, connection), in place of "
+        "the connection"
+    )
+    recv_completes_futures: bool = difference(
+        "Whether BrokerConnection.recv completes the future of the answer that it returns, in place of a "
+        "list of answers with their futures"
+    )
+    closed_connections_cancel: bool = difference(
+        "Whether what is under way fails with Cancelled when a connection is closed without an error, in "
+        "place of ConnectionError"
+    )
+    connection_text: str = difference("What str() gives of a BrokerConnection")
+    version_of_every_broker: str | None = difference(
+        "What check_version gives for every broker of today, in place of a tuple of its version"
+    )
+    cluster_has_bootstrap_brokers: bool = difference(
+        "Whether bootstrap_servers are the brokers of ClusterMetadata until others are known, in place of "
+        "that KafkaClient asks one of them before its constructor returns"
+    )
+    cluster_text: str = difference("What str() gives of a ClusterMetadata")
+    nodes_must_be_known: bool = difference(
+        "Whether KafkaClient.send to a node that is unknown raises an AssertionError"
+    )
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -262,6 +295,12 @@ _COMMIT_FAILED = (
     "Commit cannot be completed since the group has already rebalanced and assigned the partitions to "
     "another member."
 )
+
+_CONNECTION_TEXT = (
+    "<BrokerConnection client_id={client_id}, node_id={node_id} host={host}:{port} {state} "
+    "[{family} {address}]>"
+)
+_CLUSTER_TEXT = "ClusterMetadata(brokers: {brokers}, topics: {topics}, coordinators: {coordinators})"
 
 GENERATIONS = {
     each.name: each
@@ -324,6 +363,15 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
+            connections_tell_their_socket=False,
+            recv_completes_futures=True,
+            closed_connections_cancel=False,
+            connection_text="<BrokerConnection host={host}/{host} port={port}>",
+            version_of_every_broker="0.10",
+            cluster_has_bootstrap_brokers=False,
+            cluster_text="Cluster(brokers: {brokers}, topics: {topics}, groups: {coordinators})",
+            nodes_must_be_known=True,
+            log_append_time=8,
             partitioner_names=PARTITIONER_NAMES_OF_1,
             send_refusals=SEND_REFUSALS_OF_1,
             murmur2_takes_anything=True,
@@ -338,7 +386,9 @@ GENERATIONS = {
             idempotent_requests_in_flight=5,
             codecs_are_checked_early=False,
             producer_bootstrap_setting=None,
-            batch_overhead_bytes=26,
+            batch_overhead_bytes=34,
+            payloads_are_bytes_only=True,
+            batch_error_arguments=(),
         ),
         Generation(
             name="2",
@@ -398,6 +448,15 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
+            connections_tell_their_socket=True,
+            recv_completes_futures=False,
+            closed_connections_cancel=True,
+            connection_text=_CONNECTION_TEXT,
+            version_of_every_broker=None,
+            cluster_has_bootstrap_brokers=True,
+            cluster_text=_CLUSTER_TEXT,
+            nodes_must_be_known=False,
+            log_append_time=1,
             partitioner_names=PARTITIONER_NAMES_OF_2,
             send_refusals=SEND_REFUSALS_OF_2,
             murmur2_takes_anything=False,
@@ -413,6 +472,8 @@ GENERATIONS = {
             codecs_are_checked_early=True,
             producer_bootstrap_setting="api_version_auto_timeout_ms",
             batch_overhead_bytes=82,
+            payloads_are_bytes_only=False,
+            batch_error_arguments=(None,),
         ),
         Generation(
             name="3",
@@ -472,6 +533,15 @@ GENERATIONS = {
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
+            connections_tell_their_socket=True,
+            recv_completes_futures=False,
+            closed_connections_cancel=True,
+            connection_text=_CONNECTION_TEXT,
+            version_of_every_broker=None,
+            cluster_has_bootstrap_brokers=True,
+            cluster_text=_CLUSTER_TEXT,
+            nodes_must_be_known=False,
+            log_append_time=1,
             partitioner_names=PARTITIONER_NAMES_OF_3,
             send_refusals=SEND_REFUSALS_OF_3,
             murmur2_takes_anything=False,
@@ -487,6 +557,8 @@ GENERATIONS = {
             codecs_are_checked_early=True,
             producer_bootstrap_setting="bootstrap_timeout_ms",
             batch_overhead_bytes=82,
+            payloads_are_bytes_only=False,
+            batch_error_arguments=(None,),
         ),
     )
 }
