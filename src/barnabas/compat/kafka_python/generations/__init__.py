@@ -162,6 +162,15 @@ class Generation:
     listeners_may_be_coroutines: bool = difference(
         "Whether KafkaConsumer.subscribe() takes an AsyncConsumerRebalanceListener"
     )
+    positions_have_epochs: bool = difference(
+        "Whether a consumer tells the leader epochs of what it commits and finds committed"
+    )
+    missing_offsets_are_a_set: bool = difference(
+        "Whether a NoOffsetForPartitionError has a set of partitions, in place of one"
+    )
+    listeners_hear_of_closing: bool = difference(
+        "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
+    )
     futures_are_done_by_another_thread: bool = difference(
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
@@ -192,6 +201,7 @@ class Generation:
         "Whether a RecordMetadata tells of a checksum and sizes as well, and of the record's own timestamp "
         "where the topic has no other"
     )
+    log_append_time: int = difference("What `Message.timestamp_type` is where the broker gave the time")
     partitioner_names: tuple[str, ...] = difference("What `from kafka.partitioner import *` gives")
     murmur2_takes_anything: bool = difference(
         "Whether `murmur2` hashes the text of what is no bytes, in place of raising TypeError"
@@ -246,6 +256,31 @@ class Generation:
         "The arguments of the exception of a record that a broker refused"
     )
 
+    connections_tell_their_socket: bool = difference(
+        "Whether state_change_callback of a BrokerConnection gets (node_id, sock, connection), in place of "
+        "the connection"
+    )
+    recv_completes_futures: bool = difference(
+        "Whether BrokerConnection.recv completes the future of the answer that it returns, in place of a "
+        "list of answers with their futures"
+    )
+    closed_connections_cancel: bool = difference(
+        "Whether what is under way fails with Cancelled when a connection is closed without an error, in "
+        "place of ConnectionError"
+    )
+    connection_text: str = difference("What str() gives of a BrokerConnection")
+    version_of_every_broker: str | None = difference(
+        "What check_version gives for every broker of today, in place of a tuple of its version"
+    )
+    cluster_has_bootstrap_brokers: bool = difference(
+        "Whether bootstrap_servers are the brokers of ClusterMetadata until others are known, in place of "
+        "that KafkaClient asks one of them before its constructor returns"
+    )
+    cluster_text: str = difference("What str() gives of a ClusterMetadata")
+    nodes_must_be_known: bool = difference(
+        "Whether KafkaClient.send to a node that is unknown raises an AssertionError"
+    )
+
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
 _CONSUMER_RECORD_OF_2 = (
@@ -266,6 +301,12 @@ _COMMIT_FAILED = (
     "Commit cannot be completed since the group has already rebalanced and assigned the partitions to "
     "another member."
 )
+
+_CONNECTION_TEXT = (
+    "<BrokerConnection client_id={client_id}, node_id={node_id} host={host}:{port} {state} "
+    "[{family} {address}]>"
+)
+_CLUSTER_TEXT = "ClusterMetadata(brokers: {brokers}, topics: {topics}, coordinators: {coordinators})"
 
 GENERATIONS = {
     each.name: each
@@ -314,6 +355,9 @@ GENERATIONS = {
             commit_failures_tell_why=False,
             unknown_topics_have_no_partitions=False,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=False,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
@@ -325,6 +369,15 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
+            connections_tell_their_socket=False,
+            recv_completes_futures=True,
+            closed_connections_cancel=False,
+            connection_text="<BrokerConnection host={host}/{host} port={port}>",
+            version_of_every_broker="0.10",
+            cluster_has_bootstrap_brokers=False,
+            cluster_text="Cluster(brokers: {brokers}, topics: {topics}, groups: {coordinators})",
+            nodes_must_be_known=True,
+            log_append_time=8,
             partitioner_names=PARTITIONER_NAMES_OF_1,
             send_refusals=SEND_REFUSALS_OF_1,
             murmur2_takes_anything=True,
@@ -389,6 +442,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
@@ -400,6 +456,15 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
+            connections_tell_their_socket=True,
+            recv_completes_futures=False,
+            closed_connections_cancel=True,
+            connection_text=_CONNECTION_TEXT,
+            version_of_every_broker=None,
+            cluster_has_bootstrap_brokers=True,
+            cluster_text=_CLUSTER_TEXT,
+            nodes_must_be_known=False,
+            log_append_time=1,
             partitioner_names=PARTITIONER_NAMES_OF_2,
             send_refusals=SEND_REFUSALS_OF_2,
             murmur2_takes_anything=False,
@@ -464,6 +529,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=True,
+            positions_have_epochs=True,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=True,
             futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,
@@ -475,6 +543,15 @@ GENERATIONS = {
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
+            connections_tell_their_socket=True,
+            recv_completes_futures=False,
+            closed_connections_cancel=True,
+            connection_text=_CONNECTION_TEXT,
+            version_of_every_broker=None,
+            cluster_has_bootstrap_brokers=True,
+            cluster_text=_CLUSTER_TEXT,
+            nodes_must_be_known=False,
+            log_append_time=1,
             partitioner_names=PARTITIONER_NAMES_OF_3,
             send_refusals=SEND_REFUSALS_OF_3,
             murmur2_takes_anything=False,
