@@ -162,6 +162,15 @@ class Generation:
     listeners_may_be_coroutines: bool = difference(
         "Whether KafkaConsumer.subscribe() takes an AsyncConsumerRebalanceListener"
     )
+    positions_have_epochs: bool = difference(
+        "Whether a consumer tells the leader epochs of what it commits and finds committed"
+    )
+    missing_offsets_are_a_set: bool = difference(
+        "Whether a NoOffsetForPartitionError has a set of partitions, in place of one"
+    )
+    listeners_hear_of_closing: bool = difference(
+        "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
+    )
     futures_are_done_by_another_thread: bool = difference(
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
@@ -236,6 +245,12 @@ class Generation:
     batch_overhead_bytes: int = difference("What counts towards max_request_size besides key and value")
     payloads_are_bytes_only: bool = difference(
         "Whether keys and values are bytes, and no other objects that hold some"
+    )
+    aborted_record: tuple[str, ...] = difference(
+        "The exception of a record that was not sent when its transaction was aborted, and its text"
+    )
+    broker_versions_are_texts: bool = difference(
+        "Whether KafkaProducer takes `api_version` as a text, such as 0.9, in place of a tuple"
     )
     batch_error_arguments: tuple[None, ...] = difference(
         "The arguments of the exception of a record that a broker refused"
@@ -343,6 +358,9 @@ GENERATIONS = {
             commit_failures_tell_why=False,
             unknown_topics_have_no_partitions=False,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=False,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
@@ -379,6 +397,8 @@ GENERATIONS = {
             producer_bootstrap_setting=None,
             batch_overhead_bytes=34,
             payloads_are_bytes_only=True,
+            aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
+            broker_versions_are_texts=True,
             batch_error_arguments=(),
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
@@ -427,6 +447,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
@@ -463,6 +486,8 @@ GENERATIONS = {
             producer_bootstrap_setting="api_version_auto_timeout_ms",
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
+            aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
+            broker_versions_are_texts=False,
             batch_error_arguments=(None,),
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
@@ -511,6 +536,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=True,
+            positions_have_epochs=True,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=True,
             futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,
@@ -547,6 +575,8 @@ GENERATIONS = {
             producer_bootstrap_setting="bootstrap_timeout_ms",
             batch_overhead_bytes=82,
             payloads_are_bytes_only=False,
+            aborted_record=("TransactionAbortedError",),
+            broker_versions_are_texts=False,
             batch_error_arguments=(None,),
             sasl_complaint="KafkaConfigurationError",
             sasl_home="kafka.net.sasl",
