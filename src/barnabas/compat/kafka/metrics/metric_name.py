@@ -14,7 +14,9 @@ class MetricName:
 
     __slots__ = ("_description", "_group", "_hash", "_name", "_tags")
 
-    def __init__(self, name: str, group: str, description: str | None = None, tags: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, name: str, group: str, description: str | None = None, tags: dict[str, Any] | None = None
+    ) -> None:
         refused: type[Exception] = getattr(builtins, generation().metric_name_refusal)
         if not name or not group:
             raise refused("name and group must be non-empty.")
