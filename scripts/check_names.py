@@ -78,6 +78,7 @@ NAMED_BY_ORIGINALS = {
     "LogTruncationError",
     "MemberDescription",
     "MemberState",
+    "Message",
     "Metadata",
     "NewPartitions",
     "NewTopic",

@@ -68,6 +68,7 @@ class TopicSender:
         key_serializer: Callable[[Any], Any] | None = None,
         value_serializer: Callable[[Any], Any] | None = None,
         chooses_partitions: bool = True,
+        takes_bytes_only: bool = False,
     ) -> None:
         """Once."""
     def _stop_appending_directly(self) -> None: ...

@@ -115,4 +115,4 @@ class RegistryService:
         await self.journal.close()
         if self.deks is not None:
             await self.deks.close()
-        self._workers.close()
+        await self._workers.close()

@@ -31,5 +31,6 @@ class Workers:
         finally:
             self._under_way -= 1
 
-    def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    async def close(self) -> None:
+        """Waits for the threads to end."""
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)

@@ -25,11 +25,14 @@ use crate::python::produce::delivery::{ALL_TOLD, BatchOutcome, Resolution, Split
 /// Between two looks for a signal such as Ctrl-C, which does not end a wait by itself.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
+/// No record stands behind this: all of a batch is told when it is.
+const LAST_INDEX: u32 = ALL_TOLD - 1;
+
 /// How a generation's futures give metadata and errors.
 struct SentRules {
     record_metadata: NamedTupleClass,
     topic_partition: NamedTupleClass,
-    /// Whether metadata have a checksum and sizes.
+    /// Whether metadata have a checksum and sizes, and a timestamp of the record's own.
     has_sizes: bool,
     /// Makes a program's exception of the core's.
     error_of: Py<PyAny>,
@@ -359,7 +362,9 @@ impl SentRecord {
                 return Ok(Settled::Error(self.rules.error_of.call1(py, (error,))?));
             }
         };
-        let timestamp = if append_time >= 0 { append_time } else { self.sizes.timestamp };
+        // kafka-python 1 tells what the broker answers: -1, unless the topic stamps records itself.
+        let has_own = self.rules.has_sizes || offset < 0;
+        let timestamp = if append_time < 0 && has_own { self.sizes.timestamp } else { append_time };
         let number = |number: i64| number.into_pyobject(py).map(Bound::into_any);
         let topic = batch.topic.object.bind(py).clone().into_any();
         let Ok(partition) = number(batch.partition.into());
@@ -467,12 +472,15 @@ impl SentRecord {
         let (py, this) = (slf.py(), slf.get());
         if !this.is_settled() {
             let deadline = Deadline::after(timeout.as_ref().map(|timeout| timeout.extract()).transpose()?);
-            while !this.is_settled() {
+            loop {
+                let (batch, _) = this.place();
+                if batch.is_told(LAST_INDEX) {
+                    break;
+                }
                 let Some(left) = deadline.left() else {
                     let error = this.rules.timed_out.call1(py, (timeout,))?;
                     return Err(PyErr::from_value(error.into_bound(py)));
                 };
-                let (batch, _) = this.place();
                 py.detach(|| batch.wait_until_told(left));
                 py.check_signals()?;
             }

@@ -25,6 +25,8 @@ struct SenderParts {
     value_serializer: Option<Py<PyAny>>,
     /// Whether the accumulator chooses partitions.
     chooses_partitions: bool,
+    /// Whether other objects with bytes in them are refused.
+    takes_bytes_only: bool,
 }
 
 /// Base of kafka-python's KafkaProducer. That has methods `_send_slowly(topic, value, key, headers, partition,
@@ -145,6 +147,16 @@ impl SenderParts {
         future.map(Some)
     }
 
+    /// Whether this can be a key or a value as it is.
+    fn is_plain(&self, part: Argument<'_, '_>) -> bool {
+        part.is_none_or(|part| {
+            part.is_exact_instance_of::<PyBytes>()
+                || (!self.takes_bytes_only
+                    && (part.is_exact_instance_of::<PyByteArray>()
+                        || part.is_exact_instance_of::<PyMemoryView>()))
+        })
+    }
+
     /// Whether the topic's partitions are known, and there may be records now.
     fn is_ready_for(&self, topic: &Bound<'_, PyString>) -> PyResult<bool> {
         let name = topic.to_str()?;
@@ -152,15 +164,6 @@ impl SenderParts {
         let index = queues.index_of_object(topic, name);
         Ok(!queues.is_shut && index.is_some_and(|index| queues.topics[index].partition_count > 0))
     }
-}
-
-/// Whether this can be a key or a value as it is.
-fn is_plain(part: Argument<'_, '_>) -> bool {
-    part.is_none_or(|part| {
-        part.is_exact_instance_of::<PyBytes>()
-            || part.is_exact_instance_of::<PyByteArray>()
-            || part.is_exact_instance_of::<PyMemoryView>()
-    })
 }
 
 fn serialized<'py>(
@@ -221,7 +224,7 @@ fn send_plainly<'py>(
     let has_serializers = parts.key_serializer.is_some() || parts.value_serializer.is_some();
     if !has_serializers {
         let (key, value) = (arguments.key, arguments.value);
-        if !is_plain(key) || !is_plain(value) {
+        if !parts.is_plain(key) || !parts.is_plain(value) {
             return Ok(None);
         }
         let record = PlainRecord { topic, key, value, headers, partition, timestamp_ms };
@@ -240,7 +243,7 @@ fn send_plainly<'py>(
         }
     };
     let (key, value) = (key.as_ref(), value.as_ref());
-    if is_plain(key) && is_plain(value) {
+    if parts.is_plain(key) && parts.is_plain(value) {
         let record = PlainRecord { topic, key, value, headers, partition, timestamp_ms };
         if let Some(sent) = parts.append(py, &record)? {
             return Ok(Some(sent.into_bound(py).into_any()));
@@ -280,7 +283,7 @@ impl TopicSender {
 
     /// Sets the sender up, once. A serializer is called with the key or the value; what takes more is left to
     /// `_send_slowly`, of a sender that is not set up as well.
-    #[pyo3(signature = (accumulator, teller, *, key_serializer=None, value_serializer=None, chooses_partitions=true))]
+    #[pyo3(signature = (accumulator, teller, *, key_serializer=None, value_serializer=None, chooses_partitions=true, takes_bytes_only=false))]
     fn _append_directly_to(
         &self,
         accumulator: Py<Accumulator>,
@@ -288,8 +291,16 @@ impl TopicSender {
         key_serializer: Option<Py<PyAny>>,
         value_serializer: Option<Py<PyAny>>,
         chooses_partitions: bool,
+        takes_bytes_only: bool,
     ) -> PyResult<()> {
-        let parts = SenderParts { accumulator, teller, key_serializer, value_serializer, chooses_partitions };
+        let parts = SenderParts {
+            accumulator,
+            teller,
+            key_serializer,
+            value_serializer,
+            chooses_partitions,
+            takes_bytes_only,
+        };
         if self.parts.set(parts).is_err() {
             return Err(PyTypeError::new_err("there is an accumulator already"));
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,7 +36,7 @@ from barnabas.compat.kafka_python.consume.asking import (
     partitions_of,
 )
 from barnabas.compat.kafka_python.consume.deserializers import called
-from barnabas.compat.kafka_python.consume.listeners import core_listener
+from barnabas.compat.kafka_python.consume.listeners import ToldListener
 from barnabas.compat.kafka_python.consume.record_class import ConsumerRecord
 from barnabas.compat.kafka_python.consume.refusals import check, refusal
 from barnabas.compat.kafka_python.consume.session import RecordSession
@@ -48,7 +48,7 @@ from barnabas.compat.kafka_python.consume.settings import (
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.reaching import reach
-from barnabas.compat.kafka_python.values.failures import as_programs_know, commit_failure_of
+from barnabas.compat.kafka_python.values.failures import as_programs_know, commit_failure_of, no_offset
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 from barnabas.errors import BarnabasError, KafkaTimeoutError
 from barnabas.types import OffsetAndMetadata as CoreOffset
@@ -103,6 +103,7 @@ class KafkaConsumer(RecordPoller):
         self._iterates = False
         self._subscription: set[str] | None = None
         self._pattern: re.Pattern[str] | None = None
+        self._listener: ToldListener | None = None
         try:
             if version is None:
                 timeout_ms = self.config.get(generation().consumer_bootstrap_setting, _DEFAULT_BOOTSTRAP_MS)
@@ -134,9 +135,13 @@ class KafkaConsumer(RecordPoller):
             raise refusal("several ways of subscribing")
         if self._subscription is not None and (self._pattern is not None) != bool(pattern):
             raise refusal("several ways of subscribing")
-        if listener and not isinstance(listener, _listener_classes()):
-            raise refusal("listener is none")
-        told = core_listener(listener, self.config["group_id"])
+        is_listener = not listener or isinstance(listener, _listener_classes())
+        self._listener = ToldListener(
+            listener if is_listener else None,
+            self.config["group_id"],
+            is_eager=not session.core.is_cooperative,
+        )
+        told = self._listener.callbacks()
         callbacks: dict[str, Any] = {
             "on_assigned": told.on_assigned,
             "on_revoked": told.on_revoked,
@@ -148,16 +153,16 @@ class KafkaConsumer(RecordPoller):
             self._subscription = set()
             # The core matches whole names.
             session.subscribe(pattern=re.compile(f"(?:{pattern}).*", re.DOTALL), **callbacks)
-            return
-        if isinstance(topics, str) or not isinstance(topics, (list, tuple)):
-            check(not generation().topic_names_are_checked, "topics are no list")
-        names = list(topics)
-        if generation().topic_names_are_checked:
-            for name in names:
-                ensure_valid_topic_name(name)
-        self._pattern = None
-        self._subscription = set(names)
-        session.subscribe(names, **callbacks)
+        else:
+            names = _names(topics)
+            self._pattern = None
+            self._subscription = set(names)
+            session.subscribe(names, **callbacks)
+        check(is_listener, "listener is none")
+
+    def _silence_listener(self) -> None:
+        if self._listener is not None:
+            self._listener.is_silent = True
 
     def subscription(self) -> set[str] | None:
         """The topics subscribed to, those that a pattern matches at present, or None."""
@@ -171,6 +176,7 @@ class KafkaConsumer(RecordPoller):
     def unsubscribe(self) -> None:
         """Reads nothing any more and leaves the group; commits first with enable_auto_commit."""
         self._subscription = self._pattern = None
+        self._silence_listener()
         self._session.unsubscribe()
 
     @as_programs_know
@@ -255,7 +261,7 @@ class KafkaConsumer(RecordPoller):
         except KafkaTimeoutError:
             return None
         except OffsetOutOfRangeError as error:
-            raise Errors.NoOffsetForPartitionError(partition) from error
+            raise no_offset(partition) from error
 
     @as_programs_know
     def highwater(self, partition: Any) -> int | None:
@@ -433,6 +439,8 @@ class KafkaConsumer(RecordPoller):
         log.debug("Closing the KafkaConsumer.")
         self._closed = True
         self._attend()
+        if not generation().listeners_hear_of_closing:
+            self._silence_listener()
         try:
             self._session.end(commit=autocommit, timeout=_seconds(timeout_ms))
         finally:
@@ -457,6 +465,15 @@ class KafkaConsumer(RecordPoller):
 _UNLIMITED = 2**31 - 1
 
 
+def _names(topics: Iterable[str]) -> list[str]:
+    if not generation().topic_names_are_checked:
+        return list(topics)
+    check(isinstance(topics, Sequence) and not isinstance(topics, str), "topics are no list")
+    for topic in topics:
+        ensure_valid_topic_name(topic)
+    return list(topics)
+
+
 def _listener_classes() -> tuple[type, ...]:
     if generation().listeners_may_be_coroutines:
         return ConsumerRebalanceListener, AsyncConsumerRebalanceListener
@@ -479,5 +496,6 @@ def _core_offset(offset: Any) -> CoreOffset:
 
 
 def _struct_of(offset: CoreOffset) -> Any:
-    epoch = -1 if offset.leader_epoch is None else offset.leader_epoch
+    is_known = generation().positions_have_epochs and offset.leader_epoch is not None
+    epoch = offset.leader_epoch if is_known else -1
     return OffsetAndMetadata(*(offset.offset, offset.metadata, epoch)[: len(OffsetAndMetadata._fields)])

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from barnabas import fork
 from barnabas._kernel import FutureRecordMetadata as SentRecord
 from barnabas._kernel import RecordTeller, TopicSender
+from barnabas.broker_errors import MessageTooLargeError
 from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import Transactions
@@ -51,7 +52,7 @@ from barnabas.compat.kafka_python.produce.send_refusals import (
     check_size,
     refusal,
 )
-from barnabas.compat.kafka_python.values.failures import failure_of
+from barnabas.compat.kafka_python.values.failures import class_of_code, failure_of
 from barnabas.errors import (
     BarnabasError,
     BootstrapError,
@@ -59,6 +60,8 @@ from barnabas.errors import (
     BufferFullError,
     ClosedError,
     KafkaTimeoutError,
+    RecordTooLargeError,
+    TransactionAbortedError,
 )
 from barnabas.loop_thread import Steps, loop_thread
 
@@ -132,10 +135,23 @@ class KafkaProducer(TopicSender, Owned):
                 self.config[name] = SerializeWrapper(serializer)
 
     def _wished_version(self) -> Any:
-        version = self.config["api_version"]
-        if isinstance(version, str):
+        given = version = self.config["api_version"]
+        if generation().broker_versions_are_texts:
+            if given == "auto":
+                return None
+            version = tuple(map(int, given.split("."))) if isinstance(given, str) else ()
+        elif isinstance(version, str):
             version = version_of_text(version, log)
-        return None if version is None else known_version(version, log)
+        if version is None:
+            return None
+        known = known_version(version, log)
+        if known is None:
+            raise (
+                AssertionError
+                if generation().broker_versions_are_texts
+                else (Errors.UnrecognizedBrokerVersion(given))
+            )
+        return known
 
     def _made_core(self, settings: dict[str, Any]) -> core_producer.Producer:
         async def make() -> core_producer.Producer:
@@ -164,6 +180,7 @@ class KafkaProducer(TopicSender, Owned):
             key_serializer=serializers[0] if self._is_plain else None,
             value_serializer=serializers[1] if self._is_plain else None,
             chooses_partitions=chooses,
+            takes_bytes_only=generation().payloads_are_bytes_only,
         )
         self._chooses_partitions = chooses
         if not self._is_plain or (
@@ -548,6 +565,14 @@ def _teller() -> RecordTeller:
 def _error_of(error: BaseException) -> Any:
     if isinstance(error, ClosedError):
         return Errors.IllegalStateError(_FORCED)
+    if isinstance(error, TransactionAbortedError):
+        if isinstance(error.__cause__, BarnabasError):
+            return _error_of(error.__cause__)
+        name, *texts = generation().aborted_record
+        return getattr(Errors, name)(*texts)
+    if isinstance(error, BrokerError | RecordTooLargeError):
+        code = error.code if isinstance(error, BrokerError) else MessageTooLargeError.code
+        return class_of_code(code)(*generation().batch_error_arguments)
     return failure_of(error)
 
 

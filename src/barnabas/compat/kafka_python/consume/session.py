@@ -30,7 +30,7 @@ from barnabas.client.groups.offset_commits import Offsets
 from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES
-from barnabas.compat.kafka_python.values.failures import commit_failure_of, failure_of
+from barnabas.compat.kafka_python.values.failures import commit_failure_of, failure_of, no_offset
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 from barnabas.errors import (
     BarnabasError,
@@ -220,7 +220,7 @@ class RecordSession(Consumer):
             loop.call(lambda: loop.loop.call_later(RETRY_SECONDS, go_on))
         if isinstance(error, OffsetOutOfRangeError) and partition is not None:
             if failure.position < 0:
-                return CLASSES["NoOffsetForPartitionError"](self._struct(partition))
+                return no_offset(self._struct(partition))
             return CLASSES["OffsetOutOfRangeError"]({self._struct(partition): failure.position})
         if isinstance(
             error,

@@ -6,7 +6,6 @@ Takes the configuration as `given` merged it. Knows no consumer.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,7 +21,6 @@ _state_log = logging.getLogger("kafka.consumer.subscription_state")
 _OLD_RESETS = {"smallest": "earliest", "largest": "latest"}
 _RESETS = ("earliest", "latest", "none")
 _ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
-_LONGEST_INSTANCE_ID = 249
 
 
 def check_settings(config: dict[str, Any]) -> None:
@@ -49,30 +47,12 @@ def check_group_settings(config: Mapping[str, Any]) -> None:
         raise CLASSES["KafkaConfigurationError"](
             f"Request timeout ({request}) must be larger than session timeout ({session})"
         )
-    if config.get("group_instance_id") is not None:
-        if config["group_id"] is None:
-            raise CLASSES["KafkaConfigurationError"]("group_instance_id requires group_id")
-        check_group_instance_id(config["group_instance_id"])
+    if config.get("group_instance_id") is not None and config["group_id"] is None:
+        raise CLASSES["KafkaConfigurationError"]("group_instance_id requires group_id")
     if config["group_id"] is not None and not config["partition_assignment_strategy"]:
         raise CLASSES["KafkaConfigurationError"]("Coordinator requires assignors")
     if config["enable_auto_commit"] and config["group_id"] is None:
         logging.getLogger("kafka.coordinator.consumer").warning("group_id is None: disabling auto-commit.")
-
-
-def check_group_instance_id(name: Any) -> None:
-    """Raises: KafkaConfigurationError."""
-    problem = None
-    if not name or not isinstance(name, str):
-        problem = "must be non-empty string"
-    elif name in (".", ".."):
-        problem = 'cannot be "." or ".."'
-    elif len(name) > _LONGEST_INSTANCE_ID:
-        problem = f"can't be longer than {_LONGEST_INSTANCE_ID} characters"
-    elif not re.fullmatch(r"[A-Za-z0-9._-]+", name):
-        problem = "is illegal: it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
-    if problem is not None:
-        separator = " " if problem[0] != " " else ""
-        raise CLASSES["KafkaConfigurationError"](f"group_instance_id{separator}{problem}")
 
 
 def consumer_settings(config: Mapping[str, Any]) -> dict[str, Any]:

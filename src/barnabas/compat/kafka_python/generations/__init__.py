@@ -170,6 +170,15 @@ class Generation:
     listeners_may_be_coroutines: bool = difference(
         "Whether KafkaConsumer.subscribe() takes an AsyncConsumerRebalanceListener"
     )
+    positions_have_epochs: bool = difference(
+        "Whether a consumer tells the leader epochs of what it commits and finds committed"
+    )
+    missing_offsets_are_a_set: bool = difference(
+        "Whether a NoOffsetForPartitionError has a set of partitions, in place of one"
+    )
+    listeners_hear_of_closing: bool = difference(
+        "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
+    )
     futures_are_done_by_another_thread: bool = difference(
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
@@ -197,8 +206,10 @@ class Generation:
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )
     record_metadata_has_sizes: bool = difference(
-        "Whether a RecordMetadata tells of a checksum and sizes as well"
+        "Whether a RecordMetadata tells of a checksum and sizes as well, and of the record's own timestamp "
+        "where the topic has no other"
     )
+    log_append_time: int = difference("What `Message.timestamp_type` is where the broker gave the time")
     partitioner_names: tuple[str, ...] = difference("What `from kafka.partitioner import *` gives")
     murmur2_takes_anything: bool = difference(
         "Whether `murmur2` hashes the text of what is no bytes, in place of raising TypeError"
@@ -240,6 +251,53 @@ class Generation:
         "The setting that says how long KafkaProducer looks for brokers"
     )
     batch_overhead_bytes: int = difference("What counts towards max_request_size besides key and value")
+    payloads_are_bytes_only: bool = difference(
+        "Whether keys and values are bytes, and no other objects that hold some"
+    )
+    aborted_record: tuple[str, ...] = difference(
+        "The exception of a record that was not sent when its transaction was aborted, and its text"
+    )
+    broker_versions_are_texts: bool = difference(
+        "Whether KafkaProducer takes `api_version` as a text, such as 0.9, in place of a tuple"
+    )
+    batch_error_arguments: tuple[None, ...] = difference(
+        "The arguments of the exception of a record that a broker refused"
+    )
+    metrics_clock: str = difference("By which clock metrics measure: of the day, or one that never goes back")
+    metrics_bases_are_abstract: bool = difference(
+        "Whether subclasses of the bases in `kafka.metrics` have to have all of their methods"
+    )
+    metric_name_refusal: str = difference("What MetricName raises for arguments that make no name")
+    quota_violation_text: str = difference("The text of QuotaViolationError")
+    closing_clears_metrics: bool = difference("Whether `Metrics.close` leaves no metric")
+
+    connections_tell_their_socket: bool = difference(
+        "Whether state_change_callback of a BrokerConnection gets (node_id, sock, connection), in place of "
+        "the connection"
+    )
+    recv_completes_futures: bool = difference(
+        "Whether BrokerConnection.recv completes the future of the answer that it returns, in place of a "
+        "list of answers with their futures"
+    )
+    closed_connections_cancel: bool = difference(
+        "Whether what is under way fails with Cancelled when a connection is closed without an error, in "
+        "place of ConnectionError"
+    )
+    connection_text: str = difference("What str() gives of a BrokerConnection")
+    version_of_every_broker: str | None = difference(
+        "What check_version gives for every broker of today, in place of a tuple of its version"
+    )
+    cluster_has_bootstrap_brokers: bool = difference(
+        "Whether bootstrap_servers are the brokers of ClusterMetadata until others are known, in place of "
+        "that KafkaClient asks one of them before its constructor returns"
+    )
+    cluster_text: str = difference("What str() gives of a ClusterMetadata")
+    nodes_must_be_known: bool = difference(
+        "Whether KafkaClient.send to a node that is unknown raises an AssertionError"
+    )
+
+    sasl_complaint: str = difference("What a SASL mechanism raises that lacks settings")
+    sasl_home: str = difference("The package that has the SASL mechanisms")
 
 
 _CONSUMER_RECORD_OF_1 = ("topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value")
@@ -261,6 +319,12 @@ _COMMIT_FAILED = (
     "Commit cannot be completed since the group has already rebalanced and assigned the partitions to "
     "another member."
 )
+
+_CONNECTION_TEXT = (
+    "<BrokerConnection client_id={client_id}, node_id={node_id} host={host}:{port} {state} "
+    "[{family} {address}]>"
+)
+_CLUSTER_TEXT = "ClusterMetadata(brokers: {brokers}, topics: {topics}, coordinators: {coordinators})"
 
 GENERATIONS = {
     each.name: each
@@ -309,6 +373,9 @@ GENERATIONS = {
             commit_failures_tell_why=False,
             unknown_topics_have_no_partitions=False,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=False,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
@@ -320,6 +387,15 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=False,
+            connections_tell_their_socket=False,
+            recv_completes_futures=True,
+            closed_connections_cancel=False,
+            connection_text="<BrokerConnection host={host}/{host} port={port}>",
+            version_of_every_broker="0.10",
+            cluster_has_bootstrap_brokers=False,
+            cluster_text="Cluster(brokers: {brokers}, topics: {topics}, groups: {coordinators})",
+            nodes_must_be_known=True,
+            log_append_time=8,
             partitioner_names=PARTITIONER_NAMES_OF_1,
             send_refusals=SEND_REFUSALS_OF_1,
             murmur2_takes_anything=True,
@@ -334,7 +410,18 @@ GENERATIONS = {
             idempotent_requests_in_flight=5,
             codecs_are_checked_early=False,
             producer_bootstrap_setting=None,
-            batch_overhead_bytes=26,
+            batch_overhead_bytes=34,
+            payloads_are_bytes_only=True,
+            aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
+            broker_versions_are_texts=True,
+            batch_error_arguments=(),
+            metrics_clock="time",
+            metrics_bases_are_abstract=False,
+            metric_name_refusal="Exception",
+            quota_violation_text="({name}) violated quota. Actual: ({bound}), Threshold: ({value})",
+            closing_clears_metrics=False,
+            sasl_complaint="AssertionError",
+            sasl_home="kafka.sasl",
         ),
         Generation(
             name="2",
@@ -380,6 +467,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=False,
+            positions_have_epochs=False,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=False,
             futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
@@ -391,6 +481,15 @@ GENERATIONS = {
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
             record_metadata_has_sizes=True,
+            connections_tell_their_socket=True,
+            recv_completes_futures=False,
+            closed_connections_cancel=True,
+            connection_text=_CONNECTION_TEXT,
+            version_of_every_broker=None,
+            cluster_has_bootstrap_brokers=True,
+            cluster_text=_CLUSTER_TEXT,
+            nodes_must_be_known=False,
+            log_append_time=1,
             partitioner_names=PARTITIONER_NAMES_OF_2,
             send_refusals=SEND_REFUSALS_OF_2,
             murmur2_takes_anything=False,
@@ -406,6 +505,17 @@ GENERATIONS = {
             codecs_are_checked_early=True,
             producer_bootstrap_setting="api_version_auto_timeout_ms",
             batch_overhead_bytes=82,
+            payloads_are_bytes_only=False,
+            aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
+            broker_versions_are_texts=False,
+            batch_error_arguments=(None,),
+            metrics_clock="time",
+            metrics_bases_are_abstract=True,
+            metric_name_refusal="ValueError",
+            quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
+            closing_clears_metrics=True,
+            sasl_complaint="AssertionError",
+            sasl_home="kafka.sasl",
         ),
         Generation(
             name="3",
@@ -451,6 +561,9 @@ GENERATIONS = {
             commit_failures_tell_why=True,
             unknown_topics_have_no_partitions=True,
             listeners_may_be_coroutines=True,
+            positions_have_epochs=True,
+            missing_offsets_are_a_set=True,
+            listeners_hear_of_closing=True,
             futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,
@@ -462,6 +575,15 @@ GENERATIONS = {
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
             record_metadata_has_sizes=True,
+            connections_tell_their_socket=True,
+            recv_completes_futures=False,
+            closed_connections_cancel=True,
+            connection_text=_CONNECTION_TEXT,
+            version_of_every_broker=None,
+            cluster_has_bootstrap_brokers=True,
+            cluster_text=_CLUSTER_TEXT,
+            nodes_must_be_known=False,
+            log_append_time=1,
             partitioner_names=PARTITIONER_NAMES_OF_3,
             send_refusals=SEND_REFUSALS_OF_3,
             murmur2_takes_anything=False,
@@ -477,6 +599,17 @@ GENERATIONS = {
             codecs_are_checked_early=True,
             producer_bootstrap_setting="bootstrap_timeout_ms",
             batch_overhead_bytes=82,
+            payloads_are_bytes_only=False,
+            aborted_record=("TransactionAbortedError",),
+            broker_versions_are_texts=False,
+            batch_error_arguments=(None,),
+            metrics_clock="monotonic",
+            metrics_bases_are_abstract=True,
+            metric_name_refusal="ValueError",
+            quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
+            closing_clears_metrics=True,
+            sasl_complaint="KafkaConfigurationError",
+            sasl_home="kafka.net.sasl",
         ),
     )
 }

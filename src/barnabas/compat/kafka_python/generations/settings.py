@@ -331,6 +331,10 @@ UNKNOWN_SETTING_ERRORS: Mapping[str, tuple[str, str, str]] = {
 """What these raise for a setting that they do not know; the others ignore it."""
 
 
+_NEWEST_WITH_ALL = list(GENERATIONS).index("2")
+"""The column of classes that this process's generation does not have itself."""
+
+
 def column() -> int:
     """The place of this process's generation in the tables."""
     return list(GENERATIONS).index(generation().name)
@@ -339,6 +343,8 @@ def column() -> int:
 def default_config(client: str, **provided: Any) -> dict[str, Any]:
     """The DEFAULT_CONFIG of a class in this generation. `provided`: what it has classes of the facade for."""
     at = column()
+    if all(defaults[at] is ABSENT for defaults in SETTINGS[client].values()):
+        at = _NEWEST_WITH_ALL
     config: dict[str, Any] = {}
     for name, defaults in SETTINGS[client].items():
         default = defaults[at]

@@ -9,7 +9,7 @@ from typing import Any, cast
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES
 
-_PAYLOADS = (bytes, bytearray, memoryview, type(None))
+_PAYLOADS = (bytes, type(None), bytearray, memoryview)
 
 
 def refusal(reason: str, **words: Any) -> Exception:
@@ -34,8 +34,9 @@ def check_headers(headers: Any) -> None:
 
 
 def check_payload(part: str, data: Any) -> None:
-    """`part`: key or value. Raises: TypeError (AssertionError in 2)."""
-    if type(data) not in _PAYLOADS:
+    """`part`: key or value. Raises: TypeError (AssertionError before 3)."""
+    allowed = _PAYLOADS[:2] if generation().payloads_are_bytes_only else _PAYLOADS
+    if type(data) not in allowed:
         raise refusal(f"{part} is no bytes", given=cast("type[Any]", type(data)))
 
 

@@ -22,7 +22,7 @@ from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES, kafka_errors
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 
-__all__ = ["as_programs_know", "class_of_code", "commit_failure_of", "failure_of", "no_brokers"]
+__all__ = ["as_programs_know", "class_of_code", "commit_failure_of", "failure_of", "no_brokers", "no_offset"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -115,6 +115,12 @@ def as_programs_know(function: Callable[P, T]) -> Callable[P, T]:
             raise failure_of(error) from error
 
     return call
+
+
+def no_offset(partition: Any) -> Any:
+    """What is raised for a TopicPartition without a committed offset, when there is no reset either."""
+    tells_a_set = generation().missing_offsets_are_a_set
+    return CLASSES["NoOffsetForPartitionError"]({partition} if tells_a_set else partition)
 
 
 def no_brokers(bootstrap_servers: Any) -> Any:

@@ -1,0 +1,57 @@
+"""A request that a program made, as the core's, and the core's answer in the shape that the program expects.
+
+The version is the program's where the broker speaks it, and otherwise the nearest that it does, with what
+that changes in the meaning. Knows no connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
+from barnabas.errors import BrokenProtocolError
+from barnabas.protocol.codec import decode, encode
+from barnabas.protocol.registry import REQUESTS
+from barnabas.protocol.schema import Request, Response, Struct, fields_of
+
+__all__ = ["TranslatedRequest", "fitting"]
+
+
+class TranslatedRequest:
+    """`request`: an object with API_KEY, API_VERSION, `encode()` and RESPONSE_TYPE or a class of answers.
+
+    Raises: ValueError for a request that cannot be written.
+    """
+
+    def __init__(self, request: Any) -> None:
+        self.asked = request
+        self.version: int = request.API_VERSION
+        self.expects_answer: bool = request.expect_response()
+        try:
+            self._core = decode(REQUESTS[request.API_KEY], self.version, request.encode())
+        except BrokenProtocolError as error:
+            raise ValueError(str(error)) from None
+
+    def request_for(self, spoken: Mapping[int, tuple[int, int]]) -> tuple[Request[Any], int]:
+        """The core's request for a broker that speaks so, and its version."""
+        low, high = spoken.get(self.asked.API_KEY, (self.version, self.version))
+        version = min(max(self.version, low), high)
+        return (self._core if version == self.version else fitting(self._core, version)), version
+
+    def answer_of(self, response: Response) -> Any:
+        """The answer in the version that was asked for."""
+        return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, self.version), self.version))
+
+
+def fitting(message: Any, version: int) -> Any:
+    """Without the fields that a version does not have."""
+    changed = copy(message)
+    for field in fields_of(type(message)):  # pyright: ignore[reportUnknownArgumentType]
+        value = getattr(message, field.name)
+        if not field.wire.present(version):
+            value = field.default if field.default_factory is None else field.default_factory()
+        elif field.wire.is_array and value and isinstance(value[0], Struct):
+            value = [fitting(each, version) for each in value]
+        setattr(changed, field.name, value)
+    return changed

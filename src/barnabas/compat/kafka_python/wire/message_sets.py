@@ -1,0 +1,188 @@
+"""Messages and message sets in the formats of old, magic 0 and 1, as programs make and read them by hand.
+
+Brokers of today take and give record batches: what translates is `simple/records`. Knows no request.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from io import BytesIO
+from typing import Any, ClassVar
+
+from barnabas import _kernel
+from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_python.wire.structs import Struct
+from barnabas.compat.kafka_python.wire.types import AbstractType, Bytes, Int8, Int32, Int64, Schema
+
+__all__ = ["CODEC_NAMES", "Message", "MessageSet", "PartialMessage", "crc32"]
+
+_HOME = "barnabas.compat.kafka.protocol.message"
+
+CODEC_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+"""By what the attributes of a message say."""
+
+
+def crc32(data: Any) -> int:
+    """Kafka has it as a signed number."""
+    checksum = zlib.crc32(data)
+    return checksum - 2**32 if checksum >= 2**31 else checksum
+
+
+class Message(Struct):
+    """A message. Of magic 1 it has a timestamp, by default the present time."""
+
+    __module__ = _HOME
+
+    SCHEMAS: ClassVar[list[Any]] = [
+        Schema(("crc", Int32), ("magic", Int8), ("attributes", Int8), ("key", Bytes), ("value", Bytes)),
+        Schema(
+            *(("crc", Int32), ("magic", Int8), ("attributes", Int8), ("timestamp", Int64)),
+            *(("key", Bytes), ("value", Bytes)),
+        ),
+    ]
+    SCHEMA = SCHEMAS[1]
+    CODEC_MASK = 0x07
+    CODEC_GZIP = 0x01
+    CODEC_SNAPPY = 0x02
+    CODEC_LZ4 = 0x03
+    CODEC_ZSTD = 0x04
+    TIMESTAMP_TYPE_MASK = 0x08
+    HEADER_SIZE = 22
+
+    def __init__(
+        self,
+        value: bytes | None,
+        key: bytes | None = None,
+        magic: int = 0,
+        attributes: int = 0,
+        crc: int = 0,
+        timestamp: int | None = None,
+    ) -> None:
+        assert value is None or isinstance(value, bytes), "value must be bytes"
+        assert key is None or isinstance(key, bytes), "key must be bytes"
+        assert magic > 0 or timestamp is None, "timestamp not supported in v0"
+        if magic > 0 and timestamp is None:
+            timestamp = int(time.time() * 1000)
+        self.timestamp = timestamp
+        self.crc = crc
+        self.magic = magic
+        self.attributes = attributes
+        self.key = key
+        self.value = value
+
+    @property
+    def timestamp_type(self) -> int | None:
+        """0 for the time of the producer, another number for that of the broker; None of magic 0."""
+        if self.magic == 0:
+            return None
+        return generation().log_append_time if self.attributes & self.TIMESTAMP_TYPE_MASK else 0
+
+    def _encode(self, *, recalc_crc: bool) -> bytes:
+        if self.magic not in (0, 1):
+            raise ValueError(f"Unrecognized message version: {self.magic}")
+        schema = self.SCHEMAS[self.magic]
+        body = b"".join(
+            field.encode(getattr(self, name))
+            for name, field in zip(schema.names[1:], schema.fields[1:], strict=True)
+        )
+        if recalc_crc:
+            self.crc = crc32(body)
+        return Int32.encode(self.crc) + body
+
+    # The base gives the class a function and each struct a method by this name.
+    def encode(self, recalc_crc: bool = True) -> bytes:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The message's bytes, with the right checksum unless `recalc_crc` is False."""
+        return self._encode(recalc_crc=recalc_crc)
+
+    @classmethod
+    def decode(cls, data: Any) -> Message:
+        """From bytes, or a file of them. Raises: ValueError where they end too early."""
+        if isinstance(data, bytes):
+            data = BytesIO(data)
+        crc, magic, attributes = (field.decode(data) for field in cls.SCHEMAS[0].fields[:3])
+        *timestamp, key, value = (field.decode(data) for field in cls.SCHEMAS[magic].fields[3:])
+        return cls(
+            value,
+            key=key,
+            magic=magic,
+            attributes=attributes,
+            crc=crc,
+            timestamp=timestamp[0] if timestamp else None,
+        )
+
+    def validate_crc(self) -> bool:
+        return crc32(self._encode(recalc_crc=False)[4:]) == self.crc
+
+    def is_compressed(self) -> bool:
+        return self.attributes & self.CODEC_MASK != 0
+
+    def decompress(self) -> list[Any]:
+        """The messages within a compressed one, as `MessageSet.decode` gives them."""
+        assert self.is_compressed(), "the message is not compressed"
+        raw = _kernel.decompress(CODEC_NAMES[self.attributes & self.CODEC_MASK], self.value or b"")
+        return MessageSet.decode(raw, bytes_to_read=len(raw))
+
+    def __hash__(self) -> int:
+        return hash(self._encode(recalc_crc=False))
+
+
+class PartialMessage(bytes):
+    """Stands for the message that did not fit any more."""
+
+    __module__ = _HOME
+
+    def __repr__(self) -> str:
+        return f"PartialMessage({bytes(self)!r})"
+
+
+class MessageSet(AbstractType):
+    """Messages one after the other, each behind its offset."""
+
+    __module__ = _HOME
+
+    ITEM = Schema(("offset", Int64), ("message", Bytes))
+    HEADER_SIZE = 12
+
+    @classmethod
+    def encode(cls, items: Any, size: bool = True, recalc_message_size: bool = True, **named: bool) -> bytes:
+        """`items`: (offset, bytes of a message) of each; or a file that has a set with its size before it.
+        `size`, in kafka-python 2 `prepend_size`: whether the set's size comes first."""
+        size = named.pop("prepend_size", size)
+        if isinstance(items, BytesIO):
+            start = items.tell()
+            length = Int32.decode(items)
+            items.seek(start if size else start + 4)
+            return items.read(length + 4 if size else length)
+        encoded = b"".join(Int64.encode(offset) + Bytes.encode(message) for offset, message in items)
+        return Bytes.encode(encoded) if size else encoded
+
+    @classmethod
+    def decode(cls, data: Any, bytes_to_read: int | None = None) -> list[Any]:
+        """(offset, size, Message) of each; (None, None, PartialMessage()) last where one was cut off.
+        `bytes_to_read`: of a set without its size before it."""
+        if isinstance(data, bytes):
+            data = BytesIO(data)
+        if bytes_to_read is None:
+            bytes_to_read = Int32.decode(data)
+        read = data.read(max(bytes_to_read or 0, 0))
+        raw = BytesIO(read)
+        items: list[Any] = []
+        while raw.tell() < len(read):
+            try:
+                offset = Int64.decode(raw)
+                message = Bytes.decode(raw) or b""
+                items.append((offset, len(message), Message.decode(message)))
+            except ValueError:
+                items.append((None, None, PartialMessage()))
+                break
+        return items
+
+    @classmethod
+    def repr(cls, value: Any) -> str:
+        if isinstance(value, BytesIO):
+            start = value.tell()
+            decoded = cls.decode(value)
+            value.seek(start)
+            value = decoded
+        return str([cls.ITEM.repr(each) for each in value])
