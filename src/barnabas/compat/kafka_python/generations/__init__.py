@@ -62,7 +62,15 @@ from barnabas.compat.kafka_python.generations.structs import (
 )
 from barnabas.errors import InvalidSettingError, MisuseError
 
-__all__ = ["ENVIRONMENT_VARIABLE", "GENERATIONS", "Generation", "choose", "differences", "generation"]
+__all__ = [
+    "ENVIRONMENT_VARIABLE",
+    "GENERATIONS",
+    "Generation",
+    "choose",
+    "differences",
+    "generation",
+    "generation_of",
+]
 
 ENVIRONMENT_VARIABLE = "BARNABAS_KAFKA_PYTHON"
 _FACADE = "barnabas.compat.kafka"
@@ -625,7 +633,7 @@ def choose(version: str) -> None:
 
     Raises: InvalidSettingError for one that there is not, MisuseError once the facade is imported as another.
     """
-    name = _generation_of(version)
+    name = generation_of(version)
     if _FACADE in sys.modules and generation().name != name:
         raise MisuseError(
             f"kafka is imported already as kafka-python {generation().name}: choose {name} before anything "
@@ -641,10 +649,11 @@ def generation() -> Generation:
     Raises: InvalidSettingError."""
     if _chosen:
         return GENERATIONS[_chosen[0]]
-    return GENERATIONS[_generation_of(os.environ.get(ENVIRONMENT_VARIABLE) or _NEWEST)]
+    return GENERATIONS[generation_of(os.environ.get(ENVIRONMENT_VARIABLE) or _NEWEST)]
 
 
-def _generation_of(version: str) -> str:
+def generation_of(version: str) -> str:
+    """The name of the generation that a version of kafka-python is of. Raises: InvalidSettingError."""
     for name in GENERATIONS:
         if f"{version}.".startswith(f"{name}."):
             return name
