@@ -30,7 +30,7 @@ S = TypeVar("S", ConsumerStats, ProducerStats)
 
 _LOOK_SECONDS = 1.0
 # All metrics of one look are of one moment.
-_FRESH_SECONDS = 0.05
+_FRESH_SECONDS = 0.002
 
 
 class ClientMetrics:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from barnabas.client.produce.counters import TopicBatches
-from barnabas.compat.kafka_python.measure.connections import average, greatest, total
+from barnabas.compat.kafka_python.measure.connections import average, greatest, requests_of, total
 from barnabas.compat.kafka_python.measure.counts import Figure, Rate, Share
 from barnabas.stats import ProducerStats, WindowStats
 from barnabas.values import frozen
@@ -41,7 +41,7 @@ def _retries(view: ProducerView) -> float:
 
 
 def _requests(view: ProducerView) -> float:
-    return float(view.stats.requests_sent)
+    return requests_of(view.stats.client.brokers, "Produce")
 
 
 def _metadata_age(view: ProducerView) -> float:
