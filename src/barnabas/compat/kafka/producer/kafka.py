@@ -61,6 +61,7 @@ from barnabas.errors import (
     ClosedError,
     KafkaTimeoutError,
     RecordTooLargeError,
+    TransactionAbortedError,
 )
 from barnabas.loop_thread import Steps, loop_thread
 
@@ -134,10 +135,23 @@ class KafkaProducer(TopicSender, Owned):
                 self.config[name] = SerializeWrapper(serializer)
 
     def _wished_version(self) -> Any:
-        version = self.config["api_version"]
-        if isinstance(version, str):
+        given = version = self.config["api_version"]
+        if generation().broker_versions_are_texts:
+            if given == "auto":
+                return None
+            version = tuple(map(int, given.split("."))) if isinstance(given, str) else ()
+        elif isinstance(version, str):
             version = version_of_text(version, log)
-        return None if version is None else known_version(version, log)
+        if version is None:
+            return None
+        known = known_version(version, log)
+        if known is None:
+            raise (
+                AssertionError
+                if generation().broker_versions_are_texts
+                else (Errors.UnrecognizedBrokerVersion(given))
+            )
+        return known
 
     def _made_core(self, settings: dict[str, Any]) -> core_producer.Producer:
         async def make() -> core_producer.Producer:
@@ -551,6 +565,11 @@ def _teller() -> RecordTeller:
 def _error_of(error: BaseException) -> Any:
     if isinstance(error, ClosedError):
         return Errors.IllegalStateError(_FORCED)
+    if isinstance(error, TransactionAbortedError):
+        if isinstance(error.__cause__, BarnabasError):
+            return _error_of(error.__cause__)
+        name, *texts = generation().aborted_record
+        return getattr(Errors, name)(*texts)
     if isinstance(error, BrokerError | RecordTooLargeError):
         code = error.code if isinstance(error, BrokerError) else MessageTooLargeError.code
         return class_of_code(code)(*generation().batch_error_arguments)

@@ -121,7 +121,8 @@ def producer_settings(config: Mapping[str, Any], given: Collection[str]) -> dict
         **client_settings(config),
         "acks": "all" if config["acks"] == -1 else config["acks"],
         "enable_idempotence": bool(config.get("enable_idempotence")),
-        "compression": config["compression_type"] or "none",
+        # Another one is refused, if not before then by send.
+        "compression": config["compression_type"] if config["compression_type"] in CODECS else "none",
         "retries": retries,
         "linger_ms": config["linger_ms"],
         "max_block_ms": milliseconds(config["max_block_ms"], 0),

@@ -171,7 +171,7 @@ def headers_that_are_none_are_refused(kafka, stage):
 @on_kafka()
 def callbacks_of_a_record_are_called_in_order_in_another_thread(kafka, stage):
     topic = stage.topic()
-    producer = stage.producer()
+    producer = stage.producer(linger_ms=100)
     future = producer.send(topic, b"value")
     stage.record(
         "gives the future", future.add_callback(stage.callback("first"), "argument", named=1) is future
@@ -207,7 +207,7 @@ def callbacks_are_called_in_the_order_of_records(kafka, stage):
 @on_kafka()
 def callbacks_have_returned_when_flush_does(kafka, stage):
     topic = stage.topic()
-    producer = stage.producer()
+    producer = stage.producer(linger_ms=100)
     done = []
 
     def slowly(metadata):
@@ -250,7 +250,7 @@ def callbacks_see_records_done_one_after_the_other(kafka, stage):
 @on_kafka()
 def one_thread_calls_all_callbacks(kafka, stage):
     topic = stage.topic(3)
-    producer = stage.producer(client_id="the client")
+    producer = stage.producer(linger_ms=100, client_id="the client")
     threads = []
     for partition in range(3):
         future = producer.send(topic, b"value", partition=partition)
@@ -265,7 +265,7 @@ def one_thread_calls_all_callbacks(kafka, stage):
 def a_callback_that_raises_is_logged_and_others_are_called(kafka, stage):
     stage.keep_log()
     topic = stage.topic()
-    producer = stage.producer()
+    producer = stage.producer(linger_ms=100)
     future = producer.send(topic, b"value")
     future.add_callback(stage.callback("first", raises=ValueError("no")))
     future.add_callback(stage.callback("second"))
@@ -277,7 +277,7 @@ def a_callback_that_raises_is_logged_and_others_are_called(kafka, stage):
 @on_kafka()
 def a_callback_may_send(kafka, stage):
     topic = stage.topic()
-    producer = stage.producer()
+    producer = stage.producer(linger_ms=100)
     sent = []
     first = producer.send(topic, b"first")
     first.add_callback(lambda metadata: sent.append(producer.send(topic, b"second")))
@@ -288,7 +288,7 @@ def a_callback_may_send(kafka, stage):
 
 @on_kafka()
 def futures_of_records_are_chained(kafka, stage):
-    producer = stage.producer()
+    producer = stage.producer(linger_ms=100)
     other = stage.module("future").Future()
     other.add_both(stage.callback("the other"))
     future = producer.send(stage.topic(), b"value")
@@ -407,7 +407,7 @@ def a_message_that_is_too_large_is_refused(kafka, stage):
 @on_kafka()
 def a_message_that_the_topic_refuses_fails_its_future(kafka, stage):
     topic = stage.topic(max_message_bytes="500")
-    producer = stage.producer(**({} if stage.generation == "3" else {"retries": 0}))
+    producer = stage.producer(linger_ms=100, **({} if stage.generation == "3" else {"retries": 0}))
     future = producer.send(topic, b"x" * 1000)
     future.add_errback(stage.callback("errback"))
     future.add_callback(stage.callback("callback"))

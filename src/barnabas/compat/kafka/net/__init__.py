@@ -1,0 +1,1 @@
+"""What kafka-python 3 has below its clients."""
