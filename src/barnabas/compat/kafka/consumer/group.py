@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -99,7 +100,9 @@ class KafkaConsumer(RecordPoller):
             called(self.config["value_deserializer"], "value_deserializer", Deserializer),
         )
         check_group_settings(self.config)
-        self._session = session = RecordSession(self, consumer_settings(self.config))
+        self._session = session = RecordSession(
+            self, consumer_settings(self.config, _topics_of(weakref.ref(self)))
+        )
         self._metrics = None
         if self.config.get("metrics_enabled", True):
             self._metrics = ConsumerMetrics(self.config, session.core.stats)
@@ -478,6 +481,14 @@ def _names(topics: Iterable[str]) -> list[str]:
     for topic in topics:
         ensure_valid_topic_name(topic)
     return list(topics)
+
+
+def _topics_of(consumer_of: Callable[[], KafkaConsumer | None]) -> Callable[[], set[str]]:
+    def topics() -> set[str]:
+        consumer = consumer_of()
+        return set() if consumer is None else consumer.subscription() or set()
+
+    return topics
 
 
 def _listener_classes() -> tuple[type, ...]:
