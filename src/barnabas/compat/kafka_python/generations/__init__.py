@@ -179,6 +179,10 @@ class Generation:
     listeners_hear_of_closing: bool = difference(
         "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
     )
+    member_topics_name: str = difference("The field of a member's metadata that has its topics")
+    assignors_see_members: str = difference(
+        'What an assignor gets of the members: a dict of "structs", of "subscriptions", or a "list"'
+    )
     futures_are_done_by_another_thread: bool = difference(
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
@@ -259,6 +263,9 @@ class Generation:
     )
     broker_versions_are_texts: bool = difference(
         "Whether KafkaProducer takes `api_version` as a text, such as 0.9, in place of a tuple"
+    )
+    deprecated_producer_settings: tuple[str, ...] = difference(
+        "What KafkaProducer takes, warns of and ignores"
     )
     batch_error_arguments: tuple[None, ...] = difference(
         "The arguments of the exception of a record that a broker refused"
@@ -376,6 +383,8 @@ GENERATIONS = {
             positions_have_epochs=False,
             missing_offsets_are_a_set=False,
             listeners_hear_of_closing=False,
+            member_topics_name="subscription",
+            assignors_see_members="structs",
             futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
@@ -414,6 +423,7 @@ GENERATIONS = {
             payloads_are_bytes_only=True,
             aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
             broker_versions_are_texts=True,
+            deprecated_producer_settings=(),
             batch_error_arguments=(),
             metrics_clock="time",
             metrics_bases_are_abstract=False,
@@ -470,6 +480,8 @@ GENERATIONS = {
             positions_have_epochs=False,
             missing_offsets_are_a_set=True,
             listeners_hear_of_closing=False,
+            member_topics_name="topics",
+            assignors_see_members="subscriptions",
             futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
@@ -508,6 +520,7 @@ GENERATIONS = {
             payloads_are_bytes_only=False,
             aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
             broker_versions_are_texts=False,
+            deprecated_producer_settings=("buffer_memory",),
             batch_error_arguments=(None,),
             metrics_clock="time",
             metrics_bases_are_abstract=True,
@@ -564,6 +577,8 @@ GENERATIONS = {
             positions_have_epochs=True,
             missing_offsets_are_a_set=True,
             listeners_hear_of_closing=True,
+            member_topics_name="topics",
+            assignors_see_members="list",
             futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,
@@ -602,6 +617,7 @@ GENERATIONS = {
             payloads_are_bytes_only=False,
             aborted_record=("TransactionAbortedError",),
             broker_versions_are_texts=False,
+            deprecated_producer_settings=(),
             batch_error_arguments=(None,),
             metrics_clock="monotonic",
             metrics_bases_are_abstract=True,
