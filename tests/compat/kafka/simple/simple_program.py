@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import sys
 from typing import Any
 
@@ -96,6 +98,14 @@ def read_in_processes(client: Any, topic: str) -> Any:
     found = read(consumer, 9)
     consumer.stop()
     return count, texts(found)
+
+
+def commit_without_a_broker(client: Any, topic: str, pid: str) -> Any:
+    kafka.SimpleProducer(client).send_messages(topic, b"a")
+    consumer = kafka.SimpleConsumer(client, "group", topic, auto_commit_every_t=3600_000)
+    found = read(consumer, 1)
+    os.kill(int(pid), signal.SIGKILL)
+    return len(found), consumer.commit()
 
 
 if __name__ == "__main__":
