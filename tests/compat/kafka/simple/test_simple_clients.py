@@ -15,12 +15,12 @@ import pytest
 
 import barnabas
 from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 PROGRAM = Path(__file__).parent / "simple_program.py"
 # A client that waited for as long as a broker may take to answer would need two minutes.
 LONGEST_END_SECONDS = 60.0
-Broker = ApacheKafka | EmbeddedBroker
+Broker = ApacheKafka | ApacheKafkaCluster | EmbeddedBroker
 
 
 def printed(broker: Broker, function: str, *arguments: str, generation: str = "1.2") -> Any:
@@ -107,10 +107,17 @@ def test_partitions_are_divided_between_processes(broker: Broker, make_topic: Ca
 
 
 def test_a_program_ends_soon_although_its_broker_is_gone(
-    own_broker: Broker, make_topic: Callable[..., str]
+    own_broker: ApacheKafka | EmbeddedBroker, make_topic: Callable[..., str]
 ) -> None:
     name = make_topic(own_broker)
     begun = time.monotonic()
     told = printed(own_broker, "commit_without_a_broker", name, str(own_broker.pid))
     assert told == [1, False]
     assert time.monotonic() - begun < LONGEST_END_SECONDS
+
+
+def test_leaders_are_several_brokers(cluster: ApacheKafkaCluster, make_topic: Callable[..., str]) -> None:
+    name = make_topic(cluster, partitions=6)
+    leaders, produced, fetched = printed(cluster, "ask_all_leaders", name)
+    assert leaders > 1
+    assert produced == fetched == [5, 3, 1, 0, 2, 4]
