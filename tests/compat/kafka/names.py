@@ -146,7 +146,7 @@ def _shown(pattern: str) -> str:
 _PAGE = """# Names of kafka-python that are not here
 
 The facade `kafka` has every public name of kafka-python 1.2.1, 2.3.1 and 3.0.12, each taking what it took,
-but for these. `tests/compat/kafka/test_names.py` compares all names, and has a list of those that are to come;
+but for these. `tests/compat/kafka/test_names.py` compares all names, and has a list of those to come;
 this page is made by `tests/compat/kafka/names.py`.
 
 | names | why they are not here |
