@@ -1,12 +1,15 @@
 """What is logged at WARNING and ERROR, by logger, level and the part of the text that people look for."""
 
+import contextlib
+
 from tests.compat.kafka.differential.played.script import on_kafka, script
 
 
 @script("1.2", "2")
 def a_server_that_cannot_be_reached_is_logged(kafka, stage):
     stage.keep_log()
-    stage.raised("consumer", kafka.KafkaConsumer, bootstrap_servers=stage.bootstrap, api_version=None)
+    with contextlib.suppress(Exception):
+        kafka.KafkaConsumer(bootstrap_servers=stage.bootstrap)
     stage.record_log("logged", "returned error 111. Disconnecting.")
 
 
