@@ -587,6 +587,8 @@ def _teller() -> RecordTeller:
         timed_out=_timed_out,
         log_failure=_log_failure,
         partial=partial,
+        awaited=Future.__await__,
+        has_attributes=generation().futures_have_attributes,
     )
 
 
