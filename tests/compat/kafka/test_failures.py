@@ -21,6 +21,13 @@ def test_no_error_of_the_core_is_seen_by_programs(generation: str) -> None:
 
 
 @ALL
+def test_no_call_of_a_client_raises_an_error_of_the_core(generation: str) -> None:
+    told = ours("entry_points", generation)
+    assert told["leaving"] == []
+    assert told["tried"] > 500
+
+
+@ALL
 def test_errors_of_brokers_keep_their_number(generation: str) -> None:
     told = ours("failures", generation)
     assert told["errnos"]["UnknownTopicOrPartitionError"] == 3

@@ -8,12 +8,13 @@ nothing is said. Names that no other generation contradicts are there in each. W
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import logging
 from typing import Any
 
 from barnabas.compat.kafka.version import __version__ as __version__
 from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.generations.names import HOME_OF_NAMES
+from barnabas.compat.kafka_python.generations.names import HOME_OF_NAMES, MODULES
 
 __title__ = "kafka"
 
@@ -23,7 +24,10 @@ logging.getLogger("kafka").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:
-    """Modules are imported when one of their names is asked for: a program pays only for what it uses."""
+    """Modules are imported when they or one of their names are asked for: a program pays only for what it
+    uses."""
+    if name in MODULES and importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
     home = generation().kafka_client if name == "KafkaClient" else HOME_OF_NAMES.get(name)
     if home is None:
         raise AttributeError(f"module 'kafka' has no attribute {name!r}")

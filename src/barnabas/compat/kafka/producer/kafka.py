@@ -55,7 +55,7 @@ from barnabas.compat.kafka_python.produce.send_refusals import (
     refusal,
 )
 from barnabas.compat.kafka_python.told.client_log import tell_log
-from barnabas.compat.kafka_python.values.failures import class_of_code, failure_of
+from barnabas.compat.kafka_python.values.failures import as_programs_know, class_of_code, failure_of
 from barnabas.errors import (
     BarnabasError,
     BootstrapError,
@@ -120,7 +120,7 @@ class KafkaProducer(TopicSender, Owned):
         settle_idempotence(self.config, configs, log, str(self))
         check_times(self.config)
         self._thread = loop_thread()
-        self._core = self._made_core(producer_settings(self.config, configs))
+        self._core = self._made_core(as_programs_know(producer_settings)(self.config, configs))
         self._cluster = ClusterView(self._core.kafka_client)
         tell_log(self._core.kafka_client.events)
         self._metrics = None

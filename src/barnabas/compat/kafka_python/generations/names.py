@@ -33,6 +33,15 @@ HOME_OF_NAMES = {
 }
 """Where a name of `kafka` comes from, in each generation. KafkaClient is not the same in all."""
 
+MODULES = frozenset(
+    {
+        *("admin", "client", "client_async", "cluster", "codec", "common", "conn", "consumer", "coordinator"),
+        *("errors", "future", "metrics", "net", "partitioner", "producer", "protocol", "record", "sasl"),
+        *("serializer", "structs", "util"),
+    }
+)
+"""What is an attribute of `kafka` once it is imported, since the originals import them."""
+
 KAFKA_NAMES_OF_1 = (
     *("BrokerConnection", "HashedPartitioner", "KafkaClient", "KafkaConsumer", "KafkaProducer"),
     *("KeyedProducer", "MultiProcessConsumer", "RoundRobinPartitioner", "SimpleClient", "SimpleConsumer"),
