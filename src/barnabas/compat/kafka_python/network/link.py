@@ -100,6 +100,7 @@ class Link:
                 request_timeout_ms=settings.request_timeout_ms,
                 send_buffer_bytes=settings.send_buffer_bytes,
                 receive_buffer_bytes=settings.receive_buffer_bytes,
+                proxy=self._security.proxy,
             )
         except OSError as raised:
             error = KafkaConnectionError(f"DNS failure: {host}:{port}: {raised}")
