@@ -57,7 +57,15 @@ from barnabas.compat.kafka_python.generations.structs import (
 )
 from barnabas.errors import InvalidSettingError, MisuseError
 
-__all__ = ["ENVIRONMENT_VARIABLE", "GENERATIONS", "Generation", "choose", "differences", "generation"]
+__all__ = [
+    "ENVIRONMENT_VARIABLE",
+    "GENERATIONS",
+    "Generation",
+    "choose",
+    "differences",
+    "generation",
+    "generation_of",
+]
 
 ENVIRONMENT_VARIABLE = "BARNABAS_KAFKA_PYTHON"
 _FACADE = "barnabas.compat.kafka"
@@ -255,6 +263,13 @@ class Generation:
     batch_error_arguments: tuple[None, ...] = difference(
         "The arguments of the exception of a record that a broker refused"
     )
+    metrics_clock: str = difference("By which clock metrics measure: of the day, or one that never goes back")
+    metrics_bases_are_abstract: bool = difference(
+        "Whether subclasses of the bases in `kafka.metrics` have to have all of their methods"
+    )
+    metric_name_refusal: str = difference("What MetricName raises for arguments that make no name")
+    quota_violation_text: str = difference("The text of QuotaViolationError")
+    closing_clears_metrics: bool = difference("Whether `Metrics.close` leaves no metric")
 
     connections_tell_their_socket: bool = difference(
         "Whether state_change_callback of a BrokerConnection gets (node_id, sock, connection), in place of "
@@ -400,6 +415,11 @@ GENERATIONS = {
             aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
             broker_versions_are_texts=True,
             batch_error_arguments=(),
+            metrics_clock="time",
+            metrics_bases_are_abstract=False,
+            metric_name_refusal="Exception",
+            quota_violation_text="({name}) violated quota. Actual: ({bound}), Threshold: ({value})",
+            closing_clears_metrics=False,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
         ),
@@ -489,6 +509,11 @@ GENERATIONS = {
             aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
             broker_versions_are_texts=False,
             batch_error_arguments=(None,),
+            metrics_clock="time",
+            metrics_bases_are_abstract=True,
+            metric_name_refusal="ValueError",
+            quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
+            closing_clears_metrics=True,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
         ),
@@ -578,6 +603,11 @@ GENERATIONS = {
             aborted_record=("TransactionAbortedError",),
             broker_versions_are_texts=False,
             batch_error_arguments=(None,),
+            metrics_clock="monotonic",
+            metrics_bases_are_abstract=True,
+            metric_name_refusal="ValueError",
+            quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
+            closing_clears_metrics=True,
             sasl_complaint="KafkaConfigurationError",
             sasl_home="kafka.net.sasl",
         ),
@@ -594,7 +624,7 @@ def choose(version: str) -> None:
 
     Raises: InvalidSettingError for one that there is not, MisuseError once the facade is imported as another.
     """
-    name = _generation_of(version)
+    name = generation_of(version)
     if _FACADE in sys.modules and generation().name != name:
         raise MisuseError(
             f"kafka is imported already as kafka-python {generation().name}: choose {name} before anything "
@@ -610,10 +640,11 @@ def generation() -> Generation:
     Raises: InvalidSettingError."""
     if _chosen:
         return GENERATIONS[_chosen[0]]
-    return GENERATIONS[_generation_of(os.environ.get(ENVIRONMENT_VARIABLE) or _NEWEST)]
+    return GENERATIONS[generation_of(os.environ.get(ENVIRONMENT_VARIABLE) or _NEWEST)]
 
 
-def _generation_of(version: str) -> str:
+def generation_of(version: str) -> str:
+    """The name of the generation that a version of kafka-python is of. Raises: InvalidSettingError."""
     for name in GENERATIONS:
         if f"{version}.".startswith(f"{name}."):
             return name
