@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proxy_server import ProxyServer
 
 from barnabas.compat.kafka import KafkaAdminClient
 from barnabas.compat.kafka.client_async import KafkaClient
 from barnabas.testing import EmbeddedBroker
-from tests.proxy_server import ProxyServer
+
+CLIENTS = [(KafkaAdminClient, "proxy_url"), (KafkaClient, "socks5_proxy")]
 
 
-@pytest.mark.parametrize(("client", "setting"), [(KafkaAdminClient, "proxy_url"), (KafkaClient, "socks5_proxy")])
+@pytest.mark.parametrize(("client", "setting"), CLIENTS)
 def test_clients_reach_brokers_by_the_proxy_that_they_are_given(client: Any, setting: str) -> None:
     with EmbeddedBroker() as broker, ProxyServer("socks5") as proxy:
         made = client(bootstrap_servers=broker.bootstrap, **{setting: proxy.url()})
