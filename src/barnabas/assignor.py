@@ -61,6 +61,9 @@ class Assignor(ABC):
         """What a member that owned these partitions in that generation tells the leader besides."""
         return None
 
+    def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:  # noqa: B027
+        """Told, on the event loop, what this member was given in a generation of its group."""
+
     @abstractmethod
     def assign(
         self,

@@ -209,6 +209,7 @@ class ClassicMembership(GroupMembership):
         self._raise(sync.error_code, "synchronizing")
         self._stay()
         assignment = decode_assignment(sync.assignment)
+        assignor.on_assignment(assignment, response.generation_id)
         if steps:
             steps.emit(
                 GroupAssigned(self.group_id, self._member_id, response.generation_id, tuple(assignment))

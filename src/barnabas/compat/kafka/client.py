@@ -143,7 +143,7 @@ class SimpleClient:
         names = [text_of(topic) for topic in topics]
         answer = self.send_metadata_request(names)
         self.reset_topic_metadata(*names) if names else self.reset_all_metadata()
-        self.brokers = {node: BrokerMetadata(node, host, port) for node, host, port in answer.brokers}
+        self.brokers = {node: _broker(node, host, port) for node, host, port in answer.brokers}
         for code, topic, partitions in answer.topics:
             if code:
                 self._check_topic(code, topic, names, is_patient=is_patient)
@@ -171,7 +171,7 @@ class SimpleClient:
         if error is not None and error is not Errors.ReplicaNotAvailableError:
             raise error(partition)
         known = self.brokers.get(leader)
-        self.topics_to_brokers[partition] = BrokerMetadata(leader, None, None) if known is None else known
+        self.topics_to_brokers[partition] = _broker(leader, None, None) if known is None else known
 
     def _get_leader_for_partition(self, topic: Any, partition: int) -> Any:
         """The leader's BrokerMetadata. Raises: UnknownTopicOrPartitionError, LeaderNotAvailableError; as
@@ -214,7 +214,7 @@ class SimpleClient:
 
     def _get_coordinator_for_group(self, group: Any) -> Any:
         answer = self.send_consumer_metadata_request(group)
-        return BrokerMetadata(answer.nodeId, answer.host, answer.port)
+        return _broker(answer.nodeId, answer.host, answer.port)
 
     def send_produce_request(
         self,
@@ -442,6 +442,11 @@ class SimpleClient:
     def _unavailable(self) -> Any:
         hosts = list(self.hosts)
         return Errors.KafkaUnavailableError(f"All servers failed to process request: {hosts}")
+
+
+def _broker(*values: Any) -> Any:
+    # Later generations say where it stands, too.
+    return BrokerMetadata(*values, *(None for _ in BrokerMetadata._fields[len(values) :]))
 
 
 def _parts_of(answer: Any) -> tuple[Any, ...]:

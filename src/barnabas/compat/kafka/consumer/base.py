@@ -82,6 +82,7 @@ class Consumer:
             partitions = list(partitions)
             assert all(isinstance(each, numbers.Integral) for each in partitions)
         self.commit_lock = Lock()
+        self._count_lock = Lock()
         self.commit_timer: ReentrantTimer | None = None
         self.count_since_commit = 0
         self.auto_commit = auto_commit
@@ -135,8 +136,13 @@ class Consumer:
                 log.error("%s saving offsets: %s", type(error).__name__, error)
                 return False
             # What came meanwhile is not committed yet.
-            self.count_since_commit -= count
+            self._count(-count)
             return True
+
+    def _count(self, messages: int) -> None:
+        """So many more, or less, are not committed. The timer's thread counts too."""
+        with self._count_lock:
+            self.count_since_commit += messages
 
     def _auto_commit(self) -> None:
         most = self.auto_commit_every_n if self.auto_commit else None

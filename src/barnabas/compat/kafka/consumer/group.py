@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -98,7 +99,9 @@ class KafkaConsumer(RecordPoller):
             called(self.config["value_deserializer"], "value_deserializer", Deserializer),
         )
         check_group_settings(self.config)
-        self._session = session = RecordSession(self, consumer_settings(self.config))
+        self._session = session = RecordSession(
+            self, consumer_settings(self.config, _topics_of(weakref.ref(self)))
+        )
         self._closed = False
         self._iterates = False
         self._subscription: set[str] | None = None
@@ -472,6 +475,14 @@ def _names(topics: Iterable[str]) -> list[str]:
     for topic in topics:
         ensure_valid_topic_name(topic)
     return list(topics)
+
+
+def _topics_of(consumer_of: Callable[[], KafkaConsumer | None]) -> Callable[[], set[str]]:
+    def topics() -> set[str]:
+        consumer = consumer_of()
+        return set() if consumer is None else consumer.subscription() or set()
+
+    return topics
 
 
 def _listener_classes() -> tuple[type, ...]:

@@ -123,7 +123,7 @@ class MultiProcessConsumer(Consumer):
                 break
             self.offsets[partition] = message.offset + 1
             self.events.start.clear()
-            self.count_since_commit += 1
+            self._count(1)
             self._auto_commit()
             yield message
         self.events.start.clear()
@@ -154,7 +154,7 @@ class MultiProcessConsumer(Consumer):
         self.events.start.clear()
         self.events.pause.set()
         self.offsets.update(offsets)
-        self.count_since_commit += len(messages)
+        self._count(len(messages))
         self._auto_commit()
         return messages
 

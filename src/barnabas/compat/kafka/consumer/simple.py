@@ -149,7 +149,7 @@ class SimpleConsumer(Consumer):
         else:
             raise ValueError(f"Unexpected value for `whence`, {whence}")
         self.fetch_offsets = self.offsets.copy()
-        self.count_since_commit += 1
+        self._count(1)
         if self.auto_commit:
             self.commit()
         self.queue = queue.Queue()
@@ -173,7 +173,13 @@ class SimpleConsumer(Consumer):
         while len(messages) < count:
             is_waiting = block is True or block > len(messages)
             remaining = None if deadline is None else deadline - time.monotonic()
-            found = self._get_message(is_waiting, remaining, get_partition_info=True, update_offset=False)
+            try:
+                found = self._get_message(is_waiting, remaining, get_partition_info=True, update_offset=False)
+            except Errors.KafkaError:
+                # What was taken out of the queue would be lost. The next call meets the error again.
+                if not messages:
+                    raise
+                break
             if found is None:
                 if is_waiting and (deadline is None or time.monotonic() <= deadline):
                     continue
@@ -182,7 +188,7 @@ class SimpleConsumer(Consumer):
             messages.append(found if self.partition_info else message)
             offsets[partition] = message.offset + 1
         self.offsets.update(offsets)
-        self.count_since_commit += len(messages)
+        self._count(len(messages))
         self._auto_commit()
         return messages
 
@@ -212,7 +218,7 @@ class SimpleConsumer(Consumer):
             return None
         if update_offset:
             self.offsets[partition] = message.offset + 1
-            self.count_since_commit += 1
+            self._count(1)
             self._auto_commit()
         if get_partition_info is None:
             get_partition_info = self.partition_info

@@ -1,0 +1,1 @@
+"""Groups: assignors, and what members tell each other."""

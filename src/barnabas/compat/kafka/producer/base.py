@@ -275,9 +275,14 @@ class _Upstream:
     def _send(self) -> None:
         requests = list(self._tries)
         acks, timeout_ms = self._acks
-        answers = self._client.send_produce_request(
-            requests, acks=acks, timeout=timeout_ms, fail_on_error=False
-        )
+        try:
+            answers = self._client.send_produce_request(
+                requests, acks=acks, timeout=timeout_ms, fail_on_error=False
+            )
+        except Exception:
+            # The thread must not end while there are messages.
+            log.exception("Unable to send messages")
+            answers = [Errors.FailedPayloadsError(request) for request in requests]
         failed: dict[Any, Any] = {}
         # Without acks there are no answers but of those that failed.
         for place, answer in enumerate(answers):

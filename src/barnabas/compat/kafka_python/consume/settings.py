@@ -6,7 +6,7 @@ Takes the configuration as `given` merged it. Knows no consumer.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from barnabas.compat.kafka_python.config.client_settings import client_settings, milliseconds
@@ -55,8 +55,11 @@ def check_group_settings(config: Mapping[str, Any]) -> None:
         logging.getLogger("kafka.coordinator.consumer").warning("group_id is None: disabling auto-commit.")
 
 
-def consumer_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """For `barnabas.settings.table.load`. Raises: what `client_settings` raises; KafkaConfigurationError."""
+def consumer_settings(config: Mapping[str, Any], topics: Callable[[], Iterable[str]]) -> dict[str, Any]:
+    """For `barnabas.settings.table.load`. `topics`: those that are subscribed to at present.
+
+    Raises: what `client_settings` raises; KafkaConfigurationError.
+    """
     isolation_level = config.get("isolation_level", _ISOLATION_LEVELS[0])
     if isolation_level not in _ISOLATION_LEVELS:
         raise refusal("isolation level")
@@ -78,7 +81,10 @@ def consumer_settings(config: Mapping[str, Any]) -> dict[str, Any]:
         "check_crcs": bool(config["check_crcs"]),
         "isolation_level": isolation_level,
         "default_api_timeout_ms": request_ms,
-        "partition_assignment_strategy": _assignors(config["partition_assignment_strategy"]),
+        "partition_assignment_strategy": [
+            core_assignor(each, topics) for each in config["partition_assignment_strategy"]
+        ]
+        or ["range"],
         "exclude_internal_topics": bool(config.get("exclude_internal_topics", True)),
     }
     for name in ("group_instance_id", "client_rack", "fetch_max_bytes"):
@@ -93,7 +99,3 @@ def consumer_settings(config: Mapping[str, Any]) -> dict[str, Any]:
 
 # Whoever leaves it as it is gets the core's, which is larger, for the reason that is written there.
 _DEFAULT_PARTITION_BYTES = 1024 * 1024
-
-
-def _assignors(given: Iterable[Any]) -> list[Any]:
-    return [core_assignor(each) for each in given] or ["range"]

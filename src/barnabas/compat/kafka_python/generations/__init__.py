@@ -179,6 +179,10 @@ class Generation:
     listeners_hear_of_closing: bool = difference(
         "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
     )
+    member_topics_name: str = difference("The field of a member's metadata that has its topics")
+    assignors_see_members: str = difference(
+        'What an assignor gets of the members: a dict of "structs", of "subscriptions", or a "list"'
+    )
     futures_are_done_by_another_thread: bool = difference(
         "Whether futures are done without a call that waits for brokers, by the client's own thread"
     )
@@ -376,6 +380,8 @@ GENERATIONS = {
             positions_have_epochs=False,
             missing_offsets_are_a_set=False,
             listeners_hear_of_closing=False,
+            member_topics_name="subscription",
+            assignors_see_members="structs",
             futures_are_done_by_another_thread=False,
             structs_of_messages="1.2",
             messages_are_unversioned=False,
@@ -470,6 +476,8 @@ GENERATIONS = {
             positions_have_epochs=False,
             missing_offsets_are_a_set=True,
             listeners_hear_of_closing=False,
+            member_topics_name="topics",
+            assignors_see_members="subscriptions",
             futures_are_done_by_another_thread=False,
             structs_of_messages="2",
             messages_are_unversioned=False,
@@ -564,6 +572,8 @@ GENERATIONS = {
             positions_have_epochs=True,
             missing_offsets_are_a_set=True,
             listeners_hear_of_closing=True,
+            member_topics_name="topics",
+            assignors_see_members="list",
             futures_are_done_by_another_thread=True,
             structs_of_messages="3",
             messages_are_unversioned=True,

@@ -1,0 +1,1 @@
+"""How the partitions of topics are divided among the members of a group."""

@@ -207,7 +207,7 @@ def subscriptions_that_cannot_be_are_refused(kafka, stage):
 
 
 @on_kafka("2", "3")
-def names_of_topics_are_checked(kafka, stage):
+def subscriptions_check_names_of_topics(kafka, stage):
     consumer = stage.consumer()
     stage.attempt("a str", consumer.subscribe, "topic")
     for name in ("", ".", "..", "with space", "x" * 250, None, 5):

@@ -1,0 +1,18 @@
+"""CooperativeStickyAssignor."""
+
+from __future__ import annotations
+
+from barnabas.compat.kafka.coordinator.assignors.abstract import RebalanceProtocol
+from barnabas.compat.kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from barnabas.settings.table import AssignorName
+
+
+class CooperativeStickyAssignor(StickyPartitionAssignor):
+    """The sticky assignor for members that give up only what another one will get (KIP-429)."""
+
+    name = "cooperative-sticky"
+    version = 1
+    core_name: AssignorName = "cooperative-sticky"
+
+    def supported_protocols(self) -> list[RebalanceProtocol]:
+        return [RebalanceProtocol.COOPERATIVE]

@@ -1,0 +1,1 @@
+"""Assignments that change as little as they can."""

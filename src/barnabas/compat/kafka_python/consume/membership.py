@@ -1,0 +1,291 @@
+"""What the members of a group tell each other, as a program's assignors see it: in the structs of
+kafka-python 1.2 and 2, or in the classes of 3.
+
+Knows the bytes of both; the bytes of today are the core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+from barnabas.assignor import GroupMember
+from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_python.wire.structs import Struct
+from barnabas.compat.kafka_python.wire.types import Array, Bytes, Int16, Int32, Schema, String
+from barnabas.protocol.codec import decode, encode
+from barnabas.protocol.messages.consumer_protocol_assignment import (
+    ConsumerProtocolAssignment as _Assignment,
+)
+from barnabas.protocol.messages.consumer_protocol_subscription import (
+    ConsumerProtocolSubscription as _Subscription,
+)
+from barnabas.protocol.schema import Message
+from barnabas.types import TopicPartition
+
+PROTOCOL_TYPE = "consumer"
+
+
+def _partitions_of(assignment: Any) -> list[Any]:
+    struct = STRUCTS["TopicPartition"]
+    return [struct(topic, number) for topic, numbers in assignment for number in numbers]
+
+
+class MemberMetadataStruct(Struct):
+    """What a member subscribes to, in version 0."""
+
+    SCHEMA = Schema(
+        ("version", Int16),
+        (generation().member_topics_name, Array(String("utf-8"))),
+        ("user_data", Bytes),
+    )
+
+
+class MemberAssignmentStruct(Struct):
+    """What a member is given, in version 0."""
+
+    SCHEMA = Schema(
+        ("version", Int16),
+        ("assignment", Array(("topic", String("utf-8")), ("partitions", Array(Int32)))),
+        ("user_data", Bytes),
+    )
+
+    def partitions(self) -> list[Any]:
+        """As TopicPartition."""
+        return _partitions_of(self.get_item("assignment"))
+
+
+class OwnedPartitions:
+    """Partitions of a topic."""
+
+    def __init__(self, topic: str = "", partitions: Iterable[int] = ()) -> None:
+        self.topic = topic
+        self.partitions = list(partitions)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.topic, self.partitions))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Iterable) and tuple(self) == tuple(other)  # pyright: ignore[reportUnknownArgumentType]
+
+    def __hash__(self) -> int:
+        return hash((self.topic, *self.partitions))
+
+    def __repr__(self) -> str:
+        return f"TopicPartition(topic={self.topic!r}, partitions={self.partitions!r})"
+
+
+class ConsumerProtocolSubscription:
+    """What a member subscribes to, and owns, in the versions 0 to 3. Positional arguments are the version and
+    then the fields in their order."""
+
+    TopicPartition = OwnedPartitions
+
+    def __init__(
+        self,
+        version: int | None = None,
+        topics: Iterable[str] = (),
+        user_data: bytes | None = b"",
+        owned_partitions: Iterable[Any] = (),
+        generation_id: int = -1,
+        rack_id: str | None = None,
+    ) -> None:
+        self.version = version
+        self.topics = list(topics)
+        self.user_data = user_data
+        self.owned_partitions = list(owned_partitions)
+        self.generation_id = generation_id
+        self.rack_id = rack_id
+
+    def encode(self, version: int | None = None) -> bytes:
+        """With the version before it."""
+        chosen = _version(self.version if version is None else version, _Subscription)
+        owned = [_Subscription.TopicPartition(topic=t, partitions=list(n)) for t, n in self.owned_partitions]
+        message = _Subscription(
+            topics=self.topics,
+            user_data=self.user_data,
+            owned_partitions=owned,
+            generation_id=self.generation_id,
+            rack_id=self.rack_id,
+        )
+        return Int16.encode(chosen) + encode(message, chosen)
+
+    @classmethod
+    def decode(cls, data: bytes) -> ConsumerProtocolSubscription:
+        version = int.from_bytes(data[:2], "big", signed=True)
+        message = decode(_Subscription, _version(version, _Subscription), data[2:])
+        owned = [OwnedPartitions(each.topic, each.partitions) for each in message.owned_partitions]
+        return cls(version, message.topics, message.user_data, owned, message.generation_id, message.rack_id)
+
+
+class ConsumerProtocolAssignment:
+    """What a member is given, in the versions 0 to 3: as ConsumerProtocolSubscription."""
+
+    TopicPartition = OwnedPartitions
+
+    def __init__(
+        self,
+        version: int | None = None,
+        assigned_partitions: Iterable[Any] = (),
+        user_data: bytes | None = b"",
+    ) -> None:
+        self.version = version
+        self.assigned_partitions = list(assigned_partitions)
+        self.user_data = user_data
+
+    @property
+    def assignment(self) -> list[Any]:
+        """assigned_partitions, by its name of old."""
+        return self.assigned_partitions
+
+    @assignment.setter
+    def assignment(self, value: Iterable[Any]) -> None:
+        self.assigned_partitions = list(value)
+
+    def partitions(self) -> list[Any]:
+        """As TopicPartition."""
+        return _partitions_of(self.assigned_partitions)
+
+    def encode(self, version: int | None = None) -> bytes:
+        """With the version before it."""
+        chosen = _version(self.version if version is None else version, _Assignment)
+        assigned = [
+            _Assignment.TopicPartition(topic=t, partitions=list(n)) for t, n in self.assigned_partitions
+        ]
+        message = _Assignment(assigned_partitions=assigned, user_data=self.user_data)
+        return Int16.encode(chosen) + encode(message, chosen)
+
+    @classmethod
+    def decode(cls, data: bytes) -> ConsumerProtocolAssignment:
+        version = int.from_bytes(data[:2], "big", signed=True)
+        message = decode(_Assignment, _version(version, _Assignment), data[2:])
+        assigned = [OwnedPartitions(each.topic, each.partitions) for each in message.assigned_partitions]
+        return cls(version, assigned, message.user_data)
+
+
+def _version(version: int | None, message: type[Message]) -> int:
+    low, high = message.VERSIONS
+    return low if version is None else max(low, min(version, high))
+
+
+class GroupSubscription:
+    """What an assignor of 2 sees of a member: its metadata, and its name if it is a static one."""
+
+    def __init__(self, metadata: Any, group_instance_id: str | None) -> None:
+        self._metadata = metadata
+        self._group_instance_id = group_instance_id
+
+    @property
+    def version(self) -> int:
+        return self._metadata.version
+
+    @property
+    def user_data(self) -> bytes:
+        return self._metadata.user_data
+
+    @property
+    def topics(self) -> list[str]:
+        return self._metadata.topics
+
+    subscription = topics
+
+    @property
+    def group_instance_id(self) -> str | None:
+        return self._group_instance_id
+
+    def encode(self) -> bytes:
+        return self._metadata.encode()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, GroupSubscription)
+            and self._metadata == other._metadata
+            and self._group_instance_id == other._group_instance_id
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._metadata, self._group_instance_id))
+
+
+class JoinedMember(NamedTuple):
+    """What an assignor of 3 sees of a member."""
+
+    member_id: str
+    group_instance_id: str | None
+    metadata: ConsumerProtocolSubscription
+
+
+def assigned(member_assignment: Iterable[tuple[str, Iterable[int]]]) -> Any:
+    """A member's assignment as assignors of this generation give it: numbers of partitions by topic."""
+    items = [(topic, list(numbers)) for topic, numbers in member_assignment]
+    if generation().assignors_see_members == "list":
+        return ConsumerProtocolAssignment(0, items, b"")
+    return MemberAssignmentStruct(0, items, b"")
+
+
+def subscribed(topics: Iterable[str], user_data: bytes = b"") -> Any:
+    """A member's metadata as assignors of this generation give it."""
+    if generation().assignors_see_members == "list":
+        return ConsumerProtocolSubscription(0, topics, user_data)
+    return MemberMetadataStruct(0, list(topics), user_data)
+
+
+def shown_members(members: Iterable[GroupMember]) -> Any:
+    """The members of a group as assignors of this generation see them: a dict by their ids, or a list."""
+    if generation().assignors_see_members == "list":
+        return [
+            JoinedMember(
+                member.member_id,
+                member.group_instance_id,
+                ConsumerProtocolSubscription(
+                    3,
+                    member.topics,
+                    member.user_data,
+                    _by_topic(member.owned),
+                    member.generation,
+                    member.rack,
+                ),
+            )
+            for member in members
+        ]
+    structs = {
+        member.member_id: (subscribed(member.topics, member.user_data or b""), member.group_instance_id)
+        for member in members
+    }
+    if generation().assignors_see_members == "subscriptions":
+        return {member_id: GroupSubscription(*each) for member_id, each in structs.items()}
+    return {member_id: metadata for member_id, (metadata, _) in structs.items()}
+
+
+def core_members(members: Any) -> list[GroupMember]:
+    """The opposite of `shown_members`."""
+    if isinstance(members, Mapping):
+        shown = [
+            (member_id, getattr(metadata, "group_instance_id", None), metadata)
+            for member_id, metadata in cast("Mapping[str, Any]", members).items()
+        ]
+    else:
+        shown = [(each.member_id, each.group_instance_id, each.metadata) for each in members]
+    return [_core_member(*each) for each in shown]
+
+
+def _core_member(member_id: str, group_instance_id: str | None, metadata: Any) -> GroupMember:
+    topics = getattr(metadata, generation().member_topics_name, None) or ()
+    owned = getattr(metadata, "owned_partitions", ())
+    return GroupMember(
+        member_id,
+        tuple(topics),
+        group_instance_id,
+        tuple(TopicPartition(topic, number) for topic, numbers in owned for number in numbers),
+        getattr(metadata, "generation_id", -1),
+        metadata.user_data,
+        getattr(metadata, "rack_id", None),
+    )
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[OwnedPartitions]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        by_topic.setdefault(topic, []).append(number)
+    return [OwnedPartitions(*each) for each in by_topic.items()]

@@ -1,0 +1,106 @@
+"""A program for kafka-python 1.2.1: prints what one of its functions gives, as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any
+
+import kafka
+from kafka.errors import KafkaError
+from kafka.structs import OffsetCommitRequestPayload, ProduceRequestPayload
+
+logging.disable(logging.CRITICAL)
+
+
+def read(consumer: Any, count: int) -> list[Any]:
+    found: list[Any] = []
+    while len(found) < count:
+        found += consumer.get_messages(count - len(found), timeout=5)
+    return found
+
+
+def texts(messages: list[Any]) -> list[str]:
+    return [each.message.value.decode() for each in messages]
+
+
+def write_and_read(client: Any, topic: str) -> Any:
+    producer = kafka.SimpleProducer(client)
+    for number in range(10):
+        producer.send_messages(topic, b"value %d" % number)
+    return texts(read(kafka.SimpleConsumer(client, None, topic, auto_commit=False), 10))
+
+
+def use_bytes(client: Any, topic: str) -> Any:
+    name = topic.encode()
+    message = kafka.create_message("text")
+    client.send_produce_request([ProduceRequestPayload(name, 0, [message])])
+    kafka.KeyedProducer(client).send_messages(name, b"key", b"bytes")
+    return texts(read(kafka.SimpleConsumer(client, b"a group", name, auto_commit=False), 2))
+
+
+def read_one_by_one(client: Any, topic: str, count: str) -> Any:
+    consumer = kafka.SimpleConsumer(client, None, topic, auto_commit=False)
+    found = [consumer.get_message(timeout=20) for _ in range(int(count))]
+    return [(each.offset, each.message.value.decode()) for each in found]
+
+
+def commit(client: Any, topic: str, group: str, offset: str) -> Any:
+    client.send_offset_commit_request(group, [OffsetCommitRequestPayload(topic, 0, int(offset), None)])
+    return None
+
+
+def coordinator(client: Any, group: str) -> Any:
+    return client.send_consumer_metadata_request(group)
+
+
+def read_around_an_error(client: Any, topic: str) -> Any:
+    kafka.SimpleProducer(client).send_messages(topic, b"small", b"large" * 1000)
+    consumer = kafka.SimpleConsumer(
+        client, None, topic, auto_commit=False, buffer_size=1000, max_buffer_size=2000
+    )
+    found: list[Any] = []
+    for _ in range(3):
+        try:
+            found.append(texts(consumer.get_messages(2, timeout=5)))
+        except KafkaError as error:
+            found.append(type(error).__name__)
+    return found
+
+
+def read_during_a_commit(client: Any, topic: str, group: str) -> Any:
+    kafka.SimpleProducer(client).send_messages(topic, b"first", b"second")
+    consumer = kafka.SimpleConsumer(client, group, topic, auto_commit_every_n=None, auto_commit_every_t=None)
+    consumer.get_message(timeout=20)
+    send = client.send_offset_commit_request
+
+    def send_while_reading(*arguments: Any) -> Any:
+        answers = send(*arguments)
+        if consumer.offsets[0] == 1:
+            consumer.get_message(timeout=20)
+        return answers
+
+    client.send_offset_commit_request = send_while_reading
+    told = [consumer.commit(), consumer.count_since_commit, consumer.commit(), consumer.count_since_commit]
+    other = kafka.SimpleConsumer(client, group, topic, auto_commit=False)
+    return [*told, other.offsets[0]]
+
+
+def read_in_processes(client: Any, topic: str) -> Any:
+    producer = kafka.SimpleProducer(client)
+    for number in range(9):
+        producer.send_messages(topic, b"value %d" % number)
+    consumer = kafka.MultiProcessConsumer(client, None, topic, auto_commit=False, partitions_per_proc=2)
+    count = len(consumer.procs)
+    found = read(consumer, 9)
+    consumer.stop()
+    return count, texts(found)
+
+
+if __name__ == "__main__":
+    name, bootstrap, *arguments = sys.argv[1:]
+    simple_client = kafka.SimpleClient(bootstrap)
+    result = globals()[name](simple_client, *arguments)
+    simple_client.close()
+    print(json.dumps(result))

@@ -1,0 +1,103 @@
+"""What the clients of kafka-python 1 do beyond what 1.2.1 did, or nobody can compare."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import barnabas
+from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE
+from barnabas.testing import ApacheKafka, EmbeddedBroker
+
+PROGRAM = Path(__file__).parent / "simple_program.py"
+Broker = ApacheKafka | EmbeddedBroker
+
+
+def printed(broker: Broker, function: str, *arguments: str, generation: str = "1.2") -> Any:
+    """What a function of the program gives, with the facade as one generation."""
+    command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-m", "barnabas.compat"]
+    done = subprocess.run(
+        [*command, str(PROGRAM), function, broker.bootstrap, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, ENVIRONMENT_VARIABLE: generation},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("generation", ["1.2", "2", "3"])
+def test_what_is_written_is_read_in_each_generation(
+    broker: Broker, make_topic: Callable[..., str], generation: str
+) -> None:
+    name = make_topic(broker, partitions=2)
+    values = printed(broker, "write_and_read", name, generation=generation)
+    assert sorted(values) == [f"value {number}" for number in range(10)]
+
+
+def test_names_may_be_bytes_as_in_python_2(broker: Broker, make_topic: Callable[..., str]) -> None:
+    assert printed(broker, "use_bytes", make_topic(broker)) == ["text", "bytes"]
+
+
+def test_a_topic_is_created_when_somebody_writes_to_it(broker: Broker, topic: Callable[[], str]) -> None:
+    assert printed(broker, "write_and_read", topic()) == [f"value {number}" for number in range(10)]
+
+
+def test_markers_of_transactions_are_passed_over(
+    apache_kafka: ApacheKafka, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(apache_kafka)
+    with barnabas.Producer(apache_kafka.bootstrap, transactional_id=f"markers of {name}") as producer:
+        producer.init_transactions()
+        for number in range(3):
+            producer.begin_transaction()
+            producer.send(name, b"%d" % number)
+            producer.commit_transaction()
+    # Three records and three markers.
+    assert printed(apache_kafka, "read_one_by_one", name, "3") == [[0, "0"], [2, "1"], [4, "2"]]
+
+
+def test_offsets_are_those_of_the_group_for_other_clients(
+    broker: Broker, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(broker)
+    printed(broker, "commit", name, f"group of {name}", "7")
+    partition = barnabas.TopicPartition(name, 0)
+    with barnabas.Admin(broker.bootstrap) as admin:
+        committed = admin.list_group_offsets(f"group of {name}", [partition])
+    assert committed[partition].offset == 7
+
+
+def test_the_coordinator_of_a_group_is_told(broker: Broker) -> None:
+    host, _, port = broker.bootstrap.rpartition(":")
+    assert printed(broker, "coordinator", "some group") == [0, 1, host, int(port)]
+
+
+def test_messages_that_were_read_before_an_error_are_not_lost(
+    broker: Broker, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(broker)
+    error = "ConsumerFetchSizeTooSmall"
+    assert printed(broker, "read_around_an_error", name) == [error, ["small"], error]
+
+
+def test_what_comes_during_a_commit_is_committed_later(
+    broker: Broker, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(broker)
+    assert printed(broker, "read_during_a_commit", name, f"group of {name}") == [True, 1, True, 0, 2]
+
+
+def test_partitions_are_divided_between_processes(broker: Broker, make_topic: Callable[..., str]) -> None:
+    name = make_topic(broker, partitions=3)
+    processes, values = printed(broker, "read_in_processes", name)
+    assert processes == 2
+    assert sorted(values) == [f"value {number}" for number in range(9)]
