@@ -23,7 +23,7 @@ from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.inbox import Inbox
 from barnabas.compat.kafka_python.network.link import Link
 from barnabas.compat.kafka_python.values.failures import failure_of
-from barnabas.compat.kafka_python.wire.exchanges import TranslatedRequest
+from barnabas.compat.kafka_python.wire.translation import TranslatedRequest
 from barnabas.errors import KafkaTimeoutError
 
 log = logging.getLogger("kafka.conn")

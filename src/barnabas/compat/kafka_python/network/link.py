@@ -11,7 +11,7 @@ from typing import Any
 from barnabas.compat.kafka_python.config.client_settings import client_settings
 from barnabas.compat.kafka_python.config.servers import family_of
 from barnabas.compat.kafka_python.network.inbox import Inbox
-from barnabas.compat.kafka_python.wire.exchanges import TranslatedRequest
+from barnabas.compat.kafka_python.wire.translation import TranslatedRequest
 from barnabas.errors import BarnabasError, ClosedError, KafkaConnectionError
 from barnabas.loop_thread import loop_thread
 from barnabas.net.addresses import resolve

@@ -26,22 +26,34 @@ class TranslatedRequest:
 
     def __init__(self, request: Any) -> None:
         self.asked = request
-        self.version: int = request.API_VERSION
+        self.version: int | None = request.API_VERSION
         self.expects_answer: bool = request.expect_response()
+        self._is_struct = not hasattr(request, "to_core")
+        self._core: Any = self._of_struct() if self._is_struct else None
+
+    def _of_struct(self) -> Any:
+        version: Any = self.version
         try:
-            self._core = decode(REQUESTS[request.API_KEY], self.version, request.encode())
+            return decode(REQUESTS[self.asked.API_KEY], version, self.asked.encode())
         except BrokenProtocolError as error:
             raise ValueError(str(error)) from None
 
     def request_for(self, spoken: Mapping[int, tuple[int, int]]) -> tuple[Request[Any], int]:
         """The core's request for a broker that speaks so, and its version."""
+        if self.version is None:
+            self.version = min(self.asked.max_version, spoken[self.asked.API_KEY][1])
         low, high = spoken.get(self.asked.API_KEY, (self.version, self.version))
         version = min(max(self.version, low), high)
+        if not self._is_struct:
+            return self.asked.to_core(version), version
         return (self._core if version == self.version else fitting(self._core, version)), version
 
     def answer_of(self, response: Response) -> Any:
         """The answer in the version that was asked for."""
-        return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, self.version), self.version))
+        version: Any = self.version
+        if not self._is_struct:
+            return self.asked.answer_of_core(response, version)
+        return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, version), version))
 
 
 def fitting(message: Any, version: int) -> Any:
