@@ -21,6 +21,7 @@ from bench.works import (
     PEER,
     PEER_AS_IT_COMES,
     SERIALIZER_WORKS,
+    START,
     VALUE_BYTES,
     Measure,
     Work,
@@ -141,10 +142,10 @@ class Results:
         work, codec = result.work, result.compression
         title = work.title if codec == "none" else f"{work.title}, {codec}"
         checks: list[Check] = []
-        peer = self.find(work.peer_work, PEER, codec)
+        peer = self.find(work.peer_work, work.peer, codec)
         if work.least_ratio and peer is not None and peer.rate:
             ratio = result.times(peer)
-            wanted = f"at least {work.least_ratio:g} x {PEER}"
+            wanted = f"at least {work.least_ratio:g} x {work.peer}"
             checks.append(Check(title, f"{ratio:.1f} x", wanted, ratio >= work.least_ratio))
         # Nothing that decompresses keeps up with what does not.
         limit = self.find(work.name, LIMIT, codec)
@@ -154,8 +155,8 @@ class Results:
             checks.append(Check(title, f"{share:.0%}", wanted, share >= work.least_share_of_limit))
         own_cpu = result.cpu_seconds_per_million
         peer_cpu = peer.cpu_seconds_per_million if peer is not None else None
-        if own_cpu is not None and peer_cpu is not None:
-            wanted = f"below {PEER}'s {peer_cpu:.2f} s"
+        if own_cpu is not None and peer_cpu is not None and work.name != START:
+            wanted = f"below {work.peer}'s {peer_cpu:.2f} s"
             what = f"{title}: CPU for a million"
             checks.append(Check(what, f"{own_cpu:.2f} s", wanted, own_cpu < peer_cpu))
         return checks
@@ -174,8 +175,8 @@ class Results:
                     result.work.title,
                     result.compression,
                     result.client,
-                    f"{result.rate:,.0f}",
-                    f"{min(rates):,.0f} - {max(rates):,.0f}",
+                    _shown(result.rate),
+                    f"{_shown(min(rates))} - {_shown(max(rates))}",
                     "" if cpu is None else f"{cpu:.2f}",
                     "" if result.bytes_a_record is None else f"{result.bytes_a_record:.1f}",
                     self._against_others(result),
@@ -220,6 +221,10 @@ class Results:
             "serializers": self.serializers,
             "checks": [asdict(check) for check in self.checks()],
         }
+
+
+def _shown(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.2f}"
 
 
 HEADINGS = (

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from bench.page_cache import fill_page_cache
-from bench.works import FACADE, PEER_AS_IT_COMES, Task, is_writing
+from bench.works import FACADE, KAFKA_FACADE, PEER_AS_IT_COMES, Task, is_writing
 
 MODULES = {
     "barnabas": "barnabas_native",
@@ -22,6 +22,7 @@ MODULES = {
     PEER_AS_IT_COMES: "confluent_defaults",
     "aiokafka": "aio_kafka",
     "kafka-python": "kafka_python",
+    KAFKA_FACADE: "kafka_python_facade",
     "raw": "raw",
 }
 

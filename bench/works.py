@@ -19,8 +19,10 @@ VALUE_BYTES = 100
 VALUE_COUNT = 10_000
 OURS = "barnabas"
 FACADE = "barnabas, as confluent_kafka"
-OWN = (OURS, FACADE)
+KAFKA_FACADE = "barnabas, as kafka-python"
+OWN = (OURS, FACADE, KAFKA_FACADE)
 PEER = "confluent-kafka"
+KAFKA_PEER = "kafka-python"
 PEER_AS_IT_COMES = "confluent-kafka, defaults"
 """With the settings it has by itself; the limits are to be held against the tuned one."""
 LIMIT = "raw"
@@ -89,6 +91,7 @@ class Work:
     all of them run for seconds, not minutes."""
     compared_with: str = ""
     """The work of the peer that ours is compared with: its best, where it has no such way."""
+    peer: str = PEER
     least_ratio: float = 0
     """To the peer's rate."""
     least_share_of_limit: float = 0
@@ -145,12 +148,48 @@ CORE_WORKS = [
     ),
 ]
 
-# The same code on confluent-kafka and on ours.
+START = "start/first"
+# The same code on confluent-kafka, or on kafka-python, and on ours.
 COMPAT_WORKS = [
     Work("consume/list", "consume(), a list a call", {FACADE: 4, PEER: 0.5}, least_ratio=3),
     Work("consume/one", "poll(), one by one", {FACADE: 4, PEER: 0.5}, least_ratio=2.5),
     Work("produce/plain", "produce(), no callback", {FACADE: 1, PEER: 0.5}, least_ratio=1.5),
     Work("produce/callback", "produce(), a callback each", {FACADE: 1, PEER: 0.5}, least_ratio=1.5),
+    Work(
+        "consume/iterated",
+        "kafka: for message in consumer",
+        {KAFKA_FACADE: 2, KAFKA_PEER: 0.1},
+        peer=KAFKA_PEER,
+        least_ratio=20,
+    ),
+    Work(
+        "consume/polled",
+        "kafka: poll(max_records=500)",
+        {KAFKA_FACADE: 2, KAFKA_PEER: 0.1},
+        peer=KAFKA_PEER,
+        least_ratio=30,
+    ),
+    Work(
+        "produce/sent",
+        "kafka: send(), no callback",
+        {KAFKA_FACADE: 1, KAFKA_PEER: 0.05},
+        peer=KAFKA_PEER,
+        least_ratio=20,
+    ),
+    Work(
+        "produce/called_back",
+        "kafka: send(), add_callback each",
+        {KAFKA_FACADE: 1, KAFKA_PEER: 0.05},
+        peer=KAFKA_PEER,
+        least_ratio=15,
+    ),
+    Work(
+        START,
+        "kafka: import and first message",
+        {KAFKA_FACADE: 0, KAFKA_PEER: 0},
+        peer=KAFKA_PEER,
+        least_ratio=1,
+    ),
 ]
 
 

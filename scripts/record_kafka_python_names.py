@@ -83,6 +83,8 @@ class Package:
             name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
             if name in self.classes and name != of:
                 found |= self.methods(name)
+        for name in assigned_to_self(node):
+            found.setdefault(name, "")
         for method in statements(node.body):
             if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
                 if not method.name.startswith("_") or method.name == "__init__":
@@ -104,6 +106,15 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             if isinstance(node, ast.If | ast.Try | ast.With):
                 for inner in getattr(node, field, ()):
                     yield from statements(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
+
+
+def assigned_to_self(node: ast.ClassDef) -> Iterator[str]:
+    for each in ast.walk(node):
+        match each:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()) if name[0] != "_":
+                yield name
+            case _:
+                continue
 
 
 def bound(node: ast.stmt) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What programs for kafka-python see of records."""
 
 from collections.abc import Callable
-from typing import Any, Self, final
+from typing import Any, Self, final, overload
 
 from barnabas._kernel.consume import RecordReader
 from barnabas._kernel.produce import Accumulator
@@ -22,8 +22,17 @@ class FutureRecordMetadata:
     def failed(self) -> bool: ...
     def retriable(self) -> bool: ...
     def get(self, timeout: float | None = None) -> Any: ...
+    @overload
+    def add_callback(self, f: Callable[[Any], object]) -> Self: ...
+    @overload
     def add_callback(self, f: Callable[..., object], *args: Any, **kwargs: Any) -> Self: ...
+    @overload
+    def add_errback(self, f: Callable[[Any], object]) -> Self: ...
+    @overload
     def add_errback(self, f: Callable[..., object], *args: Any, **kwargs: Any) -> Self: ...
+    @overload
+    def add_both(self, f: Callable[[Any], object]) -> Self: ...
+    @overload
     def add_both(self, f: Callable[..., object], *args: Any, **kwargs: Any) -> Self: ...
     def chain(self, future: Any) -> Self: ...
 
@@ -81,7 +90,8 @@ class TopicSender:
         partition: int | None,
         timestamp_ms: int | None,
     ) -> FutureRecordMetadata | None:
-        """Appends a record of plain parts; None where it takes waiting, or is refused."""
+        """Appends a record of plain parts; None where it takes waiting. Raises: RecordTooLargeError,
+        NoSuchPartitionError."""
     def send(
         self,
         topic: str,

@@ -14,7 +14,7 @@ use crate::producing::Refused;
 use crate::python::kafka_python::sent_record::{RecordSizes, RecordTeller, SentRecord};
 use crate::python::objects::calls::call_with_one;
 use crate::python::objects::input::BorrowedInput;
-use crate::python::produce::accumulator::Accumulator;
+use crate::python::produce::accumulator::{Accumulator, refusal};
 use crate::records::{NO_HEADERS, NewRecord, encode_headers};
 
 /// What a producer has once it is set up.
@@ -105,8 +105,12 @@ struct PlainRecord<'a, 'py> {
 }
 
 impl SenderParts {
-    /// None where it takes waiting, or is refused.
-    fn append(&self, py: Python<'_>, record: &PlainRecord<'_, '_>) -> PyResult<Option<Py<SentRecord>>> {
+    /// The inner error is why it was not taken.
+    fn append(
+        &self,
+        py: Python<'_>,
+        record: &PlainRecord<'_, '_>,
+    ) -> PyResult<Result<Py<SentRecord>, Refused>> {
         let key = record.key.map(BorrowedInput::of).transpose()?;
         let value = record.value.map(BorrowedInput::of).transpose()?;
         let size =
@@ -134,17 +138,13 @@ impl SenderParts {
         };
         let appended = match appended {
             Ok(appended) => appended,
-            Err(
-                Refused::NotNow | Refused::TooLarge(_) | Refused::NoSuchPartition(_) | Refused::Invalid(_),
-            ) => {
-                return Ok(None);
-            }
+            Err(refused) => return Ok(Err(refused)),
         };
         let future = self.teller.get().future(py, appended.outcome, appended.index, sizes);
         if appended.wake && !accumulator.send_directly(name, appended.partition) {
             accumulator.wake_sender(py);
         }
-        future.map(Some)
+        future.map(Ok)
     }
 
     /// Whether this can be a key or a value as it is.
@@ -228,7 +228,7 @@ fn send_plainly<'py>(
             return Ok(None);
         }
         let record = PlainRecord { topic, key, value, headers, partition, timestamp_ms };
-        return Ok(parts.append(py, &record)?.map(|sent| sent.into_bound(py).into_any()));
+        return Ok(parts.append(py, &record)?.ok().map(|sent| sent.into_bound(py).into_any()));
     }
     if !parts.is_ready_for(topic)? {
         return Ok(None);
@@ -245,7 +245,7 @@ fn send_plainly<'py>(
     let (key, value) = (key.as_ref(), value.as_ref());
     if parts.is_plain(key) && parts.is_plain(value) {
         let record = PlainRecord { topic, key, value, headers, partition, timestamp_ms };
-        if let Some(sent) = parts.append(py, &record)? {
+        if let Ok(sent) = parts.append(py, &record)? {
             return Ok(Some(sent.into_bound(py).into_any()));
         }
     }
@@ -312,7 +312,7 @@ impl TopicSender {
         self.appends_directly.store(false, Ordering::Release);
     }
 
-    /// Appends a record of plain parts; None where it takes waiting, or is refused.
+    /// Appends a record of plain parts; None where it takes waiting.
     #[pyo3(signature = (topic, key, value, headers, partition, timestamp_ms))]
     #[expect(clippy::too_many_arguments, reason = "the parts of a record")]
     fn _append(
@@ -330,7 +330,10 @@ impl TopicSender {
             return Err(PyTypeError::new_err("headers must be pairs of str and bytes"));
         };
         let timestamp_ms = timestamp_ms.unwrap_or_else(now_ms);
-        parts.append(py, &PlainRecord { topic, key, value, headers, partition, timestamp_ms })
+        match parts.append(py, &PlainRecord { topic, key, value, headers, partition, timestamp_ms })? {
+            Ok(sent) => Ok(Some(sent)),
+            Err(refused) => refusal(py, refused).map(|()| None),
+        }
     }
 
     /// Hands a record over; `get()` of the future gives its RecordMetadata, or raises its error.

@@ -168,7 +168,8 @@ fn waking(wake: &Bound<'_, PyAny>, codec: Compression) -> (Wake, Option<Arc<Seal
     (Wake::Call(wake.clone().unbind()), None)
 }
 
-fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
+/// Raises why a record was refused; not where it only takes waiting.
+pub fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
     match refused {
         Refused::NotNow => Ok(()),
         Refused::TooLarge(message) => Err(record_too_large(py, message)),

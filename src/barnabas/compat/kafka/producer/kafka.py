@@ -25,6 +25,7 @@ from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import Transactions
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.future import Future
+from barnabas.compat.kafka.partitioner.abc import Partitioner
 from barnabas.compat.kafka.partitioner.default import DefaultPartitioner
 from barnabas.compat.kafka.partitioner.sticky import StickyPartitioner
 from barnabas.compat.kafka.producer.future import FutureProduceResult, FutureRecordMetadata, RecordMetadata
@@ -60,6 +61,7 @@ from barnabas.errors import (
     BufferFullError,
     ClosedError,
     KafkaTimeoutError,
+    NoSuchPartitionError,
     RecordTooLargeError,
     TransactionAbortedError,
 )
@@ -89,9 +91,14 @@ class KafkaProducer(TopicSender, Owned):
     """
 
     DEFAULT_CONFIG = default_config("KafkaProducer", partitioner=DefaultPartitioner(), kafka_client=None)
+    DEPRECATED_CONFIGS = generation().deprecated_producer_settings
 
     def __init__(self, **configs: Any) -> None:
         self._closed = True
+        for name in self.DEPRECATED_CONFIGS:
+            if name in configs:
+                del configs[name]
+                warnings.warn(f"Deprecated Producer config: {name}", DeprecationWarning, stacklevel=2)
         self.config: dict[str, Any] = merged(
             "KafkaProducer", self.DEFAULT_CONFIG, configs, Errors.KafkaConfigurationError
         )
@@ -188,6 +195,11 @@ class KafkaProducer(TopicSender, Owned):
         ):
             self._stop_appending_directly()
 
+    @classmethod
+    def max_usable_produce_magic(cls, api_version: tuple[int, ...]) -> int:
+        """The newest format of messages that brokers of a version take."""
+        return 2 if api_version >= (0, 11) else 1 if api_version >= (0, 10, 0) else 0
+
     def bootstrap_connected(self) -> bool:
         """Whether a broker of the cluster was reached."""
         return bool(self._core.kafka_client.metadata.nodes)
@@ -268,7 +280,12 @@ class KafkaProducer(TopicSender, Owned):
         deadline = time.monotonic() + self.config["max_block_ms"] / 1000
         while True:
             self._check_may_send()
-            sent = self._append(topic, key_bytes, value_bytes, headers, partition, timestamp_ms)
+            try:
+                sent = self._append(topic, key_bytes, value_bytes, headers, partition, timestamp_ms)
+            except NoSuchPartitionError:
+                raise refusal("partition is unknown", given=partition, topic=topic) from None
+            except BarnabasError as error:
+                raise failure_of(error) from error
             if sent is not None:
                 if self._core.is_closed:
                     self._after_late_append()
@@ -322,7 +339,12 @@ class KafkaProducer(TopicSender, Owned):
             every = sorted(self._cluster.partitions_for_topic(topic) or ())
             available = list(self._cluster.available_partitions_for_topic(topic) or ())
             return partitioner(key_bytes, every, available)
-        chosen = partitioner.partition(topic, key, key_bytes, value, value_bytes, self._cluster)
+        if isinstance(partitioner, Partitioner):
+            chosen = partitioner.partition(topic, key, key_bytes, value, value_bytes, self._cluster)
+        else:
+            text = "partitioner does not implement kafka.partitioner.Partitioner"
+            warnings.warn(text, DeprecationWarning, stacklevel=4)
+            chosen = partitioner.partition(topic, key_bytes, self._cluster)
         if chosen is None:
             raise ValueError(f"Partitioner did not assign a partition for topic {topic}!")
         return chosen
@@ -521,9 +543,15 @@ def _made(serializer: Any, topic: str, headers: Any, data: Any) -> Any:
         return data
     if not isinstance(serializer, Serializer):
         return serializer(data)
-    arguments = (topic, headers, data) if generation().serializers_take_headers else (topic, data)
     serialize: Any = serializer.serialize
-    return serialize(*arguments)
+    if not generation().serializers_take_headers:
+        return serialize(topic, data)
+    try:
+        return serialize(topic, headers, data)
+    except TypeError:
+        text = "serializer does not implement serialize(topic, headers, data)"
+        warnings.warn(text, DeprecationWarning, stacklevel=4)
+        return serialize(topic, data)
 
 
 def _size(part: Any) -> int:

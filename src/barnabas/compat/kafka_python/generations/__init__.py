@@ -264,6 +264,9 @@ class Generation:
     broker_versions_are_texts: bool = difference(
         "Whether KafkaProducer takes `api_version` as a text, such as 0.9, in place of a tuple"
     )
+    deprecated_producer_settings: tuple[str, ...] = difference(
+        "What KafkaProducer takes, warns of and ignores"
+    )
     batch_error_arguments: tuple[None, ...] = difference(
         "The arguments of the exception of a record that a broker refused"
     )
@@ -420,6 +423,7 @@ GENERATIONS = {
             payloads_are_bytes_only=True,
             aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
             broker_versions_are_texts=True,
+            deprecated_producer_settings=(),
             batch_error_arguments=(),
             metrics_clock="time",
             metrics_bases_are_abstract=False,
@@ -516,6 +520,7 @@ GENERATIONS = {
             payloads_are_bytes_only=False,
             aborted_record=("KafkaError", "Failing batch since transaction was aborted"),
             broker_versions_are_texts=False,
+            deprecated_producer_settings=("buffer_memory",),
             batch_error_arguments=(None,),
             metrics_clock="time",
             metrics_bases_are_abstract=True,
@@ -612,6 +617,7 @@ GENERATIONS = {
             payloads_are_bytes_only=False,
             aborted_record=("TransactionAbortedError",),
             broker_versions_are_texts=False,
+            deprecated_producer_settings=(),
             batch_error_arguments=(None,),
             metrics_clock="monotonic",
             metrics_bases_are_abstract=True,

@@ -16,6 +16,7 @@ from barnabas.compat.kafka_python.values.errors import CLASSES
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 DEFAULT_BATCH_SIZE = 16384
 DEFAULT_MAX_REQUEST_SIZE = 1048576
+BUFFER_MEMORY = 64 * 1024 * 1024
 _MOST_RETRIES = 2**31 - 1
 _MOST_IN_FLIGHT = 5
 _IN_FLIGHT = "max_in_flight_requests_per_connection"
@@ -134,8 +135,9 @@ def producer_settings(config: Mapping[str, Any], given: Collection[str]) -> dict
         settings["batch_size"] = config["batch_size"]
     if config["max_request_size"] != DEFAULT_MAX_REQUEST_SIZE:
         settings["max_request_size"] = max(1, int(config["max_request_size"]))
-    if "buffer_memory" in config:
-        settings["buffer_memory"] = config["buffer_memory"]
+    # Where the original knows no bound of its own there is one all the same, of several of the largest.
+    largest = 4 * int(config["max_request_size"])
+    settings["buffer_memory"] = config.get("buffer_memory", max(BUFFER_MEMORY, largest))
     if config.get("transactional_id"):
         settings["transactional_id"] = config["transactional_id"]
         settings["transaction_timeout_ms"] = config["transaction_timeout_ms"]

@@ -236,7 +236,7 @@ def answers_are_waited_for(kafka, stage):
 
 
 @on_kafka("2")
-def names_of_topics_are_checked(kafka, stage):
+def names_of_topics_are_checked_by_the_network_client(kafka, stage):
     client = client_of(stage)
     for name in (None, 5, "", ".", "a b", "x" * 250):
         stage.attempt("add", client.add_topic, name)

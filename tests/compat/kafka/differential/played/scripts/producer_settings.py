@@ -163,3 +163,42 @@ def servers_are_given_in_any_form(kafka, stage):
         producer = stage.producer(bootstrap_servers=servers)
         future = producer.send(topic, b"value")
         stage.attempt(label, lambda future=future: future.get(timeout=WAIT_SECONDS).topic)
+
+
+@on_kafka("2")
+def a_bound_of_memory_is_no_setting_of_2(kafka, stage):
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        producer = stage.producer(buffer_memory=1000000)
+        told = [each for each in caught if "Producer" in str(each.message)]
+        stage.record("warnings", [(str(each.message), each.category.__name__) for each in told])
+    stage.record("configured", "buffer_memory" in producer.config)
+
+
+@on_kafka("3")
+def a_partitioner_that_is_none_is_warned_of(kafka, stage):
+    import warnings
+
+    class Own:
+        def partition(self, *arguments):
+            stage.record("called", arguments[:-1])
+            return 1
+
+    topic = stage.topic(2)
+    producer = stage.producer(partitioner=Own())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stage.attempt(
+            "sent", lambda: producer.send(topic, b"value", b"key").get(timeout=WAIT_SECONDS).partition
+        )
+        told = [each for each in caught if "artitioner" in str(each.message)]
+        stage.record("warnings", [(str(each.message), each.category.__name__) for each in told])
+
+
+@script("2", "3")
+def formats_of_messages_are_told_by_version(kafka, stage):
+    for version in ((0, 9), (0, 10, 0), (0, 11), (4, 0)):
+        stage.record(f"{version}", kafka.KafkaProducer.max_usable_produce_magic(version))
+    stage.record("deprecated", kafka.KafkaProducer.DEPRECATED_CONFIGS)

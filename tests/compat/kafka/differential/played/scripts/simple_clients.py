@@ -329,3 +329,85 @@ def message_sets_are_encoded(kafka, stage):
     wrapper = module.Message(packed.value, attributes=packed.attributes)
     stage.record("is compressed", wrapper.is_compressed())
     stage.record("inner", [each.value for _, _, each in wrapper.decompress()])
+
+
+@script("1.2")
+def payloads_are_encoded_as_structs(kafka, stage):
+    protocol = stage.module("protocol").KafkaProtocol
+    message = kafka.create_message(b"value", b"key")
+    sent = [produce(stage, "topic", message), produce(stage, "topic", message, partition=1)]
+    requests = {
+        "produce": protocol.encode_produce_request(sent, acks=-1, timeout=5),
+        "fetch": protocol.encode_fetch_request([fetch(stage, "topic", 7)], max_wait_time=1, min_bytes=2),
+        "offset": protocol.encode_offset_request([payload(stage, "OffsetRequestPayload", "topic", 0, -1, 1)]),
+        "metadata": protocol.encode_metadata_request(["topic"]),
+        "commit": protocol.encode_offset_commit_request(
+            "group", [payload(stage, "OffsetCommitRequestPayload", "topic", 0, 5, "note")]
+        ),
+        "committed": protocol.encode_offset_fetch_request(
+            "group", [payload(stage, "OffsetFetchRequestPayload", "topic", 0)]
+        ),
+        "in kafka": protocol.encode_offset_fetch_request(
+            "group", [payload(stage, "OffsetFetchRequestPayload", "topic", 3)], from_kafka=True
+        ),
+    }
+    for name in sorted(requests):
+        stage.record(name, (type(requests[name]).__name__, requests[name].encode()))
+    stage.attempt("acks", protocol.encode_produce_request, sent, acks=7)
+    stage.attempt("twice", protocol.encode_fetch_request, [fetch(stage, "topic", 0)] * 2)
+    coordinator = protocol.encode_consumer_metadata_request(b"client", 5, b"group")
+    stage.record("coordinator", coordinator)
+
+
+@script("1.2")
+def structs_are_decoded_to_payloads(kafka, stage):
+    protocol = stage.module("protocol").KafkaProtocol
+    message = stage.module("protocol.message").Message
+    packed = kafka.create_gzip_message([(b"inner", b"key")])
+    messages = [(5, 0, message(b"a", key=b"key")), (6, 0, message(packed.value, attributes=1))]
+    module = stage.module
+    answer = module("protocol.produce").ProduceResponse[0]([("topic", [(1, 0, 5)])])
+    stage.record("produced", protocol.decode_produce_response(answer))
+    answer = module("protocol.fetch").FetchResponse[0]([("topic", [(1, 0, 9, messages)])])
+    (found,) = protocol.decode_fetch_response(answer)
+    stage.record("fetched", (found.topic, found.partition, found.error, found.highwaterMark))
+    stage.record("messages", contents(found))
+    answer = module("protocol.offset").OffsetResponse[0]([("topic", [(1, 0, [9, 0])])])
+    stage.record("offsets", protocol.decode_offset_response(answer))
+    answer = module("protocol.commit").OffsetCommitResponse[0]([("topic", [(1, 0)])])
+    stage.record("commit", protocol.decode_offset_commit_response(answer))
+    answer = module("protocol.commit").OffsetFetchResponse[0]([("topic", [(1, 7, "note", 0)])])
+    stage.record("committed", protocol.decode_offset_fetch_response(answer))
+    data = b"\x00\x00\x00\x05\x00\x00\x00\x00\x00\x01\x00\x04host\x00\x00\x23\x84"
+    stage.record("coordinator", protocol.decode_consumer_metadata_response(data))
+
+
+@script("1.2")
+def small_functions_write_and_read_bytes(kafka, stage):
+    util = stage.module("util")
+    stage.record("short", util.write_short_string(b"abc"))
+    stage.record("int", util.write_int_string(b"abc"))
+    stage.record("none", (util.write_short_string(None), util.write_int_string(None)))
+    stage.attempt("text", util.write_int_string, "text")
+    stage.attempt("short text", util.write_short_string, "text")
+    stage.record("read", util.read_short_string(b"??\x00\x03abc!", 2))
+    stage.record("read none", util.read_int_string(b"\xff\xff\xff\xff", 0))
+    stage.attempt("too short", util.read_short_string, b"\x00\x03ab", 0)
+    stage.attempt("no length", util.read_int_string, b"\x00\x03", 0)
+    stage.attempt("cut off", util.read_int_string, b"\x00\x00\x00\x03a", 0)
+    stage.record("unpack", util.relative_unpack(">hb", b"??\x00\x01\x02", 2))
+    stage.attempt("too little", util.relative_unpack, ">i", b"abc", 0)
+    stage.record("checksum", (util.crc32(b"value"), util.crc32(b"")))
+
+
+@script("1.2")
+def a_timer_calls_until_it_is_stopped(kafka, stage):
+    util = stage.module("util")
+    called = []
+    timer = util.ReentrantTimer(10, lambda *args, **kwargs: called.append((args, kwargs)), 1, two=2)
+    timer.start()
+    stage.until(lambda: len(called) >= 3)
+    timer.stop()
+    stage.record("called with", called[0])
+    stage.attempt("no time", util.ReentrantTimer, 0, print)
+    stage.attempt("no function", util.ReentrantTimer, 10, 7)
