@@ -26,7 +26,7 @@ class TranslatedRequest:
 
     def __init__(self, request: Any) -> None:
         self.asked = request
-        self.version: int | None = request.API_VERSION
+        self.version: Any = request.API_VERSION
         self.expects_answer: bool = request.expect_response()
         self._is_struct = not hasattr(request, "to_core")
         self._core: Any = self._of_struct() if self._is_struct else None
