@@ -143,6 +143,10 @@ class RecordPoller:
     def _handed_out(self) -> int:
         """How many records were handed out one by one so far."""
 
+    @property
+    def _being_made(self) -> int | None:
+        """The offset of a record that counts as handed out while its deserializers still run. Any thread."""
+
     def _next_lent(self) -> Any | None:
         """The next record of the reader that is lent. Raises: CorruptBatchError, and what a deserializer
         raises."""

@@ -179,6 +179,7 @@ class ConsumerSettings(CommonSettings, total=False):
     check_crcs: bool
     interceptors: Sequence[ConsumerInterceptor]
     allow_auto_create_topics: bool
+    exclude_internal_topics: bool
     client_rack: str | None
 
 

@@ -506,3 +506,41 @@ def test_failures_that_come_while_others_are_taken_are_told_once_each() -> None:
             told.append(str(failure.error))
     failing.join()
     assert len(set(told)) == len(told) == count
+
+
+def test_a_partition_that_stopped_goes_on_where_it_stands_when_it_is_tried_again() -> None:
+    calls = Calls()
+    buffer = ready(calls, A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+    state = buffer.state(A)
+    buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
+    with pytest.raises(TopicAuthorizationFailedError):
+        buffer.take(10)
+    rooms = calls.room
+    buffer.try_again(A)
+    assert (state.is_stopped, state.position, state.fetch_offset) == (False, 5, 5)
+    assert calls.room > rooms
+
+
+def test_a_partition_that_was_sought_in_since_it_stopped_is_not_moved_back() -> None:
+    buffer = ready(Calls(), A)
+    state = buffer.state(A)
+    buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
+    buffer.seek(A, 7)
+    epoch = state.epoch
+    buffer.try_again(A)
+    buffer.try_again(B)
+    assert (state.position, state.epoch) == (7, epoch)
+
+
+def test_a_partition_that_stopped_without_a_position_has_it_looked_up_again() -> None:
+    calls = Calls()
+    calls.buffer.add([A])
+    state = calls.buffer.state(A)
+    calls.buffer.fail(state, state.epoch, TopicAuthorizationFailedError("t"))
+    assert not calls.buffer.awaiting_position()
+    lookups = calls.lookups
+    calls.buffer.try_again(A)
+    assert calls.buffer.awaiting_position() == [state]
+    assert calls.lookups == lookups + 1

@@ -66,9 +66,13 @@ class AllToTheLast(Assignor):
 
     def __init__(self) -> None:
         self.seen: list[Sequence[GroupMember]] = []
+        self.told: list[tuple[list[TopicPartition], int]] = []
 
     def user_data(self, owned: Sequence[TopicPartition], generation: int) -> bytes | None:
         return b"%d" % len(owned)
+
+    def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:
+        self.told.append((sorted(partitions), generation))
 
     def assign(
         self, partition_counts: Mapping[str, int], members: Sequence[GroupMember], racks: Any = None
@@ -91,6 +95,14 @@ def test_an_assignor_of_ones_own_divides_the_partitions(
     seen = [member for assignor in assignors for members in assignor.seen for member in members]
     assert {member.topics for member in seen} == {(topic,)}
     assert b"0" in {member.user_data for member in seen}
+    # Each hears of its own share, in the same generation.
+    given = [TopicPartition(topic, number) for number in range(4)]
+    classic_group.poll_until(
+        lambda: (
+            sorted(told for a in assignors for told, _ in a.told[-1:]) == [[], given]
+            and len({generation for a in assignors for _, generation in a.told[-1:]}) == 1
+        )
+    )
     with (
         Consumer(
             apache_kafka.bootstrap,

@@ -4,6 +4,7 @@
 //! the subclass's: `_next_record`, and what is to be done about a record that its deserializers refuse.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -18,11 +19,16 @@ use crate::python::objects::allocation::CollectorPause;
 /// The offset of a record that could not be made, and why.
 type Refused = (i64, PyErr);
 
+/// Of a record that is being made, where there is none.
+const NO_OFFSET: i64 = -1;
+
 #[pyclass(frozen, subclass, module = "barnabas._kernel")]
-#[derive(Default)]
 pub struct RecordPoller {
     lent: LentReader,
     shape: OnceLock<RecordShape>,
+    /// The offset of a record that was handed out of the loan, whose deserializers run. The interpreter lock is held
+    /// from before the loan counts the record until this says so: another thread sees both or neither.
+    being_made: AtomicI64,
 }
 
 impl RecordPoller {
@@ -32,7 +38,15 @@ impl RecordPoller {
 
     fn object(slf: &Bound<'_, Self>, record: &FoundRecord) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        slf.get().shape()?.object(py, record).or_else(|error| {
+        let poller = slf.get();
+        let shape = poller.shape()?;
+        if shape.calls_nothing() {
+            return shape.object(py, record);
+        }
+        poller.being_made.store(record.offset(), Ordering::Relaxed);
+        let object = shape.object(py, record);
+        poller.being_made.store(NO_OFFSET, Ordering::Relaxed);
+        object.or_else(|error| {
             slf.call_method1(intern!(py, "_was_refused"), (record.offset(),))?;
             Err(error)
         })
@@ -44,7 +58,7 @@ impl RecordPoller {
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
     fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
-        Self::default()
+        Self { lent: LentReader::default(), shape: OnceLock::new(), being_made: AtomicI64::new(NO_OFFSET) }
     }
 
     /// Once, before the first record: the class of records, a named tuple, and the deserializers, each with the number
@@ -90,6 +104,12 @@ impl RecordPoller {
     #[getter]
     fn _handed_out(&self) -> u64 {
         self.lent.handed_out()
+    }
+
+    /// The offset of a record that counts as handed out while its deserializers still run, or None. Any thread.
+    #[getter]
+    fn _being_made(&self) -> Option<i64> {
+        Some(self.being_made.load(Ordering::Relaxed)).filter(|&offset| offset != NO_OFFSET)
     }
 
     /// The next record of the reader that is lent, if there is any. Raises: CorruptBatchError, and what a deserializer

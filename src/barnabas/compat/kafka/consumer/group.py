@@ -24,6 +24,7 @@ from barnabas.compat.kafka.consumer.subscription_state import (
 from barnabas.compat.kafka.coordinator.assignors.range import RangePartitionAssignor
 from barnabas.compat.kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from barnabas.compat.kafka.future import Future
+from barnabas.compat.kafka.metrics._client_metrics import ConsumerMetrics
 from barnabas.compat.kafka.serializer.abstract import Deserializer
 from barnabas.compat.kafka.util import ensure_valid_topic_name
 from barnabas.compat.kafka_python.config.api_versions import known_version, version_of_text, version_spoken
@@ -102,6 +103,9 @@ class KafkaConsumer(RecordPoller):
         self._session = session = RecordSession(
             self, consumer_settings(self.config, _topics_of(weakref.ref(self)))
         )
+        self._metrics = None
+        if self.config.get("metrics_enabled", True):
+            self._metrics = ConsumerMetrics(self.config, session.core.stats)
         self._closed = False
         self._iterates = False
         self._subscription: set[str] | None = None
@@ -430,8 +434,8 @@ class KafkaConsumer(RecordPoller):
         return False
 
     def metrics(self, raw: bool = False) -> dict[Any, Any] | None:
-        """Figures by group and name; with `raw`, KafkaMetric by MetricName."""
-        return {}
+        """Figures by group and name; with `raw`, KafkaMetric by MetricName. None without metrics_enabled."""
+        return None if self._metrics is None else self._metrics.metrics(raw)
 
     @as_programs_know
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
@@ -447,6 +451,8 @@ class KafkaConsumer(RecordPoller):
         try:
             self._session.end(commit=autocommit, timeout=_seconds(timeout_ms))
         finally:
+            if self._metrics is not None:
+                self._metrics.close()
             for setting in ("key_deserializer", "value_deserializer"):
                 close = getattr(self.config[setting], "close", None)
                 if close is not None:

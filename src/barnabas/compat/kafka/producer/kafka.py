@@ -25,6 +25,7 @@ from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import Transactions
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.future import Future
+from barnabas.compat.kafka.metrics._client_metrics import ProducerMetrics
 from barnabas.compat.kafka.partitioner.abc import Partitioner
 from barnabas.compat.kafka.partitioner.default import DefaultPartitioner
 from barnabas.compat.kafka.partitioner.sticky import StickyPartitioner
@@ -116,6 +117,9 @@ class KafkaProducer(TopicSender, Owned):
         self._thread = loop_thread()
         self._core = self._made_core(producer_settings(self.config, configs))
         self._cluster = ClusterView(self._core.kafka_client)
+        self._metrics = None
+        if self.config.get("metrics_enabled", True):
+            self._metrics = ProducerMetrics(self.config, self._core.stats, self._core.delivered_batches)
         self._teller = _teller()
         remains = ProducerRemains(self._core, self._teller, f"{self.config['client_id']}-network-thread")
         self._telling = remains.thread
@@ -404,6 +408,10 @@ class KafkaProducer(TopicSender, Owned):
             self._run_for_topic(topic)
         return self._cluster.partitions_for_topic(topic) or set()
 
+    def metrics(self, raw: bool = False) -> dict[Any, Any] | None:
+        """Figures by group and name; with `raw`, KafkaMetric by MetricName. None without metrics_enabled."""
+        return None if self._metrics is None else self._metrics.metrics(raw)
+
     def close(self, timeout: float | None = None, null_logger: bool = False) -> None:
         """Delivers what was sent, for at most `timeout` seconds, and closes.
 
@@ -428,6 +436,8 @@ class KafkaProducer(TopicSender, Owned):
         elif generation().close_flushes:
             self.flush(timeout)
         self._end(threading.TIMEOUT_MAX if timeout is None else timeout)
+        if self._metrics is not None:
+            self._metrics.close()
         for name in ("key_serializer", "value_serializer"):
             close = getattr(self.config[name], "close", None)
             if close is not None:

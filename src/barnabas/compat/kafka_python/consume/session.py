@@ -66,6 +66,7 @@ class RecordSession(Consumer):
         """Raises: what the core's Consumer raises for `settings`."""
         self._poller_of = weakref.ref(poller)
         self._loan: PartitionState | None = None
+        self._is_ending = False
         self._due_callbacks: deque[Callable[[], object]] = deque()
         super().__init__(**settings)
         self._buffer = self._core.buffer
@@ -199,7 +200,11 @@ class RecordSession(Consumer):
         _, reader, taken, next_offset, _ = returned
         if taken or is_exhausted:
             self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
-        if taken:
+        being_made = poller._being_made if self._is_ending and poller is not None else None
+        if being_made is not None:
+            # Another thread makes it, and its deserializer may refuse it yet: it does not count.
+            self._buffer.seek(state.partition, being_made)
+        elif taken:
             # All but the last: that is what the program has in hand.
             self._buffer.note_handled({state.partition: OffsetAndMetadata(next_offset - 1)})
 
@@ -277,6 +282,7 @@ class RecordSession(Consumer):
 
     def end(self, *, commit: bool, timeout: float | None) -> None:
         """`close`, with or without a last commit of what was handed out. `timeout` in seconds."""
+        self._is_ending = True
         timeout_ms = as_timeout_ms(timeout, CLOSE_TIMEOUT_MS)
         self._close(self._closing(timeout_ms, commit=commit), is_hurried=timeout is None)
         self.serve_commits()

@@ -36,6 +36,11 @@ from barnabas.compat.kafka_python.generations.errors import (
     MORE_NAMES_OF_ERRORS_OF_1,
     ErrorClass,
 )
+from barnabas.compat.kafka_python.generations.metrics import (
+    METRIC_NAMES_OF_1,
+    METRIC_NAMES_OF_2,
+    METRIC_NAMES_OF_3,
+)
 from barnabas.compat.kafka_python.generations.names import (
     KAFKA_NAMES_OF_1,
     KAFKA_NAMES_OF_2,
@@ -277,6 +282,7 @@ class Generation:
     metric_name_refusal: str = difference("What MetricName raises for arguments that make no name")
     quota_violation_text: str = difference("The text of QuotaViolationError")
     closing_clears_metrics: bool = difference("Whether `Metrics.close` leaves no metric")
+    metric_names: Mapping[str, tuple[str, ...]] = difference("The names of the metrics of clients, by group")
 
     connections_tell_their_socket: bool = difference(
         "Whether state_change_callback of a BrokerConnection gets (node_id, sock, connection), in place of "
@@ -430,6 +436,7 @@ GENERATIONS = {
             metric_name_refusal="Exception",
             quota_violation_text="({name}) violated quota. Actual: ({bound}), Threshold: ({value})",
             closing_clears_metrics=False,
+            metric_names=METRIC_NAMES_OF_1,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
         ),
@@ -527,6 +534,7 @@ GENERATIONS = {
             metric_name_refusal="ValueError",
             quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
             closing_clears_metrics=True,
+            metric_names=METRIC_NAMES_OF_2,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
         ),
@@ -624,6 +632,7 @@ GENERATIONS = {
             metric_name_refusal="ValueError",
             quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
             closing_clears_metrics=True,
+            metric_names=METRIC_NAMES_OF_3,
             sasl_complaint="KafkaConfigurationError",
             sasl_home="kafka.net.sasl",
         ),

@@ -1,6 +1,7 @@
 """`kafka.metrics` by itself: names, statistics at times that are given, sensors, quotas, reporters."""
 
-from tests.compat.kafka.differential.played.script import script
+from tests.compat.kafka.differential.played.script import on_kafka, script
+from tests.compat.kafka.differential.played.stage import WAIT_SECONDS
 
 
 def a_config(stage, **settings):
@@ -366,3 +367,112 @@ def a_program_may_have_statistics_of_its_own(kafka, stage):
     stage.record("when all is old", registry.metrics[name].value(1e9))
     measurable_base = stage.module("metrics.measurable").AbstractMeasurable
     stage.record("is measurable", isinstance(registry.metrics[name].measurable, measurable_base))
+
+
+def names_by_group(metrics, *left_out):
+    return {
+        group: sorted(names)
+        for group, names in metrics.items()
+        if not any(group.startswith(part) for part in left_out)
+    }
+
+
+@on_kafka("2", "3")
+def a_producer_has_metrics_by_group_and_name(kafka, stage):
+    topic = stage.topic()
+    producer = stage.producer(client_id="told")
+    stage.record("at first", names_by_group(producer.metrics(), "producer-node-metrics"))
+    for _ in range(3):
+        producer.send(topic, b"x" * 100).get(WAIT_SECONDS)
+    metrics = producer.metrics()
+    stage.record("later", names_by_group(metrics, "producer-node-metrics"))
+    stage.record("of the node", sorted(metrics["producer-node-metrics.node-1"]))
+    found = metrics["producer-metrics"]
+    for name in ("record-send-rate", "byte-rate", "request-rate", "outgoing-byte-rate", "incoming-byte-rate"):
+        stage.record(f"{name} is more than 0", found[name] > 0)
+    stage.record("batch sizes", (100 < found["batch-size-avg"] < 200, found["batch-size-max"] < 200))
+    stage.record("records per request", found["records-per-request-avg"])
+    stage.record("record errors", found["record-error-rate"])
+    stage.record("requests in flight", found["requests-in-flight"])
+    stage.record("connections", found["connection-count"])
+
+
+@on_kafka("2", "3")
+def raw_metrics_of_a_producer_are_by_their_names(kafka, stage):
+    producer = stage.producer(client_id="told")
+    raw = producer.metrics(raw=True)
+    metrics = stage.module("metrics")
+    name = metrics.MetricName("byte-rate", "producer-metrics", tags={"client-id": "told"})
+    stage.record("there", name in raw)
+    stage.record("class", isinstance(raw[name], metrics.KafkaMetric))
+    stage.record("value", raw[name].value())
+    stage.record("tags", raw[name].metric_name.tags)
+    stage.record("config", (raw[name].config.samples, raw[name].config.time_window_ms))
+    producer.close()
+    stage.record("once closed", producer.metrics())
+
+
+@on_kafka("2", "3")
+def a_consumer_has_metrics_by_group_and_name(kafka, stage):
+    topic = stage.filled_topic(*[b"x" * 100] * 5)
+    consumer = stage.consumer(topic, client_id="told", group_id=stage.group())
+    stage.record("at first", names_by_group(consumer.metrics(), "consumer-node-metrics"))
+    stage.poll(consumer, 5)
+    consumer.commit()
+    metrics = consumer.metrics()
+    stage.record("later", names_by_group(metrics, "consumer-node-metrics"))
+    stage.record("of the node", sorted(metrics["consumer-node-metrics.node-1"]))
+    fetched = metrics["consumer-fetch-manager-metrics"]
+    for name in ("bytes-consumed-rate", "records-consumed-rate", "fetch-rate", "fetch-latency-avg"):
+        stage.record(f"{name} is more than 0", fetched[name] > 0)
+    stage.record("lag", fetched["records-lag-max"])
+    member = metrics["consumer-coordinator-metrics"]
+    stage.record("assigned", member["assigned-partitions"])
+    for name in ("commit-rate", "commit-latency-avg", "join-rate", "join-time-max"):
+        stage.record(f"{name} is more than 0", member[name] > 0)
+    tags = {"client-id": "told", "topic": topic}
+    name = stage.module("metrics").MetricName(
+        "records-consumed-rate", "consumer-fetch-manager-metrics", tags=tags
+    )
+    stage.record("of the topic", name in consumer.metrics(raw=True))
+
+
+@on_kafka()
+def a_consumers_reporters_hear_of_its_metrics(kafka, stage):
+    heard = []
+    topic = stage.filled_topic(b"a")
+
+    class Reporter(stage.module("metrics.metrics_reporter").AbstractMetricsReporter):
+        def init(self, metrics):
+            heard.append(("init", len(metrics)))
+
+        def metric_change(self, metric):
+            heard.append((metric.metric_name.group, metric.metric_name.name))
+
+        def metric_removal(self, metric):
+            pass
+
+        def configure(self, configs):
+            pass
+
+        def close(self):
+            heard.append("close")
+
+    consumer = stage.reader(topic, metric_reporters=[Reporter])
+    stage.poll(consumer, 1)
+    stage.record("first", heard[0])
+    groups = ("kafka-metrics-count", "consumer-metrics", "consumer-fetch-manager-metrics")
+    groups = (*groups, "consumer-coordinator-metrics")
+    stage.until(lambda: heard.count((groups[2], "records-consumed-rate")) > 1)
+    stage.record("metrics", sorted({each for each in heard if each[0] in groups}))
+    consumer.close()
+    stage.record("last", heard[-1])
+    stage.record("closed", heard.count("close"))
+
+
+@script("3")
+def metrics_may_be_off(kafka, stage):
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=stage.bootstrap, api_version=(2, 6), metrics_enabled=False
+    )
+    stage.record("producer", producer.metrics())
