@@ -23,7 +23,6 @@ from barnabas.migrate.calls import UNKNOWN, GivenArguments
 from barnabas.migrate.findings import Effect
 from barnabas.migrate.rules.change import KAFKA_4
 from barnabas.migrate.rules.kafka_python import (
-    DEPRECATED_SETTINGS,
     INSTEAD,
     INSTEAD_OF_MODULES,
     OVERRIDABLE,
@@ -193,7 +192,7 @@ def _settings(of: str, given: GivenArguments, older: str, newer: str) -> Iterato
     was, is_now = ORDER.index(older), ORDER.index(newer)
     for name in given.named:
         defaults = table.get(name)
-        deprecated = DEPRECATED_SETTINGS.get((of, name))
+        deprecated = _deprecated(of, name)
         if defaults is None or defaults[is_now] is not ABSENT:
             continue
         if defaults[was] is ABSENT and older != deprecated:
@@ -224,8 +223,16 @@ def _settings(of: str, given: GivenArguments, older: str, newer: str) -> Iterato
         )
 
 
+def _deprecated(of: str, name: str) -> str | None:
+    """The generation that takes a setting, warns of it and does nothing with it."""
+    for each in GENERATIONS.values():
+        if of == "KafkaProducer" and name in each.deprecated_producer_settings:
+            return each.name
+    return None
+
+
 def _setting_gone(of: str, name: str, since: str, newer: str) -> Said:
-    if DEPRECATED_SETTINGS.get((of, name)) == newer:
+    if _deprecated(of, name) == newer:
         return Said(
             Effect.CHANGES, since, f"{name} does nothing, and is a DeprecationWarning", "leave it out"
         )

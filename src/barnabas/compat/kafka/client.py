@@ -45,6 +45,10 @@ def __getattr__(name: str) -> Any:
     return importlib.import_module("barnabas.compat.kafka.client_async").KafkaClient
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), "KafkaClient"})
+
+
 class SimpleClient:
     """The brokers at `hosts` ("host:port,..." or a list), whose metadata is loaded when it is made.
     `timeout`: how long, in seconds, a broker may take to answer.

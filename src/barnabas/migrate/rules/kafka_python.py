@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from barnabas.migrate.rules.change import BREAKS, CHANGES, Change, Use
 
-__all__ = ["CHANGES_OF_KAFKA_PYTHON", "DEPRECATED_SETTINGS", "INSTEAD", "INSTEAD_OF_MODULES", "OVERRIDABLE"]
+__all__ = ["CHANGES_OF_KAFKA_PYTHON", "INSTEAD", "INSTEAD_OF_MODULES", "OVERRIDABLE"]
 
 _PRODUCER = "kafka:KafkaProducer()"
 _ADMIN = "kafka:KafkaAdminClient()"
@@ -107,11 +107,6 @@ CHANGES_OF_KAFKA_PYTHON: tuple[Change, ...] = (
         "send_offsets_to_transaction(offsets, consumer.group_metadata())",
     ),
 )
-
-DEPRECATED_SETTINGS: Mapping[tuple[str, str], str] = {
-    ("KafkaProducer", "buffer_memory"): "2",
-}
-"""Settings that a generation still takes, with a DeprecationWarning, and does nothing with."""
 
 OVERRIDABLE: Mapping[str, str] = {
     "Serializer": "it is called as serialize(topic, headers, data)",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import sys
 from typing import Any
 
 import kafka
 from kafka.errors import KafkaError
-from kafka.structs import OffsetCommitRequestPayload, ProduceRequestPayload
+from kafka.structs import FetchRequestPayload, OffsetCommitRequestPayload, ProduceRequestPayload
 
 logging.disable(logging.CRITICAL)
 
@@ -96,6 +98,24 @@ def read_in_processes(client: Any, topic: str) -> Any:
     found = read(consumer, 9)
     consumer.stop()
     return count, texts(found)
+
+
+def ask_all_leaders(client: Any, topic: str) -> Any:
+    order = (5, 3, 1, 0, 2, 4)
+    message = kafka.create_message(b"a")
+    produced = client.send_produce_request([ProduceRequestPayload(topic, each, [message]) for each in order])
+    fetched = client.send_fetch_request([FetchRequestPayload(topic, each, 0, 100) for each in order])
+    assert all(len(each.messages) == 1 for each in fetched)
+    leaders = {client.topics_to_brokers[each] for each in client.topics_to_brokers if each.topic == topic}
+    return len(leaders), [each.partition for each in produced], [each.partition for each in fetched]
+
+
+def commit_without_a_broker(client: Any, topic: str, pid: str) -> Any:
+    kafka.SimpleProducer(client).send_messages(topic, b"a")
+    consumer = kafka.SimpleConsumer(client, "group", topic, auto_commit_every_t=3600_000)
+    found = read(consumer, 1)
+    os.kill(int(pid), signal.SIGKILL)
+    return len(found), consumer.commit()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import itertools
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,8 @@ class Soak:
                 for program in running:
                     end(program)
         for program in running:
-            if program.returncode:
+            # One that was told before it could listen has done nothing yet.
+            if program.returncode not in (0, -signal.SIGTERM):
                 raise RuntimeError(f"{program.args!r} ended with {program.returncode}: {self._errors()}")
 
     def _errors(self) -> str:

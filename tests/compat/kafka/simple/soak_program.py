@@ -80,7 +80,7 @@ def produce_in_thread(client: Any, topic: str, name: str) -> None:
         sent.append(value)
         time.sleep(0.002)
     producer.stop()
-    if not any("unsent messages" in text for text in found):
+    if sent and not any("unsent messages" in text for text in found):
         print("\n".join(sent), flush=True)
 
 

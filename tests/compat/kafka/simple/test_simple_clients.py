@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ import pytest
 
 import barnabas
 from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 PROGRAM = Path(__file__).parent / "simple_program.py"
-Broker = ApacheKafka | EmbeddedBroker
+# A client that waited for as long as a broker may take to answer would need two minutes.
+LONGEST_END_SECONDS = 60.0
+Broker = ApacheKafka | ApacheKafkaCluster | EmbeddedBroker
 
 
 def printed(broker: Broker, function: str, *arguments: str, generation: str = "1.2") -> Any:
@@ -101,3 +104,20 @@ def test_partitions_are_divided_between_processes(broker: Broker, make_topic: Ca
     processes, values = printed(broker, "read_in_processes", name)
     assert processes == 2
     assert sorted(values) == [f"value {number}" for number in range(9)]
+
+
+def test_a_program_ends_soon_although_its_broker_is_gone(
+    own_broker: ApacheKafka | EmbeddedBroker, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(own_broker)
+    begun = time.monotonic()
+    told = printed(own_broker, "commit_without_a_broker", name, str(own_broker.pid))
+    assert told == [1, False]
+    assert time.monotonic() - begun < LONGEST_END_SECONDS
+
+
+def test_leaders_are_several_brokers(cluster: ApacheKafkaCluster, make_topic: Callable[..., str]) -> None:
+    name = make_topic(cluster, partitions=6)
+    leaders, produced, fetched = printed(cluster, "ask_all_leaders", name)
+    assert leaders > 1
+    assert produced == fetched == [5, 3, 1, 0, 2, 4]

@@ -206,16 +206,12 @@ class SimpleConsumer(Consumer):
         get_partition_info: bool | None = None,
         update_offset: bool = True,
     ) -> Any:
-        deadline = time.monotonic() + (FETCH_DEFAULT_BLOCK_TIMEOUT if timeout is None else timeout)
-        while self.queue.empty():
-            with FetchContext(self, block, None if timeout is None else max(timeout, 0.001)):
-                self._fetch()
-            if not block or time.monotonic() > deadline:
-                break
-        try:
-            partition, message = self.queue.get_nowait()
-        except queue.Empty:
-            return None
+        ready = self.queue.queue
+        if not ready:
+            self._fill(block, timeout)
+            if not ready:
+                return None
+        partition, message = ready.popleft()
         if update_offset:
             self.offsets[partition] = message.offset + 1
             self._count(1)
@@ -223,6 +219,15 @@ class SimpleConsumer(Consumer):
         if get_partition_info is None:
             get_partition_info = self.partition_info
         return (partition, message) if get_partition_info else message
+
+    def _fill(self, block: Any, timeout: float | None) -> None:
+        """Fetches until there is a message, or for so long."""
+        deadline = time.monotonic() + (FETCH_DEFAULT_BLOCK_TIMEOUT if timeout is None else timeout)
+        while not self.queue.queue:
+            with FetchContext(self, block, None if timeout is None else max(timeout, 0.001)):
+                self._fetch()
+            if not block or time.monotonic() > deadline:
+                return
 
     def __iter__(self) -> Iterator[Any]:
         timeout = ITER_TIMEOUT_SECONDS if self.iter_timeout is None else self.iter_timeout
@@ -300,8 +305,9 @@ class SimpleConsumer(Consumer):
             larger = size * 2 if most is None else min(size * 2, most)
             log.warning("Fetch size too small, increase to %d (2x) and retry", larger)
             messages.pop()
-        for message in messages:
-            if message.offset >= self.fetch_offsets[partition]:
-                self.queue.put((partition, message))
-                self.fetch_offsets[partition] = message.offset + 1
+        offset = self.fetch_offsets[partition]
+        # Only this thread takes messages, and never waits for one: a queue of its own is enough.
+        self.queue.queue.extend([(partition, each) for each in messages if each.offset >= offset])
+        if messages:
+            self.fetch_offsets[partition] = max(offset, messages[-1].offset + 1)
         return larger

@@ -16,3 +16,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LEGACY:
         raise AttributeError(f"module 'kafka.protocol' has no attribute {name!r}")
     return getattr(importlib.import_module("barnabas.compat.kafka.protocol.legacy"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LEGACY})

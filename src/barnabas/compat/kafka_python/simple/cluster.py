@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.compat.kafka_python.config.servers import core_servers
 from barnabas.compat.kafka_python.network.bootstrap import bootstrap
 from barnabas.compat.kafka_python.simple.requests import HIGHEST_VERSIONS
-from barnabas.errors import BarnabasError, KafkaConnectionError
+from barnabas.errors import BarnabasError, BrokerError, KafkaConnectionError
 from barnabas.loop_thread import loop_thread
 from barnabas.protocol.codec import Request, Response
 from barnabas.types import Node
@@ -36,6 +37,7 @@ _WHAT = "SimpleClient"
 # again in a loop.
 _LOOK_AGAIN_MS = 2_000
 _PAUSE_SECONDS = 0.1
+_COORDINATOR_SECONDS = 30.0
 _CREATES_TOPICS = "auto.create.topics.enable"
 
 
@@ -173,25 +175,40 @@ async def _ask_coordinator(
     request: Request[ResponseT],
     codes: Callable[[ResponseT], Iterable[int]],
 ) -> ResponseT:
-    async def attempt() -> ResponseT:
-        node = await client.coordinator(GROUP_COORDINATOR, group)
+    give_up_at = time.monotonic() + _COORDINATOR_SECONDS
+    failures = 0
+    while True:
+        node = await _find_coordinator(client, group, give_up_at)
         try:
             response = await client.send(node, request, max_version=HIGHEST_VERSIONS.get(type(request)))
         except KafkaConnectionError:
             client.forget_coordinator(GROUP_COORDINATOR, group)
-            raise
-        for code in codes(response):
-            if code in MOVED_COORDINATOR:
-                client.forget_coordinator(GROUP_COORDINATOR, group)
-                raise error_for(code, f"coordinator of {group!r}")
-        return response
+            if failures:
+                raise
+        else:
+            if time.monotonic() > give_up_at or not any(
+                code in MOVED_COORDINATOR for code in codes(response)
+            ):
+                return response
+            client.forget_coordinator(GROUP_COORDINATOR, group)
+        failures += 1
+        await client.backoff.pause(failures, give_up_at - time.monotonic())
 
-    return await client.retry(attempt, what=type(request).NAME)
+
+async def _find_coordinator(client: KafkaClient, group: str, give_up_at: float) -> int:
+    """Brokers that answer may take a while to have one; those that do not answer are given up early."""
+    while True:
+        try:
+            return await client.coordinator(GROUP_COORDINATOR, group, timeout_ms=_LOOK_AGAIN_MS)
+        except BarnabasError as error:
+            if not isinstance(error.__cause__, BrokerError) or time.monotonic() > give_up_at:
+                raise
 
 
 async def _coordinator(client: KafkaClient, group: str) -> Node:
     client.forget_coordinator(GROUP_COORDINATOR, group)
-    node = client.node(await client.coordinator(GROUP_COORDINATOR, group))
+    give_up_at = time.monotonic() + _COORDINATOR_SECONDS
+    node = client.node(await _find_coordinator(client, group, give_up_at))
     if node is None:
         raise error_for(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"coordinator of {group!r}")
     return node

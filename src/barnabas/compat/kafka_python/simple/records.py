@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from struct import Struct as Layout
 from typing import Any
 
 from barnabas._kernel import BatchBuilder, RecordReader, decompress
@@ -17,7 +16,6 @@ from barnabas.compat.kafka_python.wire.message_sets import (
     Message,
     MessageSet,
     PartialMessage,
-    crc32,
 )
 
 __all__ = ["batch_of", "messages_in"]
@@ -27,7 +25,6 @@ _NO_TIMESTAMP = -1
 _RECORDS_AT_ONCE = 1000
 # An entry of a message set without its key and value.
 _ENTRY_BYTES = 26
-_LENGTH = Layout(">i")
 
 _Part = bytes | None
 
@@ -85,11 +82,5 @@ def messages_in(topic: str, partition: int, data: Any, offset: int, max_bytes: i
             if record.serialized_size + _ENTRY_BYTES > max_bytes:
                 found.append(offset_and_message(None, PartialMessage()))
                 return found, record.offset
-            key, value = record.key, record.value
-            checksum = crc32(b"\0\0" + _with_length(key) + _with_length(value))
-            found.append(offset_and_message(record.offset, Message(value, key, crc=checksum)))
+            found.append(offset_and_message(record.offset, Message.of_record(record.key, record.value)))
     return found, reader.next_offset
-
-
-def _with_length(part: _Part) -> bytes:
-    return b"\xff\xff\xff\xff" if part is None else _LENGTH.pack(len(part)) + part
