@@ -10,6 +10,11 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
+from barnabas.compat.kafka_python.wire.older_requests import (
+    answer_in_old_version,
+    needs_newer,
+    request_in_newer_version,
+)
 from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.registry import REQUESTS
@@ -28,6 +33,7 @@ class TranslatedRequest:
         self.asked = request
         self.version: Any = request.API_VERSION
         self.expects_answer: bool = request.expect_response()
+        self._sent_version: Any = self.version
         self._is_struct = not hasattr(request, "to_core")
         self._core: Any = self._of_struct() if self._is_struct else None
 
@@ -43,16 +49,22 @@ class TranslatedRequest:
         if self.version is None:
             self.version = min(self.asked.max_version, spoken[self.asked.API_KEY][1])
         low, high = spoken.get(self.asked.API_KEY, (self.version, self.version))
-        version = min(max(self.version, low), high)
+        version = min(needs_newer(self.asked.API_KEY, self.version, low), high)
+        self._sent_version = version
         if not self._is_struct:
             return self.asked.to_core(version), version
-        return (self._core if version == self.version else fitting(self._core, version)), version
+        if version == self.version:
+            return self._core, version
+        request = fitting(self._core, version)
+        request_in_newer_version(request, self.version, version)
+        return request, version
 
     def answer_of(self, response: Response) -> Any:
         """The answer in the version that was asked for."""
         version: Any = self.version
         if not self._is_struct:
             return self.asked.answer_of_core(response, version)
+        answer_in_old_version(self._core, response, version, self._sent_version)
         return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, version), version))
 
 
