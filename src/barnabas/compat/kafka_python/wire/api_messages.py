@@ -35,7 +35,10 @@ class MessageHeader(DataContainer):
 
     @classmethod
     def decode(cls, data: Any, flexible: bool = False) -> Any:
-        found, _ = _read(cls, data, cls._versions[1 if flexible else 0])
+        start = data.tell() if hasattr(data, "tell") else 0
+        found, end = _read(cls, data, cls._versions[1 if flexible else 0])
+        if hasattr(data, "seek"):
+            data.seek(start + end)
         return found
 
 
