@@ -214,6 +214,7 @@ class Generation:
     retriable_errors_have_a_base: bool = difference(
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )
+    futures_have_attributes: bool = difference("Whether a program may set attributes of its own of a Future")
     record_metadata_has_sizes: bool = difference(
         "Whether a RecordMetadata tells of a checksum and sizes as well, and of the record's own timestamp "
         "where the topic has no other"
@@ -401,6 +402,7 @@ GENERATIONS = {
             futures_complete_once=True,
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
+            futures_have_attributes=True,
             record_metadata_has_sizes=False,
             connections_tell_their_socket=False,
             recv_completes_futures=True,
@@ -499,6 +501,7 @@ GENERATIONS = {
             futures_complete_once=True,
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
+            futures_have_attributes=True,
             record_metadata_has_sizes=True,
             connections_tell_their_socket=True,
             recv_completes_futures=False,
@@ -597,6 +600,7 @@ GENERATIONS = {
             futures_complete_once=False,
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
+            futures_have_attributes=False,
             record_metadata_has_sizes=True,
             connections_tell_their_socket=True,
             recv_completes_futures=False,
