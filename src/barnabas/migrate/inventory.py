@@ -14,7 +14,7 @@ from typing import cast
 
 from barnabas.compat.kafka_python.generations import GENERATIONS
 
-__all__ = ["Signature", "first_with", "homes", "modules", "names", "shape", "signature", "steps"]
+__all__ = ["Signature", "first_with", "homes", "methods", "modules", "names", "shape", "signature", "steps"]
 
 _FILE = "names_of_kafka_python.json"
 _ORDER = tuple(GENERATIONS)
@@ -61,6 +61,11 @@ def homes(name: str, generation: str) -> list[str]:
     """The modules that have a name of a generation's, the shortest first."""
     found = [module for module, of in _recorded()[0].items() if name in of.get(generation, "").split()]
     return sorted(found, key=lambda module: (module.count("."), module))
+
+
+def methods(of: str) -> list[str]:
+    """The methods and attributes of a class that are not the same in all generations."""
+    return list(_recorded()[1].get(of, {}))
 
 
 def shape(of: str, method: str) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from barnabas.migrate.rules.change import BREAKS, CHANGES, Change, Use
 
-__all__ = ["CHANGES_OF_KAFKA_PYTHON", "DEPRECATED_SETTINGS", "INSTEAD", "INSTEAD_OF_MODULES", "OVERRIDABLE"]
+__all__ = ["CHANGES_OF_KAFKA_PYTHON", "INSTEAD", "INSTEAD_OF_MODULES", "OVERRIDABLE"]
 
 _PRODUCER = "kafka:KafkaProducer()"
 _ADMIN = "kafka:KafkaAdminClient()"
@@ -70,6 +70,29 @@ CHANGES_OF_KAFKA_PYTHON: tuple[Change, ...] = (
         )
         for method in ("describe_topics",)
     ),
+    Change(
+        "kafka:KafkaConsumer().partitions_for_topic",
+        "2",
+        CHANGES,
+        "for a topic that there is not it gives an empty set, where it gave None",
+        "`if not partitions`, in place of `is None`",
+        Use.ANSWER_USED,
+    ),
+    *(
+        Change(
+            f"kafka:{kind}",
+            "3",
+            CHANGES,
+            f"what is no {base} of kafka.serializer works on, with a DeprecationWarning",
+            f"a class that extends kafka.serializer.{base}",
+            argument=f"{part}_{argument}",
+        )
+        for kind, base, argument in (
+            ("KafkaConsumer", "Deserializer", "deserializer"),
+            ("KafkaProducer", "Serializer", "serializer"),
+        )
+        for part in ("key", "value")
+    ),
     *(
         Change(
             f"kafka:{kind}",
@@ -107,11 +130,6 @@ CHANGES_OF_KAFKA_PYTHON: tuple[Change, ...] = (
         "send_offsets_to_transaction(offsets, consumer.group_metadata())",
     ),
 )
-
-DEPRECATED_SETTINGS: Mapping[tuple[str, str], str] = {
-    ("KafkaProducer", "buffer_memory"): "2",
-}
-"""Settings that a generation still takes, with a DeprecationWarning, and does nothing with."""
 
 OVERRIDABLE: Mapping[str, str] = {
     "Serializer": "it is called as serialize(topic, headers, data)",

@@ -12,7 +12,7 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Never, Self
 
 from barnabas._kernel import RecordPoller
 from barnabas.broker_errors import OffsetOutOfRangeError
@@ -50,6 +50,7 @@ from barnabas.compat.kafka_python.consume.settings import (
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.reaching import reach
+from barnabas.compat.kafka_python.told.client_log import tell_log
 from barnabas.compat.kafka_python.values.failures import as_programs_know, commit_failure_of, no_offset
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 from barnabas.errors import BarnabasError, KafkaTimeoutError
@@ -82,6 +83,8 @@ class KafkaConsumer(RecordPoller):
         kafka_client=None,
     )
 
+    DEFAULT_SESSION_TIMEOUT_MS_0_9 = DEFAULT_SESSION_TIMEOUT_MS_PRE_KIP_735 = 30000
+
     @as_programs_know
     def __init__(self, *topics: str, **configs: Any) -> None:
         self._closed = True
@@ -89,6 +92,8 @@ class KafkaConsumer(RecordPoller):
             "KafkaConsumer", self.DEFAULT_CONFIG, configs, Errors.KafkaConfigurationError
         )
         check_settings(self.config)
+        if configs.get("kafka_client") is not None:
+            log.warning("kafka_client is not used: this consumer's connections are Barnabas's")
         version = self.config["api_version"]
         if isinstance(version, str):
             version = version_of_text(version, log)
@@ -103,6 +108,7 @@ class KafkaConsumer(RecordPoller):
         self._session = session = RecordSession(
             self, consumer_settings(self.config, _topics_of(weakref.ref(self)))
         )
+        tell_log(session.core.client.events, commits_itself=bool(self.config["enable_auto_commit"]))
         self._metrics = None
         if self.config.get("metrics_enabled", True):
             self._metrics = ConsumerMetrics(self.config, session.core.stats)
@@ -429,6 +435,14 @@ class KafkaConsumer(RecordPoller):
 
     # The client
 
+    def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
+        """Reaches for the cluster, within `timeout_ms` (bootstrap_timeout_ms), if it was not reached yet or
+        with `refresh`. Raises: as the constructor."""
+        client = self._session.kafka_client
+        if refresh or not client.metadata.nodes:
+            default = self.config.get(generation().consumer_bootstrap_setting, _DEFAULT_BOOTSTRAP_MS)
+            reach(client, self.config["bootstrap_servers"], default if timeout_ms is None else timeout_ms)
+
     def bootstrap_connected(self) -> bool:
         """Whether there is a connection to one of bootstrap_servers that the cluster has not told of yet."""
         return False
@@ -436,6 +450,28 @@ class KafkaConsumer(RecordPoller):
     def metrics(self, raw: bool = False) -> dict[Any, Any] | None:
         """Figures by group and name; with `raw`, KafkaMetric by MetricName. None without metrics_enabled."""
         return None if self._metrics is None else self._metrics.metrics(raw)
+
+    # What kafka-python 1.0 took away, and says what to do in place of
+
+    def configure(self, **configs: Any) -> Never:
+        raise NotImplementedError("deprecated -- initialize a new consumer")
+
+    def set_topic_partitions(self, *topics: Any) -> Never:
+        raise NotImplementedError("deprecated -- use subscribe() or assign()")
+
+    def fetch_messages(self) -> Never:
+        raise NotImplementedError("deprecated -- use poll() or iterator interface")
+
+    def get_partition_offsets(
+        self, topic: str, partition: int, request_time_ms: int, max_num_offsets: int
+    ) -> Never:
+        raise NotImplementedError("deprecated -- send an OffsetRequest with KafkaClient")
+
+    def offsets(self, group: str | None = None) -> Never:
+        raise NotImplementedError("deprecated -- use committed(partition)")
+
+    def task_done(self, message: Any) -> Never:
+        raise NotImplementedError("deprecated -- commit offsets manually if needed")
 
     @as_programs_know
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:

@@ -694,3 +694,14 @@ def iteration_and_poll_take_turns(kafka, stage):
     consumer = stage.reader(topic, consumer_timeout_ms=3000)
     stage.record("first", next(consumer).value)
     stage.record("position", consumer.position(stage.partition(topic)))
+
+
+@on_kafka("1.2")
+def what_consumers_could_before_is_refused_with_advice(kafka, stage):
+    consumer = stage.reader(stage.topic())
+    stage.attempt("configure", consumer.configure, group_id="g")
+    stage.attempt("set_topic_partitions", consumer.set_topic_partitions, "t")
+    stage.attempt("fetch_messages", consumer.fetch_messages)
+    stage.attempt("get_partition_offsets", consumer.get_partition_offsets, "t", 0, -1, 1)
+    stage.attempt("offsets", consumer.offsets)
+    stage.attempt("task_done", consumer.task_done, None)
