@@ -54,6 +54,7 @@ from barnabas.compat.kafka_python.produce.send_refusals import (
     check_size,
     refusal,
 )
+from barnabas.compat.kafka_python.told.client_log import tell_log
 from barnabas.compat.kafka_python.values.failures import class_of_code, failure_of
 from barnabas.errors import (
     BarnabasError,
@@ -121,6 +122,7 @@ class KafkaProducer(TopicSender, Owned):
         self._thread = loop_thread()
         self._core = self._made_core(producer_settings(self.config, configs))
         self._cluster = ClusterView(self._core.kafka_client)
+        tell_log(self._core.kafka_client.events)
         self._metrics = None
         if self.config.get("metrics_enabled", True):
             settings = {**_METRIC_SETTINGS, **self.config}
