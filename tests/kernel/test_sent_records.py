@@ -54,7 +54,7 @@ class Producer(TopicSender):
 class Bench:
     """A producer whose batches the test decides, and whose teller it lets run when it likes."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, has_attributes: bool = False, **options: Any) -> None:
         def failure(error: BaseException) -> Failure:
             return Failure(str(error))
 
@@ -68,6 +68,8 @@ class Bench:
             timed_out=lambda timeout: TimeoutError(f"after {timeout}"),
             log_failure=lambda kind, error: self.logged.append((kind, error)),
             partial=partial,
+            awaited=lambda future: iter([future.is_done]),  # pyright: ignore[reportArgumentType]
+            has_attributes=has_attributes,
         )
         self.accumulator = Accumulator(
             batch_size=1 << 20,
@@ -402,3 +404,36 @@ def test_a_serializer_that_raises_or_makes_no_bytes_is_left_to_python() -> None:
 def test_a_sender_that_was_stopped_asks_python(bench: Bench) -> None:
     bench.producer._stop_appending_directly()  # pyright: ignore[reportPrivateUsage]
     assert bench.producer.send("t", b"value") == "slow"
+
+
+def test_a_program_may_set_attributes_of_its_own_where_its_generation_lets_it(bench: Bench) -> None:
+    class Kept:
+        pass
+
+    made = Bench(has_attributes=True)
+    (future,) = made.send(1)
+    kept = Kept()
+    future.own = kept
+    assert future.own is kept
+    with pytest.raises(AttributeError):
+        setattr(future, "is_done", True)  # noqa: B010 which pyright would refuse otherwise
+    with pytest.raises(AttributeError):
+        _ = future.other
+    future.second = future
+    del future.own
+    assert not hasattr(future, "own")
+    future.own = kept
+    reference = weakref.ref(kept)
+    made.drain().complete(0)
+    del future, kept
+    gc.collect()
+    assert reference() is None
+    made.close()
+    (plain,) = bench.send(1)
+    with pytest.raises(AttributeError):
+        plain.own = 1
+
+
+def test_a_future_is_awaited_by_what_python_makes_of_it(bench: Bench) -> None:
+    (future,) = bench.send(1)
+    assert list(future.__await__()) == [False]

@@ -167,6 +167,36 @@ def test_settings_are_found_in_dictionaries(source: str) -> None:
     assert "KafkaProducer refuses buffer_memory with ValueError" in reasons
 
 
+def test_timeouts_that_a_newer_consumer_refuses_together_are_told_of() -> None:
+    source = "from kafka import KafkaConsumer\nKafkaConsumer(request_timeout_ms=9000, group_id='g')"
+    [breaking] = [each for each in found(source, "1.2", "2") if each.effect is Effect.BREAKS]
+    assert "session_timeout_ms that is not below request_timeout_ms" in breaking.reason
+    assert shown(source, "1.2", "3") == []
+    assert shown(source.replace("9000", "11000"), "1.2", "2") == []
+    assert shown(source.replace("'g'", "None"), "1.2", "2") == []
+    assert shown(source.replace("9000", "unknown"), "1.2", "2") == []
+
+
+def test_requests_by_version_break_where_they_are_no_lists_any_more() -> None:
+    source = "from kafka.protocol.metadata import MetadataRequest\nMetadataRequest[1]([])"
+    [finding] = found(source, "2", "3")
+    assert finding.instead == "MetadataRequest(version=1, ...)"
+    assert found(source, "1.2", "2") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "newer"),
+    [
+        ("from kafka import KafkaConsumer as C\nif C().partitions_for_topic('t') is None: pass", "2"),
+        ("from kafka import KafkaConsumer\nKafkaConsumer(value_deserializer=str)", "3"),
+        ("from kafka import KafkaProducer\nKafkaProducer(key_serializer=str)", "3"),
+    ],
+)
+def test_what_goes_on_otherwise_is_a_change(source: str, newer: str) -> None:
+    findings = [each for each in found(source, newer=newer) if "defaults" not in each.reason]
+    assert [(each.effect, each.with_) for each in findings] == [(Effect.CHANGES, f"kafka-python {newer}")]
+
+
 def test_defaults_that_change_are_told_of_unless_they_are_given() -> None:
     [finding] = found("from kafka import KafkaProducer\nKafkaProducer(retries=5)", "2", "3")
     assert finding.effect is Effect.CHANGES

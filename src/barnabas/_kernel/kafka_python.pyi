@@ -1,6 +1,6 @@
 """What programs for kafka-python see of records."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Self, final, overload
 
 from barnabas._kernel.consume import RecordReader
@@ -21,6 +21,10 @@ class FutureRecordMetadata:
     def succeeded(self) -> bool: ...
     def failed(self) -> bool: ...
     def retriable(self) -> bool: ...
+    def __await__(self) -> Generator[Any, Any, Any]: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
+    def __delattr__(self, name: str) -> None: ...
     def get(self, timeout: float | None = None) -> Any: ...
     @overload
     def add_callback(self, f: Callable[[Any], object]) -> Self: ...
@@ -51,9 +55,12 @@ class RecordTeller:
         timed_out: Callable[[Any], BaseException],
         log_failure: Callable[[str, BaseException], object],
         partial: Callable[..., Callable[..., object]],
+        awaited: Callable[[Any], Generator[Any, Any, Any]],
+        has_attributes: bool,
     ) -> None:
-        """The classes are named tuples; `has_sizes`: whether metadata have a checksum and sizes. `error_of`
-        makes a program's exception of the core's, `timed_out` that of a wait of so many seconds."""
+        """The classes are named tuples; `has_sizes`: whether metadata have a checksum and sizes.
+        `has_attributes`: whether programs may set attributes of their own of futures. `error_of` makes a
+        program's exception of the core's, `timed_out` that of a wait of so many seconds."""
     def run(self) -> None:
         """Calls what waits for decided batches, until `end`."""
     def end(self) -> None:

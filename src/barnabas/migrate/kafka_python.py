@@ -28,7 +28,7 @@ from barnabas.migrate.rules.kafka_python import (
     OVERRIDABLE,
 )
 
-__all__ = ["ORDER", "Said", "call", "construction", "mention", "method", "override"]
+__all__ = ["ORDER", "Said", "call", "construction", "indexed", "mention", "method", "override"]
 
 ORDER = tuple(GENERATIONS)
 
@@ -200,6 +200,7 @@ def _settings(of: str, given: GivenArguments, older: str, newer: str) -> Iterato
         gone = {each: defaults[at] is ABSENT and each != deprecated for at, each in enumerate(ORDER)}
         since = newer if newer == deprecated else inventory.first_with(gone, older, newer)
         yield _setting_gone(of, name, _name_of(since), newer)
+    yield from _times_that_contradict(of, given, older, newer)
     changed = [
         f"{name} was {_value(defaults[was])} and is {_value(defaults[is_now])}"
         for name, defaults in table.items()
@@ -221,6 +222,49 @@ def _settings(of: str, given: GivenArguments, older: str, newer: str) -> Iterato
             f"defaults that are not given here{unless}: {'; '.join(changed)}",
             "give those that the program counts on",
         )
+
+
+def _times_that_contradict(of: str, given: GivenArguments, older: str, newer: str) -> Iterator[Said]:
+    """Timeouts that a consumer refuses together, as given or by default."""
+    if of != "KafkaConsumer" or not given.is_complete:
+        return
+
+    def refused(generation: str, shorter: str, longer: str, wanted: bool) -> bool:
+        found: list[float] = []
+        for name in (shorter, longer):
+            value = given.named.get(name, SETTINGS[of][name][ORDER.index(generation)])
+            if not wanted or not isinstance(value, int | float):
+                return False
+            found.append(value)
+        return found[0] >= found[1]
+
+    for shorter, longer, is_wanted in (
+        ("session_timeout_ms", "request_timeout_ms", "requests_outlast_sessions"),
+        ("fetch_max_wait_ms", "request_timeout_ms", "connections_outlast_requests"),
+        ("request_timeout_ms", "connections_max_idle_ms", "connections_outlast_requests"),
+    ):
+        if shorter == "session_timeout_ms" and given.named.get("group_id") is None:
+            continue
+        of_each = {
+            each: refused(each, shorter, longer, bool(getattr(GENERATIONS[each], is_wanted)))
+            for each in ORDER
+        }
+        if of_each[newer] and not of_each[older]:
+            reason = f"it refuses a {shorter} that is not below {longer} with KafkaConfigurationError"
+            since = inventory.first_with(of_each, older, newer)
+            yield Said(Effect.BREAKS, _name_of(since), reason, f"a greater {longer}")
+
+
+def indexed(message: str, version: int, older: str, newer: str) -> Said | None:
+    """Of taking a request or response of kafka.protocol by its version."""
+    was, is_now = GENERATIONS[older].messages_are_unversioned, GENERATIONS[newer].messages_are_unversioned
+    if was or not is_now or not message.endswith(("Request", "Response")):
+        return None
+    since = inventory.first_with(
+        {name: each.messages_are_unversioned for name, each in GENERATIONS.items()}, older, newer
+    )
+    reason = f"{message} is a class whose objects have a version, and no list by version"
+    return Said(Effect.BREAKS, _name_of(since), reason, f"{message}(version={version}, ...)")
 
 
 def _deprecated(of: str, name: str) -> str | None:

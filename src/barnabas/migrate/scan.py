@@ -120,8 +120,10 @@ class _Walk:
                     self._unpacked(target, resolve(node.value, scope))
             case ast.For() | ast.AsyncFor() | ast.comprehension():
                 self._unpacked(node.target, self._items(node.iter, scope))
-            case ast.Subscript(slice=ast.Constant(value=int()) | ast.UnaryOp(operand=ast.Constant())):
-                self._used(node, resolve(node.value, scope), Use.UNPACKED)
+            case ast.Subscript(slice=ast.Constant(value=int(at))):
+                values = resolve(node.value, scope)
+                self._used(node, values, Use.UNPACKED)
+                self._indexed(node, values, at)
             case ast.ClassDef():
                 self._derived(node, scope)
             case ast.Dict(keys=keys) if self._uses_a_package:
@@ -217,6 +219,14 @@ class _Walk:
             self._say(key, str(key.value), Said(BREAKS, KAFKA_4, reason, TOPIC_SETTINGS[str(key.value)]))
 
     # Values
+
+    def _indexed(self, node: ast.AST, values: Values, at: int) -> None:
+        for value in values:
+            package, _, name = value.partition(":")
+            if package == "kafka" and name.isidentifier():
+                said = kafka_python.indexed(name, at, self._older, self._newer)
+                if said is not None:
+                    self._say(node, f"{name}[{at}]", said)
 
     def _items(self, node: ast.expr, scope: Scope) -> Values:
         inner = ast.Subscript(node, ast.Name("_"), ast.Load())

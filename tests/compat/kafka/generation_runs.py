@@ -32,6 +32,11 @@ def ours(script: str, generation: str) -> Any:
     return _printed(["-W", "error", "-m", "barnabas.compat", str(HERE / f"{script}_script.py")], generation)
 
 
+def ours_with(script: Path, generation: str, *arguments: str) -> Any:
+    """What the facade has a script print that is given arguments."""
+    return _printed(["-W", "ignore", "-m", "barnabas.compat", str(script), *arguments], generation)
+
+
 @cache
 def genuine(script: str, generation: str) -> Any:
     """What the genuine package has the script print, or had it print when it was recorded."""

@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::python::kafka_python::named_tuples::NamedTupleClass;
 use crate::python::objects::allocation::{new_untracked, track};
@@ -44,6 +44,10 @@ struct SentRules {
     log_failure: Py<PyAny>,
     /// `functools.partial`.
     partial: Py<PyAny>,
+    /// Makes the iterator that awaits a future.
+    awaited: Py<PyAny>,
+    /// Whether programs may set attributes of their own.
+    has_attributes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -196,7 +200,7 @@ pub struct RecordTeller {
 #[pymethods]
 impl RecordTeller {
     #[new]
-    #[pyo3(signature = (*, record_metadata, topic_partition, has_sizes, error_of, is_retriable, timed_out, log_failure, partial))]
+    #[pyo3(signature = (*, record_metadata, topic_partition, has_sizes, error_of, is_retriable, timed_out, log_failure, partial, awaited, has_attributes))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of the constructor")]
     fn new(
         record_metadata: &Bound<'_, PyType>,
@@ -207,6 +211,8 @@ impl RecordTeller {
         timed_out: Py<PyAny>,
         log_failure: Py<PyAny>,
         partial: Py<PyAny>,
+        awaited: Py<PyAny>,
+        has_attributes: bool,
     ) -> PyResult<Self> {
         let rules = SentRules {
             record_metadata: NamedTupleClass::of(record_metadata)?,
@@ -217,6 +223,8 @@ impl RecordTeller {
             timed_out,
             log_failure,
             partial,
+            awaited,
+            has_attributes,
         };
         Ok(Self { queue: Arc::default(), rules: Arc::new(rules) })
     }
@@ -298,6 +306,8 @@ pub struct SentRecord {
     index: u32,
     sizes: RecordSizes,
     settled: OnceLock<Settled>,
+    /// What the program set.
+    attributes: OnceLock<Box<Py<PyDict>>>,
 }
 
 impl RecordTeller {
@@ -311,7 +321,8 @@ impl RecordTeller {
         sizes: RecordSizes,
     ) -> PyResult<Py<SentRecord>> {
         let (teller, rules) = (Arc::clone(&self.queue), Arc::clone(&self.rules));
-        new_untracked(py, SentRecord { batch, teller, rules, index, sizes, settled: OnceLock::new() })
+        let (settled, attributes) = (OnceLock::new(), OnceLock::new());
+        new_untracked(py, SentRecord { batch, teller, rules, index, sizes, settled, attributes })
     }
 }
 
@@ -416,6 +427,12 @@ impl SentRecord {
     }
 }
 
+fn no_attribute(name: &Bound<'_, PyString>) -> PyErr {
+    PyAttributeError::new_err(format!(
+        "'FutureRecordMetadata' object has no such attribute to set or get: {name}"
+    ))
+}
+
 #[pymethods]
 impl SentRecord {
     #[classattr]
@@ -423,10 +440,51 @@ impl SentRecord {
     const error_on_callbacks: bool = false;
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Some(attributes) = self.attributes.get() {
+            visit.call(attributes.as_ref())?;
+        }
         match self.settled.get() {
             Some(Settled::Value(object) | Settled::Error(object)) => visit.call(object),
             None => Ok(()),
         }
+    }
+
+    /// Asked where the class has no such attribute.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(attributes) = slf.get().attributes.get() {
+            if let Some(value) = attributes.bind(slf.py()).get_item(name)? {
+                return Ok(value);
+            }
+        }
+        Err(no_attribute(name))
+    }
+
+    fn __setattr__(
+        slf: &Bound<'_, Self>,
+        name: &Bound<'_, PyString>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (py, this) = (slf.py(), slf.get());
+        if !this.rules.has_attributes || slf.get_type().hasattr(name)? {
+            return Err(no_attribute(name));
+        }
+        let attributes = this.attributes.get_or_init(|| Box::new(PyDict::new(py).unbind()));
+        // They may lead back here.
+        track(slf);
+        attributes.bind(py).set_item(name, value)
+    }
+
+    fn __delattr__(slf: &Bound<'_, Self>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        match slf.get().attributes.get() {
+            Some(attributes) if attributes.bind(slf.py()).contains(name)? => {
+                attributes.bind(slf.py()).del_item(name)
+            }
+            _ => Err(no_attribute(name)),
+        }
+    }
+
+    fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        call_with_one(slf.py(), &slf.get().rules.awaited, slf.as_any())
     }
 
     #[getter]

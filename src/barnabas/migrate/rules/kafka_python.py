@@ -70,6 +70,29 @@ CHANGES_OF_KAFKA_PYTHON: tuple[Change, ...] = (
         )
         for method in ("describe_topics",)
     ),
+    Change(
+        "kafka:KafkaConsumer().partitions_for_topic",
+        "2",
+        CHANGES,
+        "for a topic that there is not it gives an empty set, where it gave None",
+        "`if not partitions`, in place of `is None`",
+        Use.ANSWER_USED,
+    ),
+    *(
+        Change(
+            f"kafka:{kind}",
+            "3",
+            CHANGES,
+            f"what is no {base} of kafka.serializer works on, with a DeprecationWarning",
+            f"a class that extends kafka.serializer.{base}",
+            argument=f"{part}_{argument}",
+        )
+        for kind, base, argument in (
+            ("KafkaConsumer", "Deserializer", "deserializer"),
+            ("KafkaProducer", "Serializer", "serializer"),
+        )
+        for part in ("key", "value")
+    ),
     *(
         Change(
             f"kafka:{kind}",

@@ -50,6 +50,7 @@ from barnabas.compat.kafka_python.consume.settings import (
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.reaching import reach
+from barnabas.compat.kafka_python.told.client_log import tell_log
 from barnabas.compat.kafka_python.values.failures import as_programs_know, commit_failure_of, no_offset
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 from barnabas.errors import BarnabasError, KafkaTimeoutError
@@ -107,6 +108,7 @@ class KafkaConsumer(RecordPoller):
         self._session = session = RecordSession(
             self, consumer_settings(self.config, _topics_of(weakref.ref(self)))
         )
+        tell_log(session.core.client.events, commits_itself=bool(self.config["enable_auto_commit"]))
         self._metrics = None
         if self.config.get("metrics_enabled", True):
             self._metrics = ConsumerMetrics(self.config, session.core.stats)

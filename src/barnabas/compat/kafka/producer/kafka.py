@@ -54,6 +54,7 @@ from barnabas.compat.kafka_python.produce.send_refusals import (
     check_size,
     refusal,
 )
+from barnabas.compat.kafka_python.told.client_log import tell_log
 from barnabas.compat.kafka_python.values.failures import class_of_code, failure_of
 from barnabas.errors import (
     BarnabasError,
@@ -76,6 +77,10 @@ future_log = logging.getLogger("kafka.future")
 _client_ids = itertools.count(1)
 _FORCED = "Producer is closed forcefully."
 _BOOTSTRAP_MS = 2000
+# In generations that have no settings of metrics.
+_METRIC_SETTINGS = {"metrics_num_samples": 2, "metrics_sample_window_ms": 30000, "metric_reporters": ()}
+# Of the end of the process, for callbacks: they run in a thread that does not keep it from ending.
+_LAST_CALLS_SECONDS = 5.0
 
 FutureRecordMetadata.register(SentRecord)
 
@@ -117,9 +122,11 @@ class KafkaProducer(TopicSender, Owned):
         self._thread = loop_thread()
         self._core = self._made_core(producer_settings(self.config, configs))
         self._cluster = ClusterView(self._core.kafka_client)
+        tell_log(self._core.kafka_client.events)
         self._metrics = None
         if self.config.get("metrics_enabled", True):
-            self._metrics = ProducerMetrics(self.config, self._core.stats, self._core.delivered_batches)
+            settings = {**_METRIC_SETTINGS, **self.config}
+            self._metrics = ProducerMetrics(settings, self._core.stats, self._core.delivered_batches)
         self._teller = _teller()
         remains = ProducerRemains(self._core, self._teller, f"{self.config['client_id']}-network-thread")
         self._telling = remains.thread
@@ -445,13 +452,14 @@ class KafkaProducer(TopicSender, Owned):
         log.debug("%s: The Kafka producer has closed.", self)
 
     def _end(self, timeout: float) -> None:
-        self._thread.run_steps(self._closing(self._core.close(timeout)), what="producer")
+        self._thread.run_steps(self._closing(self._core.close(timeout), timeout), what="producer")
 
     def _steps_at_exit(self) -> Steps:
         """When the interpreter ends."""
-        return self._closing(self._core.close_unattended())
+        return self._closing(self._core.close_unattended(), _LAST_CALLS_SECONDS)
 
-    def _closing(self, work: Coroutine[Any, Any, None]) -> Steps:
+    def _closing(self, work: Coroutine[Any, Any, None], call_seconds: float) -> Steps:
+        """`call_seconds`: how long callbacks may take after all is delivered or has failed."""
         self._closed = True
         self._stop_appending_directly()
         try:
@@ -459,7 +467,7 @@ class KafkaProducer(TopicSender, Owned):
         finally:
             self._teller.end()
             if threading.current_thread() is not self._telling:
-                self._telling.join()
+                self._telling.join(call_seconds)
             self._life.end()
 
     def forked(self) -> None:
@@ -597,6 +605,8 @@ def _teller() -> RecordTeller:
         timed_out=_timed_out,
         log_failure=_log_failure,
         partial=partial,
+        awaited=Future.__await__,
+        has_attributes=generation().futures_have_attributes,
     )
 
 

@@ -36,6 +36,7 @@ from barnabas.compat.kafka_python.generations.errors import (
     MORE_NAMES_OF_ERRORS_OF_1,
     ErrorClass,
 )
+from barnabas.compat.kafka_python.generations.log_lines import LOG_LINES_OF_1, LOG_LINES_OF_2, LOG_LINES_OF_3
 from barnabas.compat.kafka_python.generations.metrics import (
     METRIC_NAMES_OF_1,
     METRIC_NAMES_OF_2,
@@ -214,6 +215,7 @@ class Generation:
     retriable_errors_have_a_base: bool = difference(
         "Whether `Future.retriable` looks for RetriableError, in place of an attribute `retriable`"
     )
+    futures_have_attributes: bool = difference("Whether a program may set attributes of its own of a Future")
     record_metadata_has_sizes: bool = difference(
         "Whether a RecordMetadata tells of a checksum and sizes as well, and of the record's own timestamp "
         "where the topic has no other"
@@ -283,6 +285,9 @@ class Generation:
     quota_violation_text: str = difference("The text of QuotaViolationError")
     closing_clears_metrics: bool = difference("Whether `Metrics.close` leaves no metric")
     metric_names: Mapping[str, tuple[str, ...]] = difference("The names of the metrics of clients, by group")
+    log_lines: Mapping[str, tuple[tuple[str, str, str], ...]] = difference(
+        "What is logged at WARNING and ERROR of what happens to a client"
+    )
 
     connections_tell_their_socket: bool = difference(
         "Whether state_change_callback of a BrokerConnection gets (node_id, sock, connection), in place of "
@@ -401,6 +406,7 @@ GENERATIONS = {
             futures_complete_once=True,
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
+            futures_have_attributes=True,
             record_metadata_has_sizes=False,
             connections_tell_their_socket=False,
             recv_completes_futures=True,
@@ -437,6 +443,7 @@ GENERATIONS = {
             quota_violation_text="({name}) violated quota. Actual: ({bound}), Threshold: ({value})",
             closing_clears_metrics=False,
             metric_names=METRIC_NAMES_OF_1,
+            log_lines=LOG_LINES_OF_1,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
         ),
@@ -499,6 +506,7 @@ GENERATIONS = {
             futures_complete_once=True,
             failure_without_exception="AssertionError",
             retriable_errors_have_a_base=False,
+            futures_have_attributes=True,
             record_metadata_has_sizes=True,
             connections_tell_their_socket=True,
             recv_completes_futures=False,
@@ -535,6 +543,7 @@ GENERATIONS = {
             quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
             closing_clears_metrics=True,
             metric_names=METRIC_NAMES_OF_2,
+            log_lines=LOG_LINES_OF_2,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
         ),
@@ -597,6 +606,7 @@ GENERATIONS = {
             futures_complete_once=False,
             failure_without_exception="TypeError",
             retriable_errors_have_a_base=True,
+            futures_have_attributes=False,
             record_metadata_has_sizes=True,
             connections_tell_their_socket=True,
             recv_completes_futures=False,
@@ -633,6 +643,7 @@ GENERATIONS = {
             quota_violation_text="'{name}' violated quota. Actual: {value}, Threshold: {bound}",
             closing_clears_metrics=True,
             metric_names=METRIC_NAMES_OF_3,
+            log_lines=LOG_LINES_OF_3,
             sasl_complaint="KafkaConfigurationError",
             sasl_home="kafka.net.sasl",
         ),

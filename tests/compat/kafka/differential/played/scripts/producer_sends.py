@@ -556,3 +556,28 @@ def a_producer_tells_whether_it_reached_a_broker(kafka, stage):
 @on_kafka("2", "3")
 def a_producer_tells_who_it_is(kafka, stage):
     stage.record("text", str(stage.producer(client_id="mine")))
+
+
+@on_kafka("1.2", "2")
+def futures_may_have_attributes_of_the_program(kafka, stage):
+    future = stage.producer().send(stage.topic(), b"value")
+    future.own = ["mine"]
+    stage.record("kept", future.own)
+    stage.record("there", (hasattr(future, "own"), hasattr(future, "other")))
+    future.get(timeout=WAIT_SECONDS)
+    stage.record("still kept", future.own)
+
+
+@on_kafka("3")
+def a_record_that_is_done_can_be_awaited(kafka, stage):
+    topic = stage.topic()
+    producer = stage.producer()
+    future = producer.send(topic, b"value")
+    future.get(timeout=WAIT_SECONDS)
+    try:
+        next(future.__await__())
+    except StopIteration as end:
+        stage.record("value", end.value)
+    slow = stage.producer(linger_ms=1000).send(topic, b"value")
+    stage.record("yields itself", next(slow.__await__()) is slow)
+    slow.get(timeout=WAIT_SECONDS)

@@ -1,0 +1,1 @@
+"""What clients tell the program's log. Knows no client."""
