@@ -34,6 +34,7 @@ from barnabas.net.answers import AnswerTo, Loan, SentElsewhere
 from barnabas.net.dialing import dial
 from barnabas.net.frames import LENGTH_BYTES, MAX_FRAME_BYTES, FrameProtocol
 from barnabas.net.monitor import ConnectionMonitor
+from barnabas.net.proxies import Proxy
 from barnabas.net.sasl.authenticator import Authentication
 from barnabas.net.sasl.mechanism import Mechanism
 from barnabas.net.security import Security
@@ -139,11 +140,12 @@ class Connection:
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
         address_family: AddressFamily = "any",
+        proxy: Proxy | None = None,
         name: str | None = None,
         monitor: ConnectionMonitor | None = None,
     ) -> Self:
         """Connects to the first address of `host` that answers, asks for the versions it speaks, and
-        authenticates as `security` (None: plain text) demands.
+        authenticates as `security` (None: plain text) demands. `proxy`: that the connection is made by.
 
         `connect_timeout_ms` holds for each address, and for the TLS handshake. `name`, by default
         `host:port`, is what errors call the broker. `monitor` counts what happens from here on.
@@ -157,7 +159,7 @@ class Connection:
         connection.monitor.reached(number, "connecting")
         sock: socket.socket | None = None
         try:
-            sock = await dial(host, port, connect_timeout_ms / 1000, address_family, *buffers)
+            sock = await dial(host, port, connect_timeout_ms / 1000, address_family, *buffers, proxy)
             connection.monitor.reached(number, "connected", address=_address(sock))
             await connection._attach(sock, connect_timeout_ms / 1000)
             await connection._negotiate_versions(request_timeout_ms)

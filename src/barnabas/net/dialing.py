@@ -12,6 +12,7 @@ import socket
 
 from barnabas.errors import KafkaConnectionError
 from barnabas.net.addresses import Address, AddressFamily, resolve
+from barnabas.net.proxies import Proxy
 
 
 async def dial(
@@ -21,8 +22,16 @@ async def dial(
     family: AddressFamily,
     send_buffer_bytes: int,
     receive_buffer_bytes: int,
+    proxy: Proxy | None = None,
 ) -> socket.socket:
-    """A connected socket to the first address of a host that takes the connection."""
+    """A connected socket to the first address of a host that takes the connection, by way of a `proxy`.
+
+    Raises: KafkaConnectionError.
+    """
+    if proxy is not None:
+        return await _dial_through(
+            proxy, host, port, timeout, family, send_buffer_bytes, receive_buffer_bytes
+        )
     try:
         addresses = await resolve(host, port, timeout, family)
     except OSError as error:
@@ -48,6 +57,40 @@ async def dial(
             else:
                 raise
     raise KafkaConnectionError(f"{host}:{port}: " + "; ".join(reasons)) from last
+
+
+async def _dial_through(
+    proxy: Proxy,
+    host: str,
+    port: int,
+    timeout: float,
+    family: AddressFamily,
+    send_buffer_bytes: int,
+    receive_buffer_bytes: int,
+) -> socket.socket:
+    hosts = [host]
+    if not proxy.resolves_names:
+        try:
+            found = await resolve(host, port, timeout, family)
+        except OSError as error:
+            raise KafkaConnectionError(f"{host}:{port}: the name does not resolve ({error})") from error
+        hosts = [address.sockaddr[0] for address in found]
+    reasons: list[str] = []
+    for each in hosts:
+        sock = await dial(proxy.host, proxy.port, timeout, "any", send_buffer_bytes, receive_buffer_bytes)
+        try:
+            async with asyncio.timeout(timeout):
+                await proxy.connect(sock, each, port)
+            return sock
+        except BaseException as error:
+            sock.close()
+            if isinstance(error, TimeoutError):
+                reasons.append(f"the proxy says nothing within {timeout * 1000:.0f} ms")
+            elif isinstance(error, KafkaConnectionError):
+                reasons.append(str(error))
+            else:
+                raise
+    raise KafkaConnectionError(f"{host}:{port}: " + "; ".join(reasons))
 
 
 def _set_options(sock: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:

@@ -1,4 +1,5 @@
-"""How one client secures its connections: by its settings, TLS, and a SASL mechanism with its credentials.
+"""How one client secures its connections: by its settings, TLS, a SASL mechanism with its credentials,
+and a proxy.
 
 Knows nothing of connections, nor of the mechanisms. What a client does not use is not imported: most of it is
 large (certificates, HTTP for tokens).
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.errors import MisuseError
+from barnabas.net.proxies import proxy_of
 from barnabas.net.sasl.mechanism import Mechanism
 from barnabas.settings.table import CommonConfig
 
@@ -27,6 +29,7 @@ class Security:
         self.protocol = config.security_protocol
         self.tls: Tls | None = None
         self.mechanism: Mechanism | None = None
+        self.proxy = None if config.proxy_url is None else proxy_of(config.proxy_url.reveal())
         self._credentials: CredentialsHolder | None = None
         if config.security_protocol in ("SSL", "SASL_SSL"):
             from barnabas.net.tls import Tls

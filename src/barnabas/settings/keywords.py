@@ -122,6 +122,7 @@ class CommonSettings(TypedDict, total=False):
     enable_metrics_push: bool
     send_buffer_bytes: int
     receive_buffer_bytes: int
+    proxy_url: str | Secret | None
 
 
 class ProducerSettings(CommonSettings, total=False):

@@ -265,6 +265,9 @@ class CommonConfig:
     # Java's defaults, 131072 and 65536, switch off the system's own tuning, which does better.
     send_buffer_bytes: int = setting(-1, "SO_SNDBUF; -1 leaves it to the system.", low=-1)
     receive_buffer_bytes: int = setting(-1, "SO_RCVBUF; -1 leaves it to the system.", low=-1)
+    proxy_url: Secret | None = setting(
+        None, "Proxy on the way to brokers: socks5, socks5h or http://[user:password@]host:port."
+    )
 
 
 @frozen(kw_only=True)

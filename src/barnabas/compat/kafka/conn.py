@@ -23,8 +23,8 @@ from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.inbox import Inbox
 from barnabas.compat.kafka_python.network.link import Link
 from barnabas.compat.kafka_python.values.failures import failure_of
-from barnabas.compat.kafka_python.wire.exchanges import TranslatedRequest
-from barnabas.errors import KafkaTimeoutError
+from barnabas.compat.kafka_python.wire.translation import TranslatedRequest
+from barnabas.errors import BarnabasError, KafkaTimeoutError
 
 log = logging.getLogger("kafka.conn")
 
@@ -258,7 +258,12 @@ class BrokerConnection:
             future.failure(error)
             self.close(error)
             return None
-        response = exchange.answer_of(answer)
+        try:
+            response = exchange.answer_of(answer)
+        except (BarnabasError, ValueError) as error:
+            log.error("%s: Unable to decode the answer to %s: %s", self, exchange.asked, error)
+            future.failure(Errors.KafkaProtocolError("Unable to decode response"))
+            return None
         throttle_time_ms = getattr(response, "throttle_time_ms", 0)
         if throttle_time_ms:
             log.warning("%s: %s throttled by broker (%d ms)", self, type(response).__name__, throttle_time_ms)

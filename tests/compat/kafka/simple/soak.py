@@ -1,4 +1,5 @@
-"""`python -m tests.compat.kafka.simple.soak [--minutes 10] [--on embedded | apache] [--seed N]`
+"""`python -m tests.compat.kafka.simple.soak [--minutes 10] [--on embedded | apache | cluster]
+[--seed N]`
 
 Programs for kafka-python 1.2.1 write and read while their broker is restarted and killed, and while those
 that read give way to others that have the partitions divided in another way. Ends with status 1 if something
@@ -20,9 +21,10 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import barnabas
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 PROGRAM = Path(__file__).parent / "soak_program.py"
 PARTITIONS = 4
@@ -40,10 +42,45 @@ CATCH_UP_SECONDS = 90.0
 END_SECONDS = 90.0
 
 
+class OneOfThree:
+    """A cluster, of which a broker is harmed at a time. Started by its own context."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._cluster = ApacheKafkaCluster()
+        self._harmed: ApacheKafka | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return self._cluster.bootstrap
+
+    def kill(self) -> None:
+        self._any().kill()
+
+    def stop(self) -> None:
+        self._any().stop()
+
+    def start(self) -> None:
+        if self._harmed is not None:
+            self._harmed.start()
+            self._cluster.wait_until_whole()
+
+    def _any(self) -> ApacheKafka:
+        self._harmed = self._cluster.node(self._random.randint(1, 3))
+        return self._harmed
+
+    def __enter__(self) -> Self:
+        self._cluster.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._cluster.__exit__(*error)
+
+
 class Soak:
     """One run on a broker that has started. `folder`: for what programs print."""
 
-    def __init__(self, broker: ApacheKafka | EmbeddedBroker, folder: Path, seed: int) -> None:
+    def __init__(self, broker: ApacheKafka | EmbeddedBroker | OneOfThree, folder: Path, seed: int) -> None:
         self._broker = broker
         self._folder = folder
         self._random = random.Random(seed)
@@ -137,11 +174,15 @@ def end(program: subprocess.Popen[bytes]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--on", choices=("embedded", "apache"), default="embedded")
+    parser.add_argument("--on", choices=("embedded", "apache", "cluster"), default="embedded")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    kind = {"embedded": EmbeddedBroker, "apache": ApacheKafka}[options.on]
-    with kind() as broker, tempfile.TemporaryDirectory() as folder:
+    kinds: dict[str, Any] = {
+        "embedded": EmbeddedBroker,
+        "apache": ApacheKafka,
+        "cluster": lambda: OneOfThree(options.seed),
+    }
+    with kinds[options.on]() as broker, tempfile.TemporaryDirectory() as folder:
         soak = Soak(broker, Path(folder), options.seed)
         soak.run(options.minutes * 60)
         lost = soak.lost()

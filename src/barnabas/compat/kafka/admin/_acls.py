@@ -8,18 +8,10 @@ from enum import IntEnum
 from typing import Any, cast
 
 from barnabas.compat.kafka import errors as Errors
+from barnabas.compat.kafka.protocol.admin.acl import ACLOperation, ACLPermissionType
+from barnabas.compat.kafka.protocol.admin.acl import ACLResourceType as ResourceType
 from barnabas.compat.kafka_python.administer import acls as requests
 from barnabas.compat.kafka_python.administer.session import BrokerSession
-from barnabas.compat.kafka_python.generations import generation
-
-
-class ACLPermissionType(IntEnum):
-    """Whether an ACL lets somebody or keeps them from it. ANY is for filters."""
-
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
 
 
 class ACLResourcePatternType(IntEnum):
@@ -30,12 +22,6 @@ class ACLResourcePatternType(IntEnum):
     MATCH = 2
     LITERAL = 3
     PREFIXED = 4
-
-
-ResourceType: Any = IntEnum("ResourceType", generation().acl_resource_types, module=__name__)
-"""What an ACL is of. ANY is for filters."""
-ACLOperation: Any = IntEnum("ACLOperation", generation().acl_operations, module=__name__)
-"""What an ACL is about. ANY is for filters."""
 
 
 class ResourcePatternFilter:

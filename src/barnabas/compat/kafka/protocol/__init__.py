@@ -5,6 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from barnabas.compat.kafka.protocol.api_key import ApiKey
+
+API_KEYS = {key.value: key.name for key in ApiKey}
+"""The names of requests by their numbers."""
+
 _LEGACY = (
     *("ALL_CODECS", "ATTRIBUTE_CODEC_MASK", "CODEC_GZIP", "CODEC_NONE", "CODEC_SNAPPY", "KafkaProtocol"),
     *("create_gzip_message", "create_message", "create_message_set", "create_snappy_message"),

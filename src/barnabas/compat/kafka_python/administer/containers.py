@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
+from barnabas.compat.kafka_python.wire.data_containers import bits_of
 from barnabas.protocol.schema import ZERO_UUID, Message, SchemaField, Struct, fields_of
 
-__all__ = ["Container", "bits_of", "container_of", "dict_of", "struct_type"]
+__all__ = ["Container", "container_of", "dict_of", "struct_type"]
 
 _BITS = {
     ("Metadata", "cluster_authorized_operations"): "authorized_operations",
@@ -23,15 +24,6 @@ _BITS = {
 }
 """Fields that are sets of the numbers of their bits, by message and Kafka's name: the name that they go
 by."""
-_NOT_TOLD = -(2**31)
-"""Kafka's "nobody asked for authorized operations"."""
-
-
-def bits_of(value: int) -> set[int] | None:
-    """The numbers of the bits that are set; None where brokers were not asked for them."""
-    if value == _NOT_TOLD:
-        return None
-    return {bit for bit in range(32) if value >> bit & 1}
 
 
 class Container:

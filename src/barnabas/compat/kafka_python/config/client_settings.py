@@ -31,6 +31,9 @@ def client_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     client_id = config.get("client_id")
     if client_id is not None:
         settings["client_id"] = client_id.decode() if isinstance(client_id, bytes) else str(client_id)
+    proxy = config.get("proxy_url") or config.get("socks5_proxy")
+    if proxy is not None:
+        settings["proxy_url"] = proxy
     for name in ("client_dns_lookup", "allow_auto_create_topics"):
         if config.get(name) is not None:
             settings[name] = config[name]

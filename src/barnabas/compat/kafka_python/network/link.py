@@ -11,7 +11,7 @@ from typing import Any
 from barnabas.compat.kafka_python.config.client_settings import client_settings
 from barnabas.compat.kafka_python.config.servers import family_of
 from barnabas.compat.kafka_python.network.inbox import Inbox
-from barnabas.compat.kafka_python.wire.exchanges import TranslatedRequest
+from barnabas.compat.kafka_python.wire.translation import TranslatedRequest
 from barnabas.errors import BarnabasError, ClosedError, KafkaConnectionError
 from barnabas.loop_thread import loop_thread
 from barnabas.net.addresses import resolve
@@ -100,6 +100,7 @@ class Link:
                 request_timeout_ms=settings.request_timeout_ms,
                 send_buffer_bytes=settings.send_buffer_bytes,
                 receive_buffer_bytes=settings.receive_buffer_bytes,
+                proxy=self._security.proxy,
             )
         except OSError as raised:
             error = KafkaConnectionError(f"DNS failure: {host}:{port}: {raised}")

@@ -1,11 +1,17 @@
-"""What programs see of the messages of consumers."""
+"""The messages of consumers."""
 
-from barnabas.compat.kafka.protocol.consumer.offsets import (
-    UNKNOWN_OFFSET,
-    IsolationLevel,
-    OffsetResetStrategy,
-    OffsetSpec,
-    OffsetTimestamp,
+from __future__ import annotations
+
+from barnabas.compat.kafka.protocol.consumer.offsets import UNKNOWN_OFFSET as UNKNOWN_OFFSET
+from barnabas.compat.kafka.protocol.consumer.offsets import IsolationLevel as IsolationLevel
+from barnabas.compat.kafka.protocol.consumer.offsets import OffsetResetStrategy as OffsetResetStrategy
+from barnabas.compat.kafka.protocol.consumer.offsets import OffsetSpec as OffsetSpec
+from barnabas.compat.kafka.protocol.consumer.offsets import OffsetTimestamp as OffsetTimestamp
+from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+
+_messages = MessageModule(
+    __name__, *("UNKNOWN_OFFSET", "OffsetResetStrategy", "IsolationLevel", "OffsetSpec", "OffsetTimestamp")
 )
-
-__all__ = ["UNKNOWN_OFFSET", "IsolationLevel", "OffsetResetStrategy", "OffsetSpec", "OffsetTimestamp"]
+__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
+__getattr__ = _messages.find
+__dir__ = _messages.listed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from barnabas.compat.kafka.util import EnumHelper
+from barnabas.compat.kafka_python.wire.message_modules import MessageModule
 
 UNKNOWN_OFFSET = -1
 
@@ -46,3 +47,11 @@ class OffsetTimestamp(int):
 
     def __repr__(self) -> str:
         return f"OffsetTimestamp({int(self)})"
+
+
+_messages = MessageModule(
+    __name__, *("UNKNOWN_OFFSET", "OffsetResetStrategy", "IsolationLevel", "OffsetSpec", "OffsetTimestamp")
+)
+__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
+__getattr__ = _messages.find
+__dir__ = _messages.listed

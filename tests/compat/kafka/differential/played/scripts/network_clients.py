@@ -461,3 +461,45 @@ def default_settings_of_connections_are_theirs(kafka, stage):
         stage.record(
             "values", sorted((key, value) for key, value in config.items() if isinstance(value, (int, str)))
         )
+
+
+@on_kafka("1.2")
+def requests_of_old_are_answered_by_brokers_of_today(kafka, stage):
+    topic, group = stage.topic(), stage.group()
+    client = client_of(stage)
+    node = ready_node(stage, client)
+
+    def ask(request):
+        stage.until(lambda: client.is_ready(node), lambda: client.poll(timeout_ms=50))
+        future = client.send(node, request)
+        client.poll(timeout_ms=10000, future=future)
+        return future.value
+
+    message = stage.module("protocol.message").Message
+    produce = stage.module("protocol.produce").ProduceRequest
+    for version in (0, 1, 2):
+        magic = 1 if version == 2 else 0
+        texts = [(b"one", b"k"), (b"two", None), (None, b"three")]
+        messages = [(0, message(value, key, magic=magic).encode()) for value, key in texts]
+        answered = ask(produce[version](1, 1000, [(topic, [(0, messages)])]))
+        stage.record("produced", answered.topics[0][1][0][:3])
+    fetch = stage.module("protocol.fetch").FetchRequest
+    for version in (0, 2):
+        answered = ask(fetch[version](-1, 100, 1, [(topic, [(0, 1, 100000)])]))
+        partition, error, highwater, found = answered.topics[0][1][0]
+        stage.record("fetched", [partition, error, highwater])
+        stage.record(
+            "messages", [(each[0], each[2].key, each[2].value) for each in found if each[0] and each[0] < 8]
+        )
+    offset = stage.module("protocol.offset").OffsetRequest
+    for wanted in (-1, -2):
+        stage.record("offsets", ask(offset[0](-1, [(topic, [(0, wanted, 1)])])).topics)
+    commit = stage.module("protocol.commit")
+
+    def committed():
+        ask(commit.GroupCoordinatorRequest[0](group))
+        answered = ask(commit.OffsetCommitRequest[1](group, -1, "", [(topic, [(0, 3, -1, "note")])]))
+        return answered.topics[0][1][0][1] == 0
+
+    stage.until(committed, lambda: time.sleep(0.1))
+    stage.record("committed", ask(commit.OffsetFetchRequest[1](group, [(topic, [0])])).topics)

@@ -10,6 +10,11 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
+from barnabas.compat.kafka_python.wire.older_requests import (
+    answer_in_old_version,
+    needs_newer,
+    request_in_newer_version,
+)
 from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.registry import REQUESTS
@@ -26,22 +31,41 @@ class TranslatedRequest:
 
     def __init__(self, request: Any) -> None:
         self.asked = request
-        self.version: int = request.API_VERSION
+        self.version: Any = request.API_VERSION
         self.expects_answer: bool = request.expect_response()
+        self._sent_version: Any = self.version
+        self._is_struct = not hasattr(request, "to_core")
+        self._core: Any = self._of_struct() if self._is_struct else None
+
+    def _of_struct(self) -> Any:
+        version: Any = self.version
         try:
-            self._core = decode(REQUESTS[request.API_KEY], self.version, request.encode())
+            return decode(REQUESTS[self.asked.API_KEY], version, self.asked.encode())
         except BrokenProtocolError as error:
             raise ValueError(str(error)) from None
 
     def request_for(self, spoken: Mapping[int, tuple[int, int]]) -> tuple[Request[Any], int]:
         """The core's request for a broker that speaks so, and its version."""
+        if self.version is None:
+            self.version = min(self.asked.max_version, spoken[self.asked.API_KEY][1])
         low, high = spoken.get(self.asked.API_KEY, (self.version, self.version))
-        version = min(max(self.version, low), high)
-        return (self._core if version == self.version else fitting(self._core, version)), version
+        version = min(needs_newer(self.asked.API_KEY, self.version, low), high)
+        self._sent_version = version
+        if not self._is_struct:
+            return self.asked.to_core(version), version
+        if version == self.version:
+            return self._core, version
+        request = fitting(self._core, version)
+        request_in_newer_version(request, self.version, version)
+        return request, version
 
     def answer_of(self, response: Response) -> Any:
         """The answer in the version that was asked for."""
-        return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, self.version), self.version))
+        version: Any = self.version
+        if not self._is_struct:
+            return self.asked.answer_of_core(response, version)
+        answer_in_old_version(self._core, response, version, self._sent_version)
+        return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, version), version))
 
 
 def fitting(message: Any, version: int) -> Any:

@@ -1,0 +1,29 @@
+"""The messages about access control lists."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from barnabas.compat.kafka_python.generations import generation
+from barnabas.compat.kafka_python.wire.message_modules import MessageModule
+
+
+class ACLPermissionType(IntEnum):
+    """Whether an ACL lets somebody or keeps them from it. ANY is for filters."""
+
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+ACLResourceType: Any = IntEnum("ResourceType", generation().acl_resource_types, module=__name__)
+"""What an ACL is of. ANY is for filters."""
+ACLOperation: Any = IntEnum("ACLOperation", generation().acl_operations, module=__name__)
+"""What an ACL is about. ANY is for filters."""
+
+_messages = MessageModule(__name__, *("ACLResourceType", "ACLOperation", "ACLPermissionType"))
+__all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
+__getattr__ = _messages.find
+__dir__ = _messages.listed
