@@ -66,6 +66,32 @@ ARGUED = {
         "what is inside of the original's client; `metrics()` has the figures",
     r"kafka\.net\.(compat|connection|inet|manager|metrics|selector|transport|wakeup_notifier|http_connect|socks5)":
         "the original's loop over sockets; connections here are the core's",
+    r"kafka\.protocol\..*\.(encode_header_into|encode_into|encode_into__optimized_context|fields|header_class|json|json_patch|"
+    r"encode_header|parse_header|flexible_version_q|min_version|max_version|valid_versions|name|type|"
+    r"min_version_for_(isolation_level|timestamp)):":
+        "what the original makes its message classes of, and writes them with",
+    r"kafka\.protocol\.(api_data\.JsonSchemaData|api_header\.(ApiHeader|ResponseClassRegistry)|"
+    r"api_message\.(ApiMessageData|VersionSubscriptable)|data_container\.(SlotsBuilder|DataContainer\.(en|de)code))":
+        "what the original makes its message classes of, and writes them with",
+    r"kafka\.protocol\.(broker_api_versions|broker_version_data\.(BROKER_API_VERSIONS|VERSION_CHECKS|infer_broker)|"
+    r"api_versions\.BaseApiVersionsResponse|abstract\.AbstractType\.(en|de)code)":
+        "insides of the original's negotiation of versions; `check_version` and `api_version` are there",
+    r"kafka\.net\.(HttpConnectProxy|Kafka|NetworkSelector|Socks5Proxy|WakeupNotifier|create_connection)":
+        "the original's loop over sockets; connections here are the core's",
+    r"kafka\.socks5_wrapper": "the original's sockets to a proxy; `socks5_proxy` is the core's",
+    r"kafka\.(net\.)?sasl\.(SaslMechanismSSPI|sspi)": "Kerberos of Windows, by pywin32; GSSAPI is there",
+    r"kafka\.(net\.)?sasl\.(msk\.AwsMskIamClient|scram\.(ScramClient|xor_bytes))":
+        "what is inside of the original's mechanisms; the mechanisms are there",
+    r"kafka\.coordinator\.assignors\.(range|roundrobin)\..*\.assign: takes":
+        "the second argument has the name that 3 gives it; assignors are called by position",
+    r"kafka\.coordinator\.assignors\.sticky\.sticky_assignor\.StickyPartitionAssignor\."
+    r"(generation|member_assignment|on_generation_assignment)":
+        "what is inside of the original's sticky assignor",
+    r"kafka\.producer\.future\.FutureRecordMetadata\.rebind": "what is inside of the original's producer",
+    r"kafka\.conn\.(KafkaConnection|DEFAULT_SOCKET_TIMEOUT_SECONDS)":
+        "what is inside of 1.2's SimpleClient, which is there",
+    r"kafka\.(conn\.)?BrokerConnection\.(SECURITY_PROTOCOLS|VERSION_CHECKS|send_pending_requests_v2)":
+        "what is inside of the original's connections",
 }  # fmt: skip
 """Names that are not there, as patterns of where they are, and why."""
 

@@ -6,22 +6,18 @@ Knows the bytes of both; the bytes of today are the core's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from barnabas.assignor import GroupMember
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.structs import STRUCTS
+from barnabas.compat.kafka_python.wire.member_data import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from barnabas.compat.kafka_python.wire.structs import Struct
 from barnabas.compat.kafka_python.wire.types import Array, Bytes, Int16, Int32, Schema, String
-from barnabas.protocol.codec import decode, encode
-from barnabas.protocol.messages.consumer_protocol_assignment import (
-    ConsumerProtocolAssignment as _Assignment,
-)
-from barnabas.protocol.messages.consumer_protocol_subscription import (
-    ConsumerProtocolSubscription as _Subscription,
-)
-from barnabas.protocol.schema import Message
 from barnabas.types import TopicPartition
 
 PROTOCOL_TYPE = "consumer"
@@ -54,119 +50,6 @@ class MemberAssignmentStruct(Struct):
     def partitions(self) -> list[Any]:
         """As TopicPartition."""
         return _partitions_of(self.get_item("assignment"))
-
-
-class OwnedPartitions:
-    """Partitions of a topic."""
-
-    def __init__(self, topic: str = "", partitions: Iterable[int] = ()) -> None:
-        self.topic = topic
-        self.partitions = list(partitions)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.topic, self.partitions))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Iterable) and tuple(self) == tuple(other)  # pyright: ignore[reportUnknownArgumentType]
-
-    def __hash__(self) -> int:
-        return hash((self.topic, *self.partitions))
-
-    def __repr__(self) -> str:
-        return f"TopicPartition(topic={self.topic!r}, partitions={self.partitions!r})"
-
-
-class ConsumerProtocolSubscription:
-    """What a member subscribes to, and owns, in the versions 0 to 3. Positional arguments are the version and
-    then the fields in their order."""
-
-    TopicPartition = OwnedPartitions
-
-    def __init__(
-        self,
-        version: int | None = None,
-        topics: Iterable[str] = (),
-        user_data: bytes | None = b"",
-        owned_partitions: Iterable[Any] = (),
-        generation_id: int = -1,
-        rack_id: str | None = None,
-    ) -> None:
-        self.version = version
-        self.topics = list(topics)
-        self.user_data = user_data
-        self.owned_partitions = list(owned_partitions)
-        self.generation_id = generation_id
-        self.rack_id = rack_id
-
-    def encode(self, version: int | None = None) -> bytes:
-        """With the version before it."""
-        chosen = _version(self.version if version is None else version, _Subscription)
-        owned = [_Subscription.TopicPartition(topic=t, partitions=list(n)) for t, n in self.owned_partitions]
-        message = _Subscription(
-            topics=self.topics,
-            user_data=self.user_data,
-            owned_partitions=owned,
-            generation_id=self.generation_id,
-            rack_id=self.rack_id,
-        )
-        return Int16.encode(chosen) + encode(message, chosen)
-
-    @classmethod
-    def decode(cls, data: bytes) -> ConsumerProtocolSubscription:
-        version = int.from_bytes(data[:2], "big", signed=True)
-        message = decode(_Subscription, _version(version, _Subscription), data[2:])
-        owned = [OwnedPartitions(each.topic, each.partitions) for each in message.owned_partitions]
-        return cls(version, message.topics, message.user_data, owned, message.generation_id, message.rack_id)
-
-
-class ConsumerProtocolAssignment:
-    """What a member is given, in the versions 0 to 3: as ConsumerProtocolSubscription."""
-
-    TopicPartition = OwnedPartitions
-
-    def __init__(
-        self,
-        version: int | None = None,
-        assigned_partitions: Iterable[Any] = (),
-        user_data: bytes | None = b"",
-    ) -> None:
-        self.version = version
-        self.assigned_partitions = list(assigned_partitions)
-        self.user_data = user_data
-
-    @property
-    def assignment(self) -> list[Any]:
-        """assigned_partitions, by its name of old."""
-        return self.assigned_partitions
-
-    @assignment.setter
-    def assignment(self, value: Iterable[Any]) -> None:
-        self.assigned_partitions = list(value)
-
-    def partitions(self) -> list[Any]:
-        """As TopicPartition."""
-        return _partitions_of(self.assigned_partitions)
-
-    def encode(self, version: int | None = None) -> bytes:
-        """With the version before it."""
-        chosen = _version(self.version if version is None else version, _Assignment)
-        assigned = [
-            _Assignment.TopicPartition(topic=t, partitions=list(n)) for t, n in self.assigned_partitions
-        ]
-        message = _Assignment(assigned_partitions=assigned, user_data=self.user_data)
-        return Int16.encode(chosen) + encode(message, chosen)
-
-    @classmethod
-    def decode(cls, data: bytes) -> ConsumerProtocolAssignment:
-        version = int.from_bytes(data[:2], "big", signed=True)
-        message = decode(_Assignment, _version(version, _Assignment), data[2:])
-        assigned = [OwnedPartitions(each.topic, each.partitions) for each in message.assigned_partitions]
-        return cls(version, assigned, message.user_data)
-
-
-def _version(version: int | None, message: type[Message]) -> int:
-    low, high = message.VERSIONS
-    return low if version is None else max(low, min(version, high))
 
 
 class GroupSubscription:
@@ -213,7 +96,7 @@ class JoinedMember(NamedTuple):
 
     member_id: str
     group_instance_id: str | None
-    metadata: ConsumerProtocolSubscription
+    metadata: Any
 
 
 def assigned(member_assignment: Iterable[tuple[str, Iterable[int]]]) -> Any:
@@ -227,7 +110,7 @@ def assigned(member_assignment: Iterable[tuple[str, Iterable[int]]]) -> Any:
 def subscribed(topics: Iterable[str], user_data: bytes = b"") -> Any:
     """A member's metadata as assignors of this generation give it."""
     if generation().assignors_see_members == "list":
-        return ConsumerProtocolSubscription(0, topics, user_data)
+        return ConsumerProtocolSubscription(0, list(topics), user_data)
     return MemberMetadataStruct(0, list(topics), user_data)
 
 
@@ -240,7 +123,7 @@ def shown_members(members: Iterable[GroupMember]) -> Any:
                 member.group_instance_id,
                 ConsumerProtocolSubscription(
                     3,
-                    member.topics,
+                    list(member.topics),
                     member.user_data,
                     _by_topic(member.owned),
                     member.generation,
@@ -284,8 +167,9 @@ def _core_member(member_id: str, group_instance_id: str | None, metadata: Any) -
     )
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[OwnedPartitions]:
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[Any]:
     by_topic: dict[str, list[int]] = {}
     for topic, number in partitions:
         by_topic.setdefault(topic, []).append(number)
-    return [OwnedPartitions(*each) for each in by_topic.items()]
+    subscription: Any = ConsumerProtocolSubscription
+    return [subscription.TopicPartition(topic, numbers) for topic, numbers in by_topic.items()]

@@ -205,6 +205,9 @@ class SaslMechanismAwsMskIam(_OnCore):
 class SaslMechanismGSSAPI(_OnCore):
     """Kerberos."""
 
+    # What may be agreed on for what follows (RFC 4752): nothing, that it is whole, that it is secret.
+    SASL_QOP_AUTH, SASL_QOP_AUTH_INT, SASL_QOP_AUTH_CONF = 1, 2, 4
+
     __module__ = _HOME + "gssapi"
     _name, _called = "GSSAPI", "GSSAPI"
 

@@ -17,6 +17,8 @@ from tests.compat.kafka.differential.played.description import Describer
 GIVE_UP_SECONDS = 40.0
 # For calls that are to succeed: longer than a machine with much else to do takes.
 WAIT_SECONDS = 30
+# kafka-python 3 may never come out of a join that the end of a poll has interrupted.
+LONG_POLL_MS = 10000
 UNREACHABLE = "127.0.0.1:1"
 FAILED = "the script itself failed"
 GAVE_UP = "gave up waiting for"
@@ -229,11 +231,17 @@ class Stage:
         found = []
 
         def step():
-            for records in consumer.poll(timeout_ms=200).values():
+            for records in consumer.poll(timeout_ms=LONG_POLL_MS).values():
                 found.extend(records)
 
         self.until(lambda: len(found) >= count, step)
         return found
+
+    def join(self, consumer, count):
+        """Polls until so many partitions are assigned, in one of which there has to be a record."""
+        self.until(
+            lambda: len(consumer.assignment()) == count, lambda: consumer.poll(timeout_ms=LONG_POLL_MS)
+        )
 
     def values(self, consumer, count):
         """Records the values of the next records."""

@@ -18,8 +18,10 @@ class AbstractPartitionAssignor(ABC):
     """One way to divide partitions. KafkaConsumer takes classes and objects of it as
     partition_assignment_strategy; all members of a group have to offer it by the same name."""
 
-    name: Any
-    """What the members of a group know it by."""
+    @property
+    @abstractmethod
+    def name(self) -> Any:
+        """What the members of a group know it by."""
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """EAGER, unless members keep their partitions during a rebalance."""

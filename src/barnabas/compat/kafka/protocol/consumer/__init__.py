@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from barnabas.compat.kafka.protocol.consumer.group import DEFAULT_GENERATION_ID as DEFAULT_GENERATION_ID
+from barnabas.compat.kafka.protocol.consumer.group import UNKNOWN_MEMBER_ID as UNKNOWN_MEMBER_ID
+from barnabas.compat.kafka.protocol.consumer.metadata import (
+    ConsumerProtocolAssignment as ConsumerProtocolAssignment,
+)
+from barnabas.compat.kafka.protocol.consumer.metadata import (
+    ConsumerProtocolSubscription as ConsumerProtocolSubscription,
+)
+from barnabas.compat.kafka.protocol.consumer.metadata import ConsumerProtocolType as ConsumerProtocolType
 from barnabas.compat.kafka.protocol.consumer.offsets import UNKNOWN_OFFSET as UNKNOWN_OFFSET
 from barnabas.compat.kafka.protocol.consumer.offsets import IsolationLevel as IsolationLevel
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetResetStrategy as OffsetResetStrategy
@@ -10,7 +19,10 @@ from barnabas.compat.kafka.protocol.consumer.offsets import OffsetTimestamp as O
 from barnabas.compat.kafka_python.wire.message_modules import MessageModule
 
 _messages = MessageModule(
-    __name__, *("UNKNOWN_OFFSET", "OffsetResetStrategy", "IsolationLevel", "OffsetSpec", "OffsetTimestamp")
+    __name__,
+    *("ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "ConsumerProtocolType"),
+    *("DEFAULT_GENERATION_ID", "UNKNOWN_MEMBER_ID"),
+    *("UNKNOWN_OFFSET", "OffsetResetStrategy", "IsolationLevel", "OffsetSpec", "OffsetTimestamp"),
 )
 __all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
 __getattr__ = _messages.find

@@ -1,38 +1,9 @@
 """What members of a group of consumers say of themselves, and what they are told."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from barnabas.compat.kafka_python.values.structs import STRUCTS
-from barnabas.compat.kafka_python.wire.api_data import ApiData
-from barnabas.protocol.messages import consumer_protocol_assignment, consumer_protocol_subscription
+from barnabas.compat.kafka_python.consume.membership import PROTOCOL_TYPE as ConsumerProtocolType
+from barnabas.compat.kafka_python.wire.member_data import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 
 __all__ = ["ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "ConsumerProtocolType"]
-
-ConsumerProtocolType = "consumer"
-
-
-class ConsumerProtocolSubscription(ApiData):
-    """What a member wants to read."""
-
-    _core = _top = consumer_protocol_subscription.ConsumerProtocolSubscription
-
-
-class ConsumerProtocolAssignment(ApiData):
-    """What a member is to read."""
-
-    _core = _top = consumer_protocol_assignment.ConsumerProtocolAssignment
-
-    @property
-    def assignment(self) -> Any:
-        return self.assigned_partitions
-
-    @assignment.setter
-    def assignment(self, value: Any) -> None:
-        self.assigned_partitions = value
-
-    def partitions(self) -> list[Any]:
-        """Each of the partitions."""
-        struct = STRUCTS["TopicPartition"]
-        return [struct(topic, each) for topic, numbers in self.assigned_partitions for each in numbers]

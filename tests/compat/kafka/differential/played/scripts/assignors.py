@@ -135,7 +135,7 @@ def subscriptions_of_members_are_encoded(kafka, stage):
 
 @on_kafka()
 def assignors_of_a_program_divide_its_group(kafka, stage):
-    topic = stage.topic(3)
+    topic = stage.filled_topic(b"a", partitions=3)
     base = stage.module("coordinator.assignors.abstract").AbstractPartitionAssignor
     ranges = stage.module("coordinator.assignors.range").RangePartitionAssignor
     assigned = []
@@ -158,5 +158,5 @@ def assignors_of_a_program_divide_its_group(kafka, stage):
     consumer = stage.consumer(group_id=stage.group(), partition_assignment_strategy=[Mine()])
     stage.until(lambda: topic in consumer.topics())
     consumer.subscribe([topic])
-    stage.until(lambda: len(consumer.assignment()) == 3, lambda: consumer.poll(timeout_ms=100))
+    stage.join(consumer, 3)
     stage.record("assigned", assigned[-1])

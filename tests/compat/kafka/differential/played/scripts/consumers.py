@@ -342,7 +342,7 @@ def closed_consumers_end_and_refuse(kafka, stage):
 
 @on_kafka()
 def groups_divide_topics_and_tell_listeners(kafka, stage):
-    topic = stage.topic(2)
+    topic = stage.filled_topic(b"a", partitions=2)
     base = stage.module("consumer.subscription_state").ConsumerRebalanceListener
 
     told = []
@@ -356,7 +356,7 @@ def groups_divide_topics_and_tell_listeners(kafka, stage):
 
     consumer = stage.consumer(group_id=stage.group())
     consumer.subscribe([topic], listener=Listener())
-    stage.until(lambda: len(consumer.assignment()) == 2, lambda: consumer.poll(timeout_ms=100))
+    stage.join(consumer, 2)
     # What the group gave before the topic was known is a matter of time.
     stage.record("told first", told[0])
     stage.record("told last", told[-1])
@@ -368,7 +368,7 @@ def groups_divide_topics_and_tell_listeners(kafka, stage):
 
 @on_kafka()
 def listeners_hear_of_what_closing_gives_up(kafka, stage):
-    topic = stage.topic(2)
+    topic = stage.filled_topic(b"a", partitions=2)
     base = stage.module("consumer.subscription_state").ConsumerRebalanceListener
     told = []
 
@@ -381,7 +381,7 @@ def listeners_hear_of_what_closing_gives_up(kafka, stage):
 
     consumer = stage.consumer(group_id=stage.group())
     consumer.subscribe([topic], listener=Listener())
-    stage.until(lambda: len(consumer.assignment()) == 2, lambda: consumer.poll(timeout_ms=100))
+    stage.join(consumer, 2)
     del told[:]
     consumer.close()
     stage.record("told", told)
@@ -389,7 +389,7 @@ def listeners_hear_of_what_closing_gives_up(kafka, stage):
 
 @on_kafka()
 def what_listeners_raise_is_logged(kafka, stage):
-    topic = stage.topic()
+    topic = stage.filled_topic(b"a")
     base = stage.module("consumer.subscription_state").ConsumerRebalanceListener
 
     class Listener(base):
@@ -406,13 +406,11 @@ def what_listeners_raise_is_logged(kafka, stage):
 
     def step():
         try:
-            consumer.poll(timeout_ms=100)
+            consumer.poll(timeout_ms=10000)
         except Exception as error:
             raised.append(error)
 
     stage.until(lambda: raised or consumer.assignment(), step)
-    for _ in range(5):
-        step()
     stage.record("raised", raised[:1])
     stage.record_log("told", "User provided")
 
@@ -423,21 +421,24 @@ def patterns_match_the_beginning_of_names(kafka, stage):
     names = [prefix + "-one", prefix + "-two"]
     for name in names:
         stage.ask("create_topic", name, 1, {})
+        stage.fill(name, b"a")
     consumer = stage.consumer(group_id=stage.group(), metadata_max_age_ms=500)
     stage.attempt("subscribe", consumer.subscribe, pattern=prefix)
-    stage.until(lambda: len(consumer.subscription()) == 2, lambda: consumer.poll(timeout_ms=100))
-    stage.record("subscription", consumer.subscription())
-    if stage.generation != "1.2":
-        stage.until(lambda: len(consumer.assignment()) == 2, lambda: consumer.poll(timeout_ms=100))
+    if stage.generation == "1.2":
+        # It is assigned none of them.
+        stage.until(lambda: len(consumer.subscription()) == 2, lambda: consumer.poll(timeout_ms=100))
+    else:
+        stage.join(consumer, 2)
         stage.record("assignment", consumer.assignment())
+    stage.record("subscription", consumer.subscription())
 
 
 @on_kafka("3")
 def members_of_groups_know_who_they_are(kafka, stage):
-    topic = stage.topic()
+    topic = stage.filled_topic(b"a")
     consumer = stage.consumer(topic, group_id=stage.group(), group_instance_id="one")
     stage.record("before", consumer.group_metadata())
-    stage.until(consumer.assignment, lambda: consumer.poll(timeout_ms=100))
+    stage.join(consumer, 1)
     found = consumer.group_metadata()
     stage.record("then", (found.group_id, found.generation_id > 0, found.group_instance_id, found.state))
     stage.record("without a group", stage.consumer().group_metadata())
@@ -648,7 +649,8 @@ def consumers_tell_their_configuration(kafka, stage):
     stage.record("version", type(consumer.config["api_version"]))
 
 
-@on_kafka()
+# A poll of 3 that ends in a join may leave it there for ever.
+@on_kafka("1.2", "2")
 def two_members_share_the_partitions(kafka, stage):
     topic = stage.topic(4)
     group = stage.group()

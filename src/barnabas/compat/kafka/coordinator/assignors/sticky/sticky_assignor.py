@@ -1,7 +1,7 @@
 """StickyPartitionAssignor."""
 
 # They are methods of the classes here, and of objects where programs make their own.
-# pyright: reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false, reportAssignmentType=false
 
 from __future__ import annotations
 
