@@ -50,6 +50,7 @@ def test_the_settings_that_are_secrets_are_known() -> None:
         "sasl_oauthbearer_assertion_private_key_passphrase",
         "aws_secret_access_key",
         "aws_session_token",
+        "proxy_url",
     ]
 
 

@@ -451,7 +451,7 @@ def topics_and_partitions_are_told(kafka, stage):
     stage.record("is there", topic in consumer.topics())
     stage.record("type", type(consumer.topics()))
     stage.record("partitions", consumer.partitions_for_topic(topic))
-    stage.record("of no topic", consumer.partitions_for_topic("no-such-topic-at-all"))
+    stage.record("of no topic", consumer.partitions_for_topic(stage.name("absent")))
 
 
 @on_kafka("2", "3")

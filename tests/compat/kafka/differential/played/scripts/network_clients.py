@@ -160,17 +160,24 @@ def groups_are_listed_and_coordinators_found(kafka, stage):
     listed = client.send(node, admin.ListGroupsRequest[0]())
     client.poll(timeout_ms=10000, future=listed)
     stage.record("listed", [listed.value.error_code, type(listed.value.groups).__name__])
-    described = client.send(node, admin.DescribeGroupsRequest[0](["nothing-of-the-kind"]))
-    client.poll(timeout_ms=10000, future=described)
-    stage.record("described", described.value.groups)
     commit = stage.module("protocol.commit")
     if stage.generation == "1.2":
         request = commit.GroupCoordinatorRequest[0](stage.group())
     else:
         request = stage.module("protocol.find_coordinator").FindCoordinatorRequest[0](stage.group())
-    found = client.send(node, request)
-    client.poll(timeout_ms=20000, future=found)
+
+    def ask(asked):
+        future = client.send(node, asked)
+        client.poll(timeout_ms=10000, future=future)
+        return future
+
+    # A broker that was just started makes the topic of offsets now.
+    stage.until(lambda: ask(request).value.error_code == 0)
+    found = ask(request)
     stage.record("found", [found.succeeded(), type(found.value).__name__])
+    describe = admin.DescribeGroupsRequest[0](["nothing-of-the-kind"])
+    stage.until(lambda: ask(describe).value.groups[0][0] == 0)
+    stage.record("described", ask(describe).value.groups)
 
 
 @on_kafka("1.2", "2")
