@@ -33,6 +33,10 @@ ARGUED = {
     r"kafka\.selectors34": "a copy of the standard library's `selectors` for Python 2",
     r"kafka\.cli\.": "the classes behind the command lines; the command lines themselves are there",
     r"kafka\.admin\._": "where the original has its classes for itself; `kafka.admin` gives them",
+    r"kafka\.record\..*(next_batch|DefaultRecordBatchBuilder\.append|calc_crc32c): takes":
+        "parameters that the original binds for speed",
+    r"kafka\.record\.(util\.crc32c_c|default_records\.DefaultRecordBatchBuilder\.write_header)":
+        "what is inside of the original's record batches",
     r"kafka\.record\._crc32c": "the tables of a checksum, which the kernel computes",
     r"kafka\.protocol\.(generate_stubs|schemas)": "what the original makes its message classes with",
     r"kafka\.protocol\.old\.": "the message classes of 2 that 3 keeps unused; they are in generation 2",

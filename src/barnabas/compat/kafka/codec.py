@@ -6,6 +6,7 @@ import gzip
 import struct
 
 from barnabas._kernel import compress, decompress
+from barnabas.compat.kafka_python.wire.lz4_of_old import as_of_old, as_of_today
 from barnabas.compat.kafka_python.wire.types import UnsignedVarInt32
 from barnabas.errors import CorruptBatchError
 
@@ -83,24 +84,12 @@ def lz4f_decode(payload: bytes) -> bytes:
 
 
 def lz4_encode_old_kafka(payload: bytes) -> bytes:
-    """As Kafka before 0.10 wants it: the checksum of the frame's descriptor is taken with the frame's magic
-    number before it."""
-    data = bytearray(lz4_encode(payload))
-    end = _end_of_descriptor(data)
-    data[end] = _xxh32(bytes(data[:end])) >> 8 & 0xFF
-    return bytes(data)
+    """As Kafka before 0.10 wants it."""
+    return as_of_old(lz4_encode(payload))
 
 
 def lz4_decode_old_kafka(payload: bytes) -> bytes:
-    data = bytearray(payload)
-    end = _end_of_descriptor(data)
-    data[end] = _xxh32(bytes(data[4:end])) >> 8 & 0xFF
-    return _decompressed("lz4", bytes(data))
-
-
-def _end_of_descriptor(frame: bytearray) -> int:
-    """Where the checksum of a frame's descriptor is."""
-    return 14 if frame[4] >> 3 & 1 else 6
+    return _decompressed("lz4", as_of_today(payload))
 
 
 def zstd_encode(payload: bytes) -> bytes:
@@ -116,27 +105,3 @@ def _decompressed(codec: str, payload: bytes) -> bytes:
         return decompress(codec, payload, _MOST_BYTES)
     except CorruptBatchError as error:
         raise RuntimeError(str(error)) from None
-
-
-_PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
-_WORD = 0xFFFFFFFF
-
-
-def _rotated(value: int, bits: int) -> int:
-    value &= _WORD
-    return (value << bits | value >> (32 - bits)) & _WORD
-
-
-def _xxh32(data: bytes) -> int:
-    """xxHash of fewer than 16 bytes, with the seed 0."""
-    first, second, third, fourth, fifth = _PRIMES
-    value = fifth + len(data)
-    whole = len(data) // 4 * 4
-    for (word,) in struct.iter_unpack("<I", data[:whole]):
-        value = _rotated(value + word * third, 17) * fourth
-    for byte in data[whole:]:
-        value = _rotated(value + byte * fifth, 11) * first
-    value &= _WORD
-    value = ((value ^ value >> 15) * second) & _WORD
-    value = ((value ^ value >> 13) * third) & _WORD
-    return value ^ value >> 16
