@@ -28,7 +28,7 @@ PAGE = HERE.parents[2] / "docs" / "kafka-python-names.md"
 SCRIPT = HERE / "inventory_script.py"
 
 ARGUED = {
-    r"kafka\.benchmarks": "programs that measure the original; `barnabas bench --compat` measures both",
+    r"kafka\.benchmarks": "programs that measure the original; `make bench ARGS=--compat` measures both",
     r"kafka\.vendor": "copies of other packages for old Pythons: six, selectors, enum, socketpair",
     r"kafka\.selectors34": "a copy of the standard library's `selectors` for Python 2",
     r"kafka\.cli\.": "the classes behind the command lines; the command lines themselves are there",
@@ -54,11 +54,6 @@ ARGUED = {
         "what is inside of the original's sticky assignor",
     r"kafka\.(coordinator\.assignors\..*|Abstract.*)\.(DEFAULT_GENERATION_ID|parse_member_metadata)":
         "what is inside of the original's sticky assignor",
-    r"kafka\.(consumer\.|consumer\.group\.)?KafkaConsumer\."
-    r"(configure|fetch_messages|get_partition_offsets|offsets|set_topic_partitions|task_done)":
-        "methods of 0.9.2 that 1.2.1 has only to raise NotImplementedError",
-    r"kafka\.(consumer\.|consumer\.group\.)?KafkaConsumer\.DEFAULT_SESSION_TIMEOUT_MS":
-        "a default for brokers before 0.10.1; the core negotiates what a broker takes",
     r"kafka\.codec\.(PYPY|lz4f|lz4framed|xxhash|ZSTD_MAX_OUTPUT_SIZE)":
         "what the original compresses with; the kernel does that",
     r"kafka\.util\.(Dict|Timer|WeakMethod|classproperty|synchronized|MAX_INT|TO_SIGNED)":

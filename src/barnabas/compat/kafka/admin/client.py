@@ -22,8 +22,8 @@ from barnabas.compat.kafka_python.config.client_settings import client_settings
 from barnabas.compat.kafka_python.config.given import merged
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.generations.settings import default_config
-from barnabas.compat.kafka_python.values.failures import failure_of, no_brokers
-from barnabas.errors import AuthenticationError, BarnabasError
+from barnabas.compat.kafka_python.values.failures import failure_of
+from barnabas.errors import BarnabasError
 
 log = logging.getLogger("kafka.admin.client")
 
@@ -69,7 +69,6 @@ class KafkaAdminClient(_Calls):
         self.config: dict[str, Any] = merged(
             "KafkaAdminClient", self.DEFAULT_CONFIG, configs, Errors.KafkaConfigurationError
         )
-        servers = self.config["bootstrap_servers"]
         try:
             # Nothing of a call is tried again beyond what one request may take.
             settings = client_settings(self.config)
@@ -77,14 +76,8 @@ class KafkaAdminClient(_Calls):
             self._session = BrokerSession(settings)
         except BarnabasError as error:
             raise failure_of(error) from error
-        try:
-            self._session.reach_cluster(self.config[generation().admin_bootstrap_setting])
-        except AuthenticationError as error:
-            if generation().bootstrap_tells_of_refusals:
-                raise failure_of(error) from error
-            raise no_brokers(servers) from error
-        except BarnabasError as error:
-            raise no_brokers(servers) from error
+        timeout_ms = self.config[generation().admin_bootstrap_setting]
+        self._session.reach_cluster(self.config["bootstrap_servers"], timeout_ms)
         if generation().admin_finds_api_version and self.config["api_version"] is None:
             self.config["api_version"] = version_spoken(self._session.spoken)
         self._closed = False

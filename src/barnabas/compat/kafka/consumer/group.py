@@ -444,8 +444,8 @@ class KafkaConsumer(RecordPoller):
             reach(client, self.config["bootstrap_servers"], default if timeout_ms is None else timeout_ms)
 
     def bootstrap_connected(self) -> bool:
-        """Whether there is a connection to one of bootstrap_servers that the cluster has not told of yet."""
-        return False
+        """Whether a broker of the cluster was reached."""
+        return bool(self._session.kafka_client.metadata.nodes)
 
     def metrics(self, raw: bool = False) -> dict[Any, Any] | None:
         """Figures by group and name; with `raw`, KafkaMetric by MetricName. None without metrics_enabled."""

@@ -15,7 +15,7 @@ from barnabas.broker_errors import error_for
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR
 from barnabas.compat.kafka_python.administer.containers import container_of
 from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.network.bootstrap import bootstrap
+from barnabas.compat.kafka_python.network.reaching import reach
 from barnabas.compat.kafka_python.values.errors import CLASSES, for_code
 from barnabas.compat.kafka_python.values.failures import failure_of
 from barnabas.errors import BarnabasError, ClosedError
@@ -67,11 +67,11 @@ class BrokerSession:
         self.spoken: Mapping[int, tuple[int, int]] = {}
         """The versions that the broker speaks which was reached first, by API key."""
 
-    def reach_cluster(self, timeout_ms: float) -> None:
-        """Raises: BootstrapError, KafkaTimeoutError, AuthenticationError, of the core."""
+    def reach_cluster(self, bootstrap_servers: Any, timeout_ms: float) -> None:
+        """`bootstrap_servers` as the program gave them. Raises: as `reach`."""
         try:
-            self.spoken = loop_thread().run(bootstrap(self._client, timeout_ms), what=_WHAT)
-        except BarnabasError:
+            self.spoken = reach(self._client, bootstrap_servers, timeout_ms)
+        except BaseException:
             self.close()
             raise
 
