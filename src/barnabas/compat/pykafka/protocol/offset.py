@@ -22,7 +22,7 @@ __all__ = [
 
 
 class PartitionOffsetRequest(NamedTuple):
-    """At most `max_offsets` of a partition's offsets, from before a time in milliseconds or at an OffsetType."""
+    """At most `max_offsets` of a partition, from before a time in milliseconds or at an OffsetType."""
 
     topic_name: bytes
     partition_id: int
