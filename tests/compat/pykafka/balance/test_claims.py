@@ -35,7 +35,7 @@ def connect(zookeeper):
         return client
 
     yield connected
-    clients[0].delete("/consumers", recursive=True)
+    connected().delete("/consumers", recursive=True)
     for client in clients:
         client.stop()
         client.close()

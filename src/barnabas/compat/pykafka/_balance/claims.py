@@ -1,11 +1,11 @@
 """The nodes of one balanced consumer in ZooKeeper: that it is there, and which partitions are its own.
 
 Owns paths and contents under `/consumers/<group>`, which are those of pykafka, whose members read them:
-`ids/<consumer>` holds the topic's name, `owners/<topic>/<leader>-<partition>` the consumer's. All end with the
-session. Knows nothing of rebalances, nor of consuming.
+`ids/<consumer>` holds the topic's name, `owners/<topic>/<leader>-<partition>` the consumer's. All end with
+the session. Knows nothing of rebalances, nor of consuming.
 
-pykafka on Python 3 writes a topic's name as `b'name'` in paths; on Python 2, and in other clients, it is plain.
-Claims are made in the first form, and in the plain one as well while that folder is there.
+pykafka on Python 3 writes a topic's name as `b'name'` in paths; on Python 2, and in other clients, it is
+plain. Claims are made in the first form, and in the plain one as well while that folder is there.
 """
 
 from __future__ import annotations
@@ -73,12 +73,11 @@ class Claims:
 
     def held(self) -> set[int]:
         """The partitions that are this consumer's in every folder that claims are made in."""
-        folders = self._folders()
-        kept = [
+        first, *others = [
             {partition for partition, owner in self._owners(folder).values() if owner == self._consumer_id}
-            for folder in folders
+            for folder in self._folders()
         ]
-        return set.intersection(*kept)
+        return first.intersection(*others)
 
     def release(self, partition_ids: Iterable[int]) -> None:
         """Gives up these partitions, whatever leader they were claimed under."""
@@ -124,7 +123,7 @@ class Claims:
             raise NodeTakenError(taken[0])
 
     def _is_own(self, path: str) -> bool:
-        """Whether the claim at `path` is of this consumer and session; one of its earlier sessions is redone."""
+        """Whether the claim at `path` is this consumer's; that of an earlier session is made again."""
         try:
             owner, stat = self._session.get(path)
         except self._session.no_node:

@@ -1,13 +1,13 @@
 """Who may use the consumer inside a balanced one: the program, a message at a time, or one rebalance.
 
-Owns the lock between the two, and the rule that rebalances go first: a program that waits for a message lets go
-as soon as a rebalance is wanted, and does not come back before all of them are done. Knows neither groups nor
-brokers.
+Owns the lock between the two, and the rule that rebalances go first: a program that waits for a message lets
+go as soon as a rebalance is wanted, and does not come back before all of them are done. Knows neither groups
+nor brokers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from barnabas.compat.pykafka._balance.parties import WorkerHandler
@@ -31,7 +31,7 @@ class RebalanceGate:
         """How often `doubt` was called."""
 
     @contextmanager
-    def rebalance(self) -> Iterator[None]:
+    def rebalance(self) -> Generator[None]:
         """No message is handed out inside; programs that wait for one let go."""
         with self._count_lock:
             self._rebalances += 1

@@ -1,7 +1,7 @@
 """How long a consumer may be sure that its session in ZooKeeper lasts, though it hears nothing.
 
-Owns the clock of it: a process that was stopped, or a thread that was away for long, finds out before it hands
-out another message, not when kazoo's own thread has got to it. Knows nothing of claims.
+Owns the clock of it: a process that was stopped, or a thread that was away for long, finds out before it
+hands out another message, not when kazoo's own thread has got to it. Knows nothing of claims.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ __all__ = ["SessionLease"]
 class SessionLease:
     """`ask` makes a round trip to ZooKeeper and says whether the session is the one that claims were made in.
 
-    An answered question means that the server heard of the session after it was asked, so the session lasts at
-    least its time-out from then. Half of that is counted on, since a server may grant less than was wished.
+    An answered question means that the server heard of the session after it was asked, so the session lasts
+    at least its time-out from then. Half of that is counted on, as a server may grant less than was wished.
     """
 
     def __init__(

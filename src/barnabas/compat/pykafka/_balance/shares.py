@@ -29,6 +29,4 @@ def range_share(participants: Iterable[bytes], partitions: Sequence[P], member: 
 def round_robin_share(participants: Iterable[bytes], partitions: Sequence[P], member: bytes) -> list[P]:
     """Every n-th of `partitions`, of n participants. Nothing for a member that does not participate."""
     ordered = sorted(participants)
-    return [
-        partition for turn, partition in enumerate(partitions) if ordered[turn % len(ordered)] == member
-    ]
+    return [partition for turn, partition in enumerate(partitions) if ordered[turn % len(ordered)] == member]

@@ -1,11 +1,12 @@
 """ZooKeeper by kazoo: the calls that a balanced consumer makes, each of which ends in time.
 
-Owns the import of kazoo, which an extra brings and which happens when a consumer first needs it. Knows nothing
-of groups.
+Owns the import of kazoo, which an extra brings and which happens when a consumer first needs it. Knows
+nothing of groups.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -24,8 +25,8 @@ class NodeStat(Protocol):
 class ZooKeeperSession:
     """A started KazooClient, as a balanced consumer uses it.
 
-    Raises, of every call: ZooKeeperSession.connection_errors when the session is in doubt or gone, so that what
-    was asked may have been done or not; kazoo itself would wait for as long as ZooKeeper is away.
+    Raises, of every call: `connection_errors` when the session is in doubt or gone, and what was asked may
+    have been done or not; kazoo itself would wait for as long as ZooKeeper is away.
     """
 
     def __init__(self, client: Any) -> None:
@@ -74,10 +75,8 @@ class ZooKeeperSession:
 
     def delete(self, path: str) -> None:
         """Deletes a node, if it is there."""
-        try:
+        with contextlib.suppress(self.no_node):
             self._answer(self.client.delete_async(path))
-        except self.no_node:
-            pass
 
     def has_own(self, path: str) -> bool:
         """Whether a node is there that ends with this session, as far as can be known in a second."""
