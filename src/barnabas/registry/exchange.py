@@ -7,7 +7,6 @@ sent what came of it. So it is the same for plain calls and for asyncio. Owns to
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -15,8 +14,9 @@ from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from barnabas._kernel import VERSION
-from barnabas.chance import chance
+from barnabas.backoff import Backoff
 from barnabas.http.messages import HttpAnswer, HttpRequest, NoAnswerError, TlsFailedError
+from barnabas.http.token_requests import basic_authorization, client_credentials_request
 from barnabas.registry.config import BearerCallback, RegistryConfig
 from barnabas.registry.errors import (
     BY_ERROR_CODE,
@@ -36,7 +36,6 @@ ACCEPTED = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregist
 CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 NOT_AT_PRESENT = (408, 429, 500, 502, 503, 504)
 UNAUTHORIZED, FORBIDDEN = 401, 403
-JITTER = 0.2
 SHOWN_CHARACTERS = 300
 # Of its life, after which a token is fetched anew; and seconds that one is taken to last which does not say.
 TOKEN_SHARE = 0.8
@@ -60,6 +59,7 @@ class Exchange:
     def __init__(self, config: RegistryConfig, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._config = config
         self._clock = clock
+        self._backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
         self._answered_last = 0
         self._token: tuple[str, float] | None = None
 
@@ -96,7 +96,7 @@ class Exchange:
         reasons: dict[str, str] = {}
         for failures in range(self._config.retries + 1):
             if failures:
-                yield Pause(self._pause_seconds(failures))
+                yield Pause(self._backoff.delay_ms(failures) / 1000)
             for number in range(len(self._config.url)):
                 place = (self._answered_last + number) % len(self._config.url)
                 url = self._config.url[place]
@@ -121,11 +121,6 @@ class Exchange:
         raise RegistryUnreachableError(
             f"{what}: no registry answered within {self._config.retries + 1} tries: {listed}"
         )
-
-    def _pause_seconds(self, failures: int) -> float:
-        longest = self._config.retry_backoff_max_ms
-        milliseconds = min(self._config.retry_backoff_ms * 2.0 ** min(failures - 1, 32), longest)
-        return milliseconds * chance.uniform(1 - JITTER, 1 + JITTER) / 1000
 
     # Who asks
 
@@ -156,7 +151,7 @@ class Exchange:
         reason = ""
         for failures in range(self._config.retries + 1):
             if failures:
-                yield Pause(self._pause_seconds(failures))
+                yield Pause(self._backoff.delay_ms(failures) / 1000)
             try:
                 answer: HttpAnswer = yield request
             except NoAnswerError as error:
@@ -181,21 +176,8 @@ class Exchange:
         client_id, secret = self._config.bearer_auth_client_id, self._config.bearer_auth_client_secret
         assert client_id is not None
         assert secret is not None
-        pair = ":".join(quote(part, safe="") for part in (client_id, secret.reveal()))
-        form = {"grant_type": "client_credentials"}
-        if self._config.bearer_auth_scope is not None:
-            form["scope"] = self._config.bearer_auth_scope
-        headers = {
-            "Accept": "application/json",
-            **basic_authorization(pair),
-            "Content-Type": "application/x-www-form-urlencoded",
-        }
-        return HttpRequest(endpoint, headers, urlencode(form).encode())
-
-
-def basic_authorization(user: str) -> dict[str, str]:
-    """`user`: name and password with a colon between them."""
-    return {"Authorization": "Basic " + base64.b64encode(user.encode()).decode()}
+        scope = self._config.bearer_auth_scope
+        return client_credentials_request(endpoint, client_id, secret.reveal(), scope)
 
 
 def _token_of(endpoint: str, answer: HttpAnswer) -> tuple[str, float]:

@@ -194,13 +194,16 @@ def test_watermarks_and_lag_are_known_from_the_last_fetch(
         assert "ListOffsets" not in dict(requests_sent)
 
 
+@pytest.mark.parametrize("batch", ["as it fits a fetch", "larger than a fetch"])
 def test_a_slow_reader_holds_no_more_than_the_queue_may_and_still_gets_everything(
-    apache_kafka: Any, make_topic: MakeTopic, eventually: Any
+    batch: str, apache_kafka: Any, make_topic: MakeTopic, eventually: Any
 ) -> None:
     topic = make_topic(apache_kafka, 64)
-    with Producer(apache_kafka.bootstrap) as producer:
+    batch_size = 100_000 if batch == "as it fits a fetch" else 1 << 20
+    with Producer(apache_kafka.bootstrap, batch_size=batch_size, linger_ms=60_000) as producer:
         for number in range(64 * 10):
             producer.send(topic, b"x" * 50_000, partition=number % 64)
+        producer.flush()
     with Consumer(
         apache_kafka.bootstrap,
         auto_offset_reset="earliest",

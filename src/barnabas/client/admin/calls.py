@@ -19,6 +19,7 @@ from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINA
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
+from barnabas.client.cluster.pause import pause
 from barnabas.client.cluster.telemetry_metrics import admin_metrics
 from barnabas.errors import (
     BarnabasError,
@@ -337,7 +338,7 @@ class AdminCalls(OwnedByLoop, Observed):
             if not may_be_new or time.monotonic() >= search_until:
                 return {partition: error_for(code, str(partition)) for partition, code in codes.items()}
             misses += 1
-            await self._client.backoff.pause(misses, search_until - time.monotonic())
+            await pause(self._client.backoff, misses, search_until - time.monotonic())
 
     async def _all_nodes(self, timeout: float | None) -> list[int]:
         """The node ids of all brokers as of now."""

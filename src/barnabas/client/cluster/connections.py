@@ -10,7 +10,7 @@ import contextlib
 import time
 
 from barnabas.background import detached
-from barnabas.client.cluster.backoff import Backoff
+from barnabas.backoff import Backoff
 from barnabas.client.cluster.brokers import BrokerMonitor, BrokerMonitors
 from barnabas.errors import BarnabasError, KafkaConnectionError
 from barnabas.net.connection import Connection

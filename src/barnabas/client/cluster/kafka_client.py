@@ -13,15 +13,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 from barnabas import background
+from barnabas.backoff import Backoff
 from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
-from barnabas.client.cluster.backoff import Backoff
 from barnabas.client.cluster.brokers import BrokerMonitors
 from barnabas.client.cluster.connections import ConnectionPool
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.metadata_source import MetadataSource
 from barnabas.client.cluster.metadata_upkeep import MetadataUpkeep
+from barnabas.client.cluster.pause import pause
 from barnabas.client.cluster.telemetry import Telemetry
 from barnabas.errors import (
     AuthenticationError,
@@ -250,7 +251,7 @@ class KafkaClient:
             except TimeoutError:
                 break
             failures += 1
-            await self.backoff.pause(failures, deadline - time.monotonic())
+            await pause(self.backoff, failures, deadline - time.monotonic())
         if isinstance(last, BootstrapError) or not self.metadata.nodes:
             raise self._upkeep.timeout_error(timeout_ms) from last
         reason = "" if last is None else f"; the last error was: {last}"

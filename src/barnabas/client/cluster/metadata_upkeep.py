@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from barnabas import background
+from barnabas.backoff import Backoff
 from barnabas.broker_errors import ErrorCode, error_for
-from barnabas.client.cluster.backoff import Backoff
 from barnabas.client.cluster.brokers import LogLimit
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.metadata_source import MetadataSource
+from barnabas.client.cluster.pause import pause
 from barnabas.errors import (
     AuthenticationError,
     BarnabasError,
@@ -160,7 +161,7 @@ class MetadataUpkeep:
                     raise error_for(code, f"topic {topic!r}")
             remaining = deadline - time.monotonic()
             if failures:
-                remaining -= await self._backoff.pause(failures, remaining)
+                remaining -= await pause(self._backoff, failures, remaining)
             if remaining <= 0:
                 raise self._unknown_topics(missing)
             failures += 1

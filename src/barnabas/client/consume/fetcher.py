@@ -269,9 +269,10 @@ class Fetcher:
                 by_node[node].append(state)
         if earliest_retry != NO_END_OFFSET:
             self._loop.call_later(earliest_retry - now, self.wake)
-        for node in [node for node in by_node if node.node_id in full and self._goes_in_bulk(node)]:
-            # Soon all of its partitions can be fetched together.
-            del by_node[node]
+        for node, due in list(by_node.items()):
+            if node.node_id in full and self._goes_in_bulk(node) and any(s.has_backlog for s in due):
+                # Soon all of its partitions can be fetched together.
+                del by_node[node]
         return by_node
 
     def _goes_in_bulk(self, node: Node) -> bool:

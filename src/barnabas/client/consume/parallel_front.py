@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable, Mapping
 
 from barnabas._kernel import Record
+from barnabas.backoff import Backoff
 from barnabas.client.arguments import check_callbacks
-from barnabas.client.cluster.backoff import Backoff
 from barnabas.client.cluster.lifetimes import OfThisProcess
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.consume.work_queue import Ordering, Work, WorkQueue

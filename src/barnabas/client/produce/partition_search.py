@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 
-from barnabas.client.cluster.backoff import Backoff
+from barnabas.backoff import Backoff
 from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.pause import pause
 from barnabas.errors import NoSuchPartitionError
 from barnabas.settings.table import ProducerConfig
 
@@ -35,6 +36,6 @@ class PartitionSearch:
             self._until = min(deadline, now + NEW_PARTITION_SECONDS)
         elif now >= self._until:
             raise error
-        await self._backoff.pause(self._misses, self._until - now)
+        await pause(self._backoff, self._misses, self._until - now)
         self._misses += 1
         await self._client.refresh_metadata([self._topic], timeout_ms=(deadline - time.monotonic()) * 1000)

@@ -6,12 +6,11 @@ Owns the request. Sending it, and what comes back, is `oidc`'s.
 
 from __future__ import annotations
 
-import base64
-import urllib.parse
 from typing import Protocol
 
 from barnabas.credentials import Secret
 from barnabas.http.messages import HttpRequest
+from barnabas.http.token_requests import client_credentials_request, form_request
 from barnabas.net.sasl.assertion import Assertion
 from barnabas.values import frozen
 
@@ -50,10 +49,9 @@ class ClientCredentials:
         return f"client {self.client_id!r}"
 
     def request(self, url: str) -> HttpRequest:
-        parts = [self.client_id, self.client_secret.reveal()]
-        pair = ":".join(map(_quoted, parts) if self.encodes else parts)
-        authorization = "Basic " + base64.b64encode(pair.encode()).decode()
-        return _posted(url, {"grant_type": "client_credentials"}, self.scope, Authorization=authorization)
+        return client_credentials_request(
+            url, self.client_id, self.client_secret.reveal(), self.scope, encodes=self.encodes
+        )
 
 
 @frozen
@@ -67,7 +65,7 @@ class JwtBearer:
     settings = "the settings sasl_oauthbearer_assertion_..."
 
     def request(self, url: str) -> HttpRequest:
-        return _posted(url, {"grant_type": JWT_BEARER, "assertion": self.assertion.text()}, self.scope)
+        return form_request(url, {"grant_type": JWT_BEARER, "assertion": self.assertion.text()}, self.scope)
 
 
 @frozen
@@ -79,21 +77,3 @@ class AzureMetadata:
 
     def request(self, url: str) -> HttpRequest:
         return HttpRequest(url, {"Accept": "application/json", "Metadata": "true"})
-
-
-def _posted(url: str, form: dict[str, str], scope: str | None, **headers: str) -> HttpRequest:
-    if scope is not None:
-        form["scope"] = scope
-    return HttpRequest(
-        url,
-        {
-            "Accept": "application/json",
-            "Content-Type": "application/x-www-form-urlencoded",
-            **headers,
-        },
-        urllib.parse.urlencode(form).encode(),
-    )
-
-
-def _quoted(text: str) -> str:
-    return urllib.parse.quote(text, safe="")

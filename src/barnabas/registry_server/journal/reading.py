@@ -13,8 +13,8 @@ from typing import Any
 
 from barnabas import background
 from barnabas._kernel import Record
+from barnabas.backoff import Backoff
 from barnabas.client.admin.admin import Admin
-from barnabas.client.cluster.backoff import Backoff
 from barnabas.client.consume.consumer import Consumer
 from barnabas.errors import BarnabasError
 from barnabas.registry_server.journal.journal import Apply, JournalError

@@ -16,9 +16,10 @@ from barnabas.compat.confluent_kafka.avro.load import loads
 from barnabas.credentials import Secret
 from barnabas.errors import ClosedError
 from barnabas.http.messages import HttpAnswer, HttpRequest, NoAnswerError
+from barnabas.http.token_requests import basic_authorization
 from barnabas.registry.cache import Cache
 from barnabas.registry.config import RegistryConfig
-from barnabas.registry.exchange import ACCEPTED, CONTENT_TYPE, Steps, basic_authorization
+from barnabas.registry.exchange import ACCEPTED, CONTENT_TYPE, Steps
 from barnabas.registry.transport import LONGEST_TIMEOUT_MS, Transport
 
 VALID_LEVELS = ["NONE", "FULL", "FORWARD", "BACKWARD"]

@@ -19,6 +19,7 @@ from barnabas.client.admin.admin import Admin
 from barnabas.client.admin.types.configs import ConfigResource, ResourceType
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.client.cluster.pause import pause
 from barnabas.compat.kafka_python.config.servers import core_servers
 from barnabas.compat.kafka_python.network.bootstrap import bootstrap
 from barnabas.compat.kafka_python.simple.requests import HIGHEST_VERSIONS
@@ -192,7 +193,7 @@ async def _ask_coordinator(
                 return response
             client.forget_coordinator(GROUP_COORDINATOR, group)
         failures += 1
-        await client.backoff.pause(failures, give_up_at - time.monotonic())
+        await pause(client.backoff, failures, give_up_at - time.monotonic())
 
 
 async def _find_coordinator(client: KafkaClient, group: str, give_up_at: float) -> int:

@@ -29,7 +29,8 @@ from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_clie
 )
 from barnabas.compat.confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 from barnabas.http.messages import HttpAnswer, HttpRequest, NoAnswerError
-from barnabas.registry.exchange import ACCEPTED, CONTENT_TYPE, Pause, Steps, basic_authorization
+from barnabas.http.token_requests import basic_authorization
+from barnabas.registry.exchange import ACCEPTED, CONTENT_TYPE, Pause, Steps
 
 NO_CONTENT = 204
 # Of its life, after which a token is fetched anew.

@@ -1,8 +1,6 @@
-"""How long to wait before trying again."""
+"""How long to wait before trying again. Knows nothing of who waits, nor how."""
 
 from __future__ import annotations
-
-import asyncio
 
 from barnabas.chance import chance
 from barnabas.values import frozen
@@ -26,9 +24,3 @@ class Backoff:
         longest = max(self.first_ms, self.max_ms)
         delay = min(self.first_ms * MULTIPLIER ** min(failures - 1, 32), longest)
         return min(delay * chance.uniform(1 - JITTER, 1 + JITTER), longest)
-
-    async def pause(self, failures: int, at_most_seconds: float) -> float:
-        """Sleeps before the next try; gives the seconds slept."""
-        seconds = max(0.0, min(self.delay_ms(failures) / 1000, at_most_seconds))
-        await asyncio.sleep(seconds)
-        return seconds

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.client.cluster.backoff import Backoff
+from barnabas.backoff import Backoff
 
 
 def test_the_delay_doubles_with_each_failure_up_to_the_longest() -> None:
