@@ -224,10 +224,16 @@ class Session:
         self, transactional_id: str, producer: Producer, *, commit: bool, version: int = 5
     ) -> Producer:
         """Asks once, and waits until the transaction has ended."""
+        goes_on = await self.end_once(transactional_id, producer, commit=commit, version=version)
+        await self.settle(transactional_id)
+        return goes_on
+
+    async def end_once(
+        self, transactional_id: str, producer: Producer, *, commit: bool, version: int = 5
+    ) -> Producer:
         answer = await self.send(EndTxnRequest(transactional_id, *producer, commit), version)
         goes_on = answer.producer_id, answer.producer_epoch
         self.tell("end", error(answer.error_code), self.name_of(goes_on[0]), goes_on[1])
-        await self.settle(transactional_id)
         return goes_on if goes_on[0] >= 0 else producer
 
     async def settle(self, transactional_id: str) -> None:
