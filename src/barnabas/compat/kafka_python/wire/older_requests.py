@@ -107,4 +107,4 @@ def _message_set(batches: bytes, offset: int, magic: int) -> bytes:
             timestamp = None if magic == 0 else record.timestamp
             message = Message(record.value, record.key, magic, timestamp=timestamp)
             entries.append((record.offset, message.encode()))
-    return MessageSet.encode(entries, size=False)
+    return MessageSet.encode(entries, False)
