@@ -17,14 +17,19 @@ from uuid import uuid4
 
 from barnabas.compat.pykafka._balance.claims import Claims, NodeTakenError
 from barnabas.compat.pykafka._balance.gate import RebalanceGate
-from barnabas.compat.pykafka._balance.inner import InnerSettings, group_name, is_running, stop_inner
+from barnabas.compat.pykafka._balance.inner import (
+    InnerConsumer,
+    InnerSettings,
+    consumer_class,
+    group_name,
+    is_running,
+    stop_inner,
+)
 from barnabas.compat.pykafka._balance.lease import SessionLease
 from barnabas.compat.pykafka._balance.zookeeper import CONNECTED, ZooKeeperSession, connect, needs_kazoo
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import ConsumerStoppedException, KafkaException, PartitionOwnedError
 from barnabas.compat.pykafka.membershipprotocol import GroupMembershipProtocol, RangeProtocol
-from barnabas.compat.pykafka.rdkafka import RdKafkaSimpleConsumer
-from barnabas.compat.pykafka.simpleconsumer import SimpleConsumer
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
 
 __all__ = ["BalancedConsumer"]
@@ -105,11 +110,10 @@ class BalancedConsumer:
             post_rebalance_callback=post_rebalance_callback,
             membership_protocol=membership_protocol,
             consumer_id=f"{socket.gethostname()}:{uuid4()}".encode(),
+            use_rdkafka=use_rdkafka,
         )
         self._zookeeper_connect = zookeeper_connect or zookeeper_hosts
         self._zookeeper_connection_timeout_ms = valid_int(zookeeper_connection_timeout_ms, allow_zero=True)
-        if use_rdkafka:
-            self._made_by = RdKafkaSimpleConsumer
         self._zookeeper = zookeeper
         self._owns_zookeeper = zookeeper is None
         self._session: ZooKeeperSession | None = None
@@ -133,6 +137,7 @@ class BalancedConsumer:
         post_rebalance_callback: Callback | None,
         membership_protocol: GroupMembershipProtocol,
         consumer_id: bytes,
+        use_rdkafka: bool,
     ) -> None:
         """Sets what both kinds of balanced consumers have."""
         self._running = False
@@ -148,8 +153,8 @@ class BalancedConsumer:
         self._membership_protocol = membership_protocol
         self._consumer_id = consumer_id
         self._generation_id = -1
-        self._made_by: type[SimpleConsumer] = SimpleConsumer
-        self._consumer: SimpleConsumer | None = None
+        self._use_rdkafka = use_rdkafka
+        self._consumer: InnerConsumer | None = None
         self._worker_exception: BaseException | None = None
         self._start_error: Exception | None = None
         self._gate = RebalanceGate(cluster.handler)
@@ -452,14 +457,14 @@ class BalancedConsumer:
 
     def _get_internal_consumer(
         self, partitions: Iterable[Any] | None = None, start: bool = True
-    ) -> SimpleConsumer:
+    ) -> InnerConsumer:
         """A new consumer for `partitions`; one that there is stops first."""
         # Only the first one begins anew: later ones go on where the group is.
         resets = self._reset_offset_on_start and self._consumer is None
         if is_running(self._consumer):
             self._halt_inner(commits=True)
         consumer = self._settings.consumer(
-            self._made_by,
+            consumer_class(use_rdkafka=self._use_rdkafka),
             self._topic,
             self._cluster,
             partitions or (),

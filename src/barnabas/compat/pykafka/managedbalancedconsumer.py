@@ -98,6 +98,7 @@ class ManagedBalancedConsumer(BalancedConsumer):
             post_rebalance_callback=post_rebalance_callback,
             membership_protocol=membership_protocol,
             consumer_id=b"",
+            use_rdkafka=False,
         )
         membership_protocol.metadata.topic_names = [self._topic.name]
         self._heartbeat_interval_ms = valid_int(heartbeat_interval_ms)

@@ -28,7 +28,7 @@ def topic():
 
 @pytest.fixture
 def join(topic, zookeeper, connect, monkeypatch):
-    monkeypatch.setattr(balancedconsumer, "SimpleConsumer", InnerConsumer)
+    monkeypatch.setattr(balancedconsumer, "consumer_class", lambda **_: InnerConsumer)
     members = []
 
     def joined(**settings):
@@ -191,7 +191,7 @@ def test_the_callback_hears_what_was_owned_and_is_and_may_move_positions(join, e
     heard = []
 
     def callback(consumer, before, after):
-        heard.append((before, after))
+        heard.append((dict(before), dict(after)))
         return {0: 41}
 
     one = join(post_rebalance_callback=callback)

@@ -8,15 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, Protocol
 
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import UnicodeException
-from barnabas.compat.pykafka.simpleconsumer import SimpleConsumer
 from barnabas.compat.pykafka.utils.compat import get_string
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
 
-__all__ = ["InnerSettings", "group_name", "is_running", "stop_inner"]
+__all__ = ["InnerConsumer", "InnerSettings", "consumer_class", "group_name", "is_running", "stop_inner"]
+
+
+class InnerConsumer(Protocol):
+    """The part of SimpleConsumer that a balanced one uses."""
+
+    _running: bool
+    _auto_commit_enable: bool
+    consumer_id: bytes
+    generation_id: int
+
+    @property
+    def partitions(self) -> dict[int, Any]: ...
+
+    @property
+    def held_offsets(self) -> dict[int, int]: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def consume(self, block: bool = True, unblock_event: Any = None) -> Any: ...
+
+    def commit_offsets(self, partition_offsets: Any = None) -> None: ...
+
+    def reset_offsets(self, partition_offsets: Any = None) -> None: ...
+
+
+def consumer_class(*, use_rdkafka: bool) -> type[InnerConsumer]:
+    """What consumers inside are made by, found when the first is wanted: a program that only produces has no
+    need of it."""
+    module, name = (
+        ("rdkafka", "RdKafkaSimpleConsumer") if use_rdkafka else ("simpleconsumer", "SimpleConsumer")
+    )
+    return getattr(import_module(f"barnabas.compat.pykafka.{module}"), name)
 
 
 def group_name(consumer_group: bytes | str) -> bytes:
@@ -63,7 +97,7 @@ class InnerSettings:
 
     def consumer(
         self,
-        made_by: type[SimpleConsumer],
+        made_by: Callable[..., InnerConsumer],
         topic: Any,
         cluster: Any,
         partitions: Iterable[Any],
@@ -71,7 +105,7 @@ class InnerSettings:
         reset_offset_on_start: bool,
         generation_id: int,
         consumer_id: bytes,
-    ) -> SimpleConsumer:
+    ) -> InnerConsumer:
         """A consumer of `partitions` that is not started yet."""
         consumer = made_by(
             topic,
@@ -100,11 +134,11 @@ class InnerSettings:
         return consumer
 
 
-def is_running(consumer: SimpleConsumer | None) -> bool:
+def is_running(consumer: InnerConsumer | None) -> bool:
     return consumer is not None and consumer._running  # pyright: ignore[reportPrivateUsage]
 
 
-def stop_inner(consumer: SimpleConsumer, *, commits: bool) -> None:
+def stop_inner(consumer: InnerConsumer, *, commits: bool) -> None:
     """Stops a consumer, which commits only if that is wished and its commits are automatic."""
     if not commits:
         consumer._auto_commit_enable = False  # pyright: ignore[reportPrivateUsage]
