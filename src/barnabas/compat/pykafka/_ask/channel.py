@@ -59,6 +59,7 @@ class Channel:
                 security=security,
                 connect_timeout_ms=timeout_ms,
                 request_timeout_ms=timeout_ms,
+                source_address=config.source_address,
                 proxy=security.proxy,
             )
         except BarnabasError as error:
