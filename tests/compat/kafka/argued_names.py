@@ -131,6 +131,11 @@ ARGUED = (
         "KafkaTCPTransport NetworkSelector Socks5Proxy WakeupNotifier create_connection",
         _LOOP,
     ),
+    Argued(
+        "kafka.cluster.ClusterMetadata",
+        "attach close metadata_refresh_in_progress refresh_metadata start_refresh_loop",
+        "how the original's loop over sockets asks for metadata; the client does that",
+    ),
     Argued("kafka.socks5_wrapper", "", "the original's sockets to a proxy; `socks5_proxy` is the core's"),
     Argued(
         "kafka.protocol.*",
@@ -171,6 +176,11 @@ ARGUED = (
 )
 
 PARAMETERS = (
+    Argued(
+        "kafka.producer.base",
+        "Producer",
+        '`async` is no name in Python 3.7 and later: it is taken from `**{"async": True}`, and as the eighth',
+    ),
     Argued(
         "kafka.record",
         "MemoryRecords.next_batch memory_records.MemoryRecords.next_batch "

@@ -252,6 +252,21 @@ class Generation:
     sasl_complaint: str = difference("What a SASL mechanism raises that lacks settings")
     sasl_home: str = difference("The package that has the SASL mechanisms")
 
+    clusters_track_topics: bool = difference(
+        "Whether ClusterMetadata keeps which topics are wanted, gives `brokers()` as a list without "
+        "bootstrap_servers, and raises what a coordinator answered"
+    )
+    connections_take_expectation: bool = difference(
+        "Whether the second parameter of BrokerConnection.send is `expect_response`, in place of `blocking`"
+    )
+    message_set_size_name: str = difference(
+        "The parameter of MessageSet.encode that says whether the size of the set comes first"
+    )
+    transactions_take_group_metadata: bool = difference(
+        "Whether send_offsets_to_transaction takes a ConsumerGroupMetadata or a name as `group_metadata`, in "
+        "place of a name as `consumer_group_id`"
+    )
+
 
 def differences() -> dict[str, str]:
     """What may differ between generations, by the name of its field: the sentence for it."""

@@ -179,6 +179,10 @@ GENERATIONS = {
             log_lines=LOG_LINES_OF_1,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
+            clusters_track_topics=False,
+            connections_take_expectation=True,
+            message_set_size_name="size",
+            transactions_take_group_metadata=True,
         ),
         Generation(
             name="2",
@@ -279,6 +283,10 @@ GENERATIONS = {
             log_lines=LOG_LINES_OF_2,
             sasl_complaint="AssertionError",
             sasl_home="kafka.sasl",
+            clusters_track_topics=False,
+            connections_take_expectation=False,
+            message_set_size_name="prepend_size",
+            transactions_take_group_metadata=False,
         ),
         Generation(
             name="3",
@@ -379,6 +387,10 @@ GENERATIONS = {
             log_lines=LOG_LINES_OF_3,
             sasl_complaint="KafkaConfigurationError",
             sasl_home="kafka.net.sasl",
+            clusters_track_topics=True,
+            connections_take_expectation=False,
+            message_set_size_name="prepend_size",
+            transactions_take_group_metadata=True,
         ),
     )
 }
