@@ -7,8 +7,15 @@ other facades of clients.
 
 import logging
 
+from barnabas.compat.pykafka.broker import Broker
+from barnabas.compat.pykafka.client import KafkaClient
+from barnabas.compat.pykafka.cluster import Cluster
+from barnabas.compat.pykafka.connection import SslConfig
+from barnabas.compat.pykafka.partition import Partition
+from barnabas.compat.pykafka.topic import Topic
+
 __version__ = "2.8.0"
 
-__all__: list[str] = []
+__all__ = ["Broker", "Cluster", "KafkaClient", "Partition", "SslConfig", "Topic"]
 
 logging.getLogger("pykafka").addHandler(logging.NullHandler())

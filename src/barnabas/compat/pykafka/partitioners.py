@@ -13,6 +13,7 @@ __all__ = [
     "HashingPartitioner",
     "RandomPartitioner",
     "hashing_partitioner",
+    "random_partitioner",
 ]
 
 
@@ -32,6 +33,11 @@ class RandomPartitioner(BasePartitioner):
     def __call__(self, partitions: Sequence[Any], key: Any = None) -> Any:
         self.idx = (self.idx + 1) % len(partitions)
         return partitions[self.idx]
+
+
+def random_partitioner(partitions: Sequence[Any], key: Any) -> Any:
+    """Any partition: the name and the way of releases before 2.5."""
+    return random.choice(partitions)
 
 
 class HashingPartitioner(BasePartitioner):

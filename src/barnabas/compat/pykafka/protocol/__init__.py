@@ -13,10 +13,7 @@ from barnabas.compat.pykafka.protocol.admin import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
-from barnabas.compat.pykafka.protocol.base import (
-    API_VERSIONS_080,
-    API_VERSIONS_090,
-)
+from barnabas.compat.pykafka.protocol.base import API_VERSIONS_080, API_VERSIONS_090, Request, Response
 from barnabas.compat.pykafka.protocol.fetch import (
     FetchPartitionResponse,
     FetchRequest,
@@ -84,6 +81,10 @@ from barnabas.compat.pykafka.protocol.produce import (
     ProduceResponse,
 )
 
+# What releases before 2.8 call them.
+OffsetRequest = ListOffsetRequest
+OffsetResponse = ListOffsetResponse
+
 __all__ = [
     "API_VERSIONS_080",
     "API_VERSIONS_090",
@@ -141,6 +142,8 @@ __all__ = [
     "OffsetFetchResponse",
     "OffsetFetchResponseV1",
     "OffsetFetchResponseV2",
+    "OffsetRequest",
+    "OffsetResponse",
     "PartitionFetchRequest",
     "PartitionOffsetCommitRequest",
     "PartitionOffsetFetchRequest",
@@ -148,6 +151,8 @@ __all__ = [
     "ProducePartitionResponse",
     "ProduceRequest",
     "ProduceResponse",
+    "Request",
+    "Response",
     "SyncGroupRequest",
     "SyncGroupResponse",
 ]
