@@ -59,7 +59,7 @@ impl Slot {
 }
 
 /// What a message is made of that differs from one to the next.
-pub struct MessageParts<'a, 'py> {
+pub struct SlotValues<'a, 'py> {
     pub value: &'a Bound<'py, PyAny>,
     pub key: &'a Bound<'py, PyAny>,
     pub offset: i64,
@@ -88,12 +88,7 @@ impl MessageClass {
     }
 
     /// `leads_on`: whether the garbage collector has to know of it.
-    pub fn object(
-        &self,
-        py: Python<'_>,
-        parts: &MessageParts<'_, '_>,
-        leads_on: bool,
-    ) -> PyResult<Py<PyAny>> {
+    pub fn object(&self, py: Python<'_>, parts: &SlotValues<'_, '_>, leads_on: bool) -> PyResult<Py<PyAny>> {
         let class = self.class.as_ptr().cast::<ffi::PyTypeObject>();
         // SAFETY: a class with slots only, whose objects are whole with all of them empty.
         let object = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class, 0))? };
@@ -178,7 +173,7 @@ impl RecordMaker for MessageMaker {
         let place = self.places.get(&source.partition);
         let place = place.ok_or_else(|| PyTypeError::new_err("a message of a partition that is not read"))?;
         let timestamp = if self.has_timestamps { slices.timestamp } else { 0 };
-        let parts = MessageParts {
+        let parts = SlotValues {
             value: &bytes(slices.value),
             key: &bytes(slices.key),
             offset: slices.offset,

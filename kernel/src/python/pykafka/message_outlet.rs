@@ -15,7 +15,7 @@ use crate::producing::Refused;
 use crate::python::objects::input::BorrowedInput;
 use crate::python::produce::accumulator::{Accumulator, refusal};
 use crate::python::produce::delivery::{BatchOutcome, Delivery, Resolution};
-use crate::python::pykafka::message_class::{MessageClass, MessageParts};
+use crate::python::pykafka::message_class::{MessageClass, SlotValues};
 use crate::python::pykafka::outgoing::{OutgoingMessage, OutgoingMessages, OutgoingRules, Outstanding};
 use crate::python::pykafka::report_queue::ReportQueue;
 use crate::records::{NO_HEADERS, NewRecord};
@@ -210,7 +210,7 @@ impl MessageOutlet {
         let queue = outlet.queue(py)?;
         let now = now_ms();
         let timestamp = if outlet.has_timestamps { PyInt::new(py, now).into_any() } else { none.clone() };
-        let parts = MessageParts {
+        let parts = SlotValues {
             value: value.unwrap_or(&none),
             key: key.unwrap_or(&none),
             offset: NO_OFFSET,

@@ -34,9 +34,8 @@ impl PartitionPoller {
     fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let maker = self.maker()?;
         let message = self.lent.next(py, maker)?;
-        match (&message, &maker.deserializer) {
-            (Some(message), Some(deserializer)) => deserialize(message.bind(py), deserializer)?,
-            _ => {}
+        if let (Some(message), Some(deserializer)) = (&message, &maker.deserializer) {
+            deserialize(message.bind(py), deserializer)?;
         }
         Ok(message)
     }

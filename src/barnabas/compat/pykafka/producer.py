@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from queue import Empty
 from types import TracebackType
@@ -254,7 +255,8 @@ class Producer(MessageOutlet, OfThisProcess):
             for part, name in ((partition_key, "partition_key"), (message, "message")):
                 if part is not None and type(part) is not bytes:
                     raise TypeError(
-                        f"Producer.produce accepts a bytes object as {name}, but it got '%s'", type(part)
+                        f"Producer.produce accepts a bytes object as {name}, but it got '%s'",
+                        type(part),  # pyright: ignore[reportUnknownArgumentType]
                     )
         if timestamp is not None and self._protocol_version < 1:
             raise RuntimeError("Producer.produce got a timestamp with protocol 0")
@@ -366,7 +368,7 @@ class Producer(MessageOutlet, OfThisProcess):
         if type(error) is KafkaTimeoutError and not self._has_failed_with(error):
             self._raise_worker_exceptions()
             raise ProduceFailureError("Delivery report not received after timeout") from error
-        failure = self._failure(error)
+        failure = self.failure_told(error)
         self._raise_worker_exceptions()
         raise failure from error
 
@@ -374,7 +376,7 @@ class Producer(MessageOutlet, OfThisProcess):
         """Whether a message was given up for this, rather than the wait for it."""
         return error.__traceback__ is not None and self._core is not None and self._core.is_closed
 
-    def _failure(self, error: BaseException) -> BaseException:
+    def failure_told(self, error: BaseException) -> BaseException:
         """What a message failed with, as its report has it."""
         failure = failure_of(error, f"Produce request for {self._name}")
         log.error("Message not delivered!! %r", failure)
@@ -386,16 +388,14 @@ class Producer(MessageOutlet, OfThisProcess):
 
 
 class _Reporter:
-    """`_failure` of a producer, which this does not keep alive."""
+    """`failure_told` of a producer, which this does not keep alive."""
 
     def __init__(self, producer: Producer) -> None:
-        import weakref
-
         self._producer_of = weakref.ref(producer)
 
     def __call__(self, error: BaseException) -> BaseException:
         producer = self._producer_of()
-        return failure_of(error) if producer is None else producer._failure(error)
+        return failure_of(error) if producer is None else producer.failure_told(error)
 
 
 class _DeliveryReportQueue(threading.local):

@@ -485,6 +485,18 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
             self.commit_offsets()
             self._last_auto_commit = time.time()
 
+    def commit_if_due(self) -> bool:
+        """`_auto_commit`, whose error the next call of the program raises; whether it is to go on."""
+        if not self._running:
+            return False
+        try:
+            self._auto_commit()
+        except Exception as error:
+            self._worker_exception = error
+            self._attend()
+            return False
+        return True
+
 
 def _commit_now_and_then(
     consumer_of: Callable[[], SimpleConsumer | None], stopped: Any, interval_seconds: float
@@ -492,13 +504,7 @@ def _commit_now_and_then(
     """What goes on beside a consumer, which this does not keep alive."""
     while not stopped.wait(interval_seconds):
         consumer = consumer_of()
-        if consumer is None or not consumer._running:
-            return
-        try:
-            consumer._auto_commit()
-        except Exception as error:
-            consumer._worker_exception = error
-            consumer._attend()
+        if consumer is None or not consumer.commit_if_due():
             return
         del consumer
 

@@ -31,10 +31,10 @@ _PASSING = (
 Handler = Callable[[Any], Any]
 
 
-def error_handlers(consumer: Any) -> dict[int, Handler]:
+def error_handlers(consumer: Any) -> dict[Any, Handler]:
     """By error code. `consumer` is not kept alive."""
     consumer_of = weakref.ref(consumer)
-    handlers: dict[int, Handler] = {}
+    handlers: dict[Any, Handler] = {}
     for each in _RAISED:
         handlers[each.ERROR_CODE] = _raising(each)
     for each in _OF_CLUSTER:
