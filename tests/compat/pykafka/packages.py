@@ -13,7 +13,8 @@ from pathlib import Path
 
 RELEASE = "2.8.0"
 FOLDER = Path(__file__).parents[3] / "build" / "pykafka" / RELEASE
-NEEDED = ("kazoo", "tabulate", "gevent")
+# It asks pkg_resources, which newer ones of setuptools have no more.
+NEEDED = ("kazoo", "tabulate", "gevent", "setuptools<81")
 
 
 def genuine() -> Path:
@@ -28,4 +29,6 @@ def genuine() -> Path:
             wanted = [f"pykafka=={RELEASE}", *NEEDED]
             subprocess.run([*pip, "--target", str(unfinished), *wanted], check=True)
             unfinished.rename(FOLDER)
+        # It brings its tests as a package of that name, in which those here would not be found.
+        shutil.rmtree(FOLDER / "tests", ignore_errors=True)
     return FOLDER

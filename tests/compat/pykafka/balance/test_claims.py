@@ -1,7 +1,5 @@
 """Nodes in a real ZooKeeper: as pykafka has them, never two owners of a partition, gone with the session."""
 
-from pathlib import Path
-
 import pytest
 from kazoo.client import KazooClient
 
@@ -12,33 +10,6 @@ from barnabas.testing.zookeeper import ZooKeeper
 
 PYTHON_3 = "/consumers/g/owners/b'topic'"
 PLAIN = "/consumers/g/owners/topic"
-
-
-@pytest.fixture(scope="module")
-def zookeeper(tmp_path_factory):
-    server = ZooKeeper(
-        KafkaDistribution("2.8.2"), Path(tmp_path_factory.mktemp("zookeeper")), remove_at_exit=None
-    )
-    server.start()
-    yield f"127.0.0.1:{server.port}"
-    server.close()
-
-
-@pytest.fixture
-def connect(zookeeper):
-    clients = []
-
-    def connected():
-        client = KazooClient(zookeeper, timeout=3)
-        client.start()
-        clients.append(client)
-        return client
-
-    yield connected
-    connected().delete("/consumers", recursive=True)
-    for client in clients:
-        client.stop()
-        client.close()
 
 
 def claims_of(client, consumer_id):
