@@ -81,7 +81,8 @@ def consume_topic(client: Any, args: argparse.Namespace) -> None:
 
 def desc_topic(client: Any, args: argparse.Namespace) -> None:
     topic = _topic(client, args)
-    partitions = [*topic.partitions.values()]
+    # Brokers of today tell of partitions in no order.
+    partitions = [topic.partitions[each] for each in sorted(topic.partitions)]
     print(f"Topic: {topic.name}")
     print(f"Partitions: {len(partitions)}")
     print(f"Replicas: {len(partitions[0].replicas)}")
@@ -103,7 +104,9 @@ def print_managed_consumer_groups(client: Any, args: argparse.Namespace) -> None
 
 def print_consumer_lag(client: Any, args: argparse.Namespace) -> None:
     lags = fetch_consumer_lag(client, _topic(client, args), args.consumer_group)
-    rows = [(each, f"{latest - current:,}", latest, current) for each, (latest, current) in lags.items()]
+    rows = [
+        (each, f"{latest - current:,}", latest, current) for each, (latest, current) in sorted(lags.items())
+    ]
     _print_table(("Partition", "Lag", "Latest Offset", "Current Offset"), rows)
     total = sum(latest - current for latest, current in lags.values())
     print(f"\n Total lag: {total:,} messages.")
@@ -111,7 +114,8 @@ def print_consumer_lag(client: Any, args: argparse.Namespace) -> None:
 
 def print_offsets(client: Any, args: argparse.Namespace) -> None:
     offsets = fetch_offsets(client, _topic(client, args), args.offset)
-    _print_table(("Partition", "Offset"), [(each, found.offset[0]) for each, found in offsets.items()])
+    rows = [(each, offsets[each].offset[0]) for each in sorted(offsets)]
+    _print_table(("Partition", "Offset"), rows)
 
 
 def print_topics(client: Any, args: argparse.Namespace) -> None:
