@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 __all__ = ["encoded", "parser_for"]
 
@@ -66,13 +66,22 @@ def _limit(parser: argparse.ArgumentParser) -> None:
 
 
 def _outfile(parser: argparse.ArgumentParser) -> None:
-    # What the original does: a file that cannot be opened is a wrong argument.
     parser.add_argument(
         *("-o", "--outfile"),
         help="output file (defaults to stdout)",
-        type=argparse.FileType("w"),
+        type=_opened,
         default=sys.stdout,
     )
+
+
+def _opened(name: str) -> TextIO:
+    """The file while arguments are read, so that one that cannot be opened is a wrong argument."""
+    if name == "-":
+        return sys.stdout
+    try:
+        return open(name, "w")
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"can't open '{name}': {error}") from error
 
 
 def _timeout(parser: argparse.ArgumentParser) -> None:
