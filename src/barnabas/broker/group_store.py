@@ -6,7 +6,7 @@ Owns keys, values and where they go. Must not know what a group's states mean.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from barnabas import _kernel
@@ -14,6 +14,28 @@ from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
 from barnabas.broker.group import CommittedOffset, Group
 from barnabas.broker.log.manager import now_ms
 from barnabas.protocol.codec import decode_prefix, encode
+from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+)
+from barnabas.protocol.messages.consumer_group_current_member_assignment_value import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+)
+from barnabas.protocol.messages.consumer_group_member_metadata_key import ConsumerGroupMemberMetadataKey
+from barnabas.protocol.messages.consumer_group_member_metadata_value import ConsumerGroupMemberMetadataValue
+from barnabas.protocol.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
+from barnabas.protocol.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
+from barnabas.protocol.messages.consumer_group_target_assignment_member_key import (
+    ConsumerGroupTargetAssignmentMemberKey,
+)
+from barnabas.protocol.messages.consumer_group_target_assignment_member_value import (
+    ConsumerGroupTargetAssignmentMemberValue,
+)
+from barnabas.protocol.messages.consumer_group_target_assignment_metadata_key import (
+    ConsumerGroupTargetAssignmentMetadataKey,
+)
+from barnabas.protocol.messages.consumer_group_target_assignment_metadata_value import (
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
@@ -29,11 +51,28 @@ VALUE_VERSION = 3
 _OFFSET_KEY_TYPES = (0, OffsetCommitKey.RECORD_TYPE)
 _SHORT = struct.Struct(">h")
 
-V = TypeVar("V", OffsetCommitValue, GroupMetadataValue)
-Key = OffsetCommitKey | GroupMetadataKey
-Value = OffsetCommitValue | GroupMetadataValue
-Entry = tuple[Key, Value | None]
-"""A record; without a value it takes back the earlier one."""
+V = TypeVar("V", bound=Message)
+ConsumerGroupKey = (
+    ConsumerGroupMetadataKey
+    | ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey
+)
+Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
+Entry = tuple[Key, Message | None]
+"""Key and value of a record; without a value it takes back the earlier one."""
+
+_CONSUMER_GROUP_RECORDS: Mapping[int, tuple[type[ConsumerGroupKey], type[Message]]] = {
+    key.RECORD_TYPE: (key, value)
+    for key, value in (
+        (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
+        (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
+        (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
+        (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
+        (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
+    )
+}
 
 
 class GroupStore:
@@ -68,7 +107,7 @@ class GroupStore:
         timestamp = now_ms()
         builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
         for key, value in entries:
-            record = (_encode(key.RECORD_TYPE, key, 0), None if value is None else _encode_value(value))
+            record = (encoded_key(key), None if value is None else encoded_value(value))
             if not builder.append(timestamp, *record):
                 self._write(partition, builder)
                 builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
@@ -81,7 +120,7 @@ class GroupStore:
         batch = builder.build()
         partition.append(batch, _kernel.scan_batches(batch))
 
-    def load(self) -> Iterator[tuple[Key, Value | None]]:
+    def load(self) -> Iterator[Entry]:
         """All records, oldest first. Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError."""
         topic = self._cluster.topics.get(OFFSETS_TOPIC)
         for partition in topic.partitions if topic else ():
@@ -134,7 +173,8 @@ def group_entry(group: Group) -> Entry:
 def removal_entries(group: Group) -> list[Entry]:
     """What takes back all that was written of a group."""
     offsets: Iterable[Entry] = (offset_entry(group.group_id, partition, None) for partition in group.offsets)
-    return [*offsets, (GroupMetadataKey(group.group_id), None)]
+    consumers = () if group.consumers is None else group.consumers.removal_entries()
+    return [*offsets, (GroupMetadataKey(group.group_id), None), *consumers]
 
 
 def _records(partition: Partition) -> Iterator[_kernel.Record]:
@@ -149,25 +189,34 @@ def _records(partition: Partition) -> Iterator[_kernel.Record]:
         offset = reader.next_offset
 
 
+def encoded_key(key: Key) -> bytes:
+    return _encode(key.RECORD_TYPE, key, 0)
+
+
+def encoded_value(value: Message) -> bytes:
+    version = VALUE_VERSION if isinstance(value, (OffsetCommitValue, GroupMetadataValue)) else 0
+    return _encode(version, value, version)
+
+
 def _encode(prefix: int, message: Message, version: int) -> bytes:
     return _SHORT.pack(prefix) + encode(message, version)
 
 
-def _encode_value(value: Value) -> bytes:
-    return _encode(VALUE_VERSION, value, VALUE_VERSION)
-
-
-def _decode(key: bytes | None, value: bytes | None) -> tuple[Key, Value | None] | None:
+def _decode(key: bytes | None, value: bytes | None) -> Entry | None:
     if key is None:
         return None
     (record_type,) = _SHORT.unpack_from(key)
     if record_type in _OFFSET_KEY_TYPES:
-        offset_key, _ = decode_prefix(OffsetCommitKey, 0, key, _SHORT.size)
-        return offset_key, None if value is None else _decode_value(OffsetCommitValue, value)
+        return _decoded(OffsetCommitKey, OffsetCommitValue, key, value)
     if record_type == GroupMetadataKey.RECORD_TYPE:
-        group_key, _ = decode_prefix(GroupMetadataKey, 0, key, _SHORT.size)
-        return group_key, None if value is None else _decode_value(GroupMetadataValue, value)
-    return None
+        return _decoded(GroupMetadataKey, GroupMetadataValue, key, value)
+    kinds = _CONSUMER_GROUP_RECORDS.get(record_type)
+    return None if kinds is None else _decoded(*kinds, key, value)
+
+
+def _decoded(key_type: type[Key], value_type: type[Message], key: bytes, value: bytes | None) -> Entry:
+    decoded_key, _ = decode_prefix(key_type, 0, key, _SHORT.size)
+    return decoded_key, None if value is None else _decode_value(value_type, value)
 
 
 def _decode_value(kind: type[V], value: bytes) -> V:

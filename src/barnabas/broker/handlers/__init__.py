@@ -9,6 +9,8 @@ from barnabas.broker.handlers.api import Handler
 from barnabas.broker.handlers.cluster import api_versions, describe_cluster, describe_log_dirs, metadata
 from barnabas.broker.handlers.configs import alter_configs, describe_configs, incremental_alter_configs
 from barnabas.broker.handlers.groups import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
     delete_groups,
     describe_groups,
     find_coordinator,
@@ -38,6 +40,8 @@ from barnabas.broker.handlers.topics import (
 
 _MODULES = (
     alter_configs,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
