@@ -19,8 +19,8 @@ SOURCES = ROOT / "src" / "barnabas"
 KERNEL = ROOT / "kernel" / "src"
 PUBLIC_TYPE = re.compile(r"pub(?:\([a-z]+\))? (?:struct|enum|trait|union) (\w+)")
 GENERATED = SOURCES / "protocol" / "messages"
-# Only what kafka-python calls so, under the module names that it has there.
-ALL_NAMED_BY_ORIGINALS = SOURCES / "compat" / "kafka"
+# Only what kafka-python and pykafka call so, under the module names that it has there.
+ALL_NAMED_BY_ORIGINALS = {SOURCES / "compat" / "kafka", SOURCES / "compat" / "pykafka"}
 
 # The same client, once for asyncio and once for those who wait.
 FRONTS = {
@@ -130,7 +130,7 @@ def doubled_in(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
 def classes() -> Iterator[tuple[str, str]]:
     """Name and place of each class in Python."""
     for path in sorted(SOURCES.rglob("*.py")):
-        if GENERATED in path.parents or ALL_NAMED_BY_ORIGINALS in path.parents:
+        if GENERATED in path.parents or not ALL_NAMED_BY_ORIGINALS.isdisjoint(path.parents):
             continue
         wing = path.relative_to(SOURCES).parts[0]
         if path.name == "waiting.py":

@@ -250,9 +250,39 @@ def test_bad_topics_and_settings_are_refused_with_a_reason(
     assert "TOPIC_EXCEPTION" in refusal(NewTopic("no/slash", 1, 1))
 
 
-def test_a_transactional_producer_is_told_at_once(embedded_broker: EmbeddedBroker, topic: Topic) -> None:
-    producer = Producer(client(embedded_broker.bootstrap, transactional_id=topic()))
-    started = time.monotonic()
-    with pytest.raises(KafkaException, match="authorization failed"):
-        producer.init_transactions(60)
-    assert time.monotonic() - started < 30
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_transaction_shows_once_it_is_committed_with_the_offsets_of_its_input(
+    embedded_broker: EmbeddedBroker, topic: Topic, commits: bool
+) -> None:
+    bootstrap, source, target, group = embedded_broker.bootstrap, topic(), topic(), topic()
+    make_topic(bootstrap, source)
+    make_topic(bootstrap, target)
+    produce(bootstrap, source, 3)
+    reader = Consumer(
+        client(bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False)
+    )
+    reader.subscribe([source])
+    consume(reader, 3)
+    producer = Producer(client(bootstrap, transactional_id=topic()))
+    producer.init_transactions(DEADLINE_SECONDS)
+    producer.begin_transaction()
+    producer.produce(target, b"first")
+    position = [TopicPartition(source, 0, 3)]
+    producer.send_offsets_to_transaction(position, reader.consumer_group_metadata(), DEADLINE_SECONDS)
+    if commits:
+        producer.commit_transaction(DEADLINE_SECONDS)
+    else:
+        producer.abort_transaction(DEADLINE_SECONDS)
+    committed = reader.committed([TopicPartition(source, 0)], DEADLINE_SECONDS)
+    assert committed[0].offset == (3 if commits else -1001)
+    reader.close()
+    producer.begin_transaction()
+    producer.produce(target, b"second")
+    producer.commit_transaction(DEADLINE_SECONDS)
+    follower = Consumer(
+        client(bootstrap, group_id=topic(), auto_offset_reset="earliest", isolation_level="read_committed")
+    )
+    follower.assign([TopicPartition(target, 0, 0)])
+    expected = [b"first", b"second"] if commits else [b"second"]
+    assert [message.value() for message in consume(follower, len(expected))] == expected
+    follower.close()

@@ -196,20 +196,6 @@ def test_producer_ids_are_never_given_twice_even_after_a_restart(tmp_path: Path)
     assert len(set(found)) == 6
 
 
-def test_transactions_are_refused_with_an_error_that_clients_give_up_on(tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
-        response = await client.send(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=1))
-        assert response.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        await client.create_topic("t")
-        request = produce_request("t", batch_of(values("a")))
-        request.transactional_id = "tx"
-        response = await client.send(request, version=12)
-        partition = response.responses[0].partition_responses[0]
-        assert partition.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-
-    run(tmp_path, scenario)
-
-
 def test_a_waiting_fetch_is_answered_as_soon_as_records_come(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t")

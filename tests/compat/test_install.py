@@ -135,7 +135,8 @@ def test_there_is_no_facade_for_anything_else() -> None:
             print(type(error).__name__, error)
     """
     message = (
-        "MisuseError there is no facade for 'json': there are confluent_kafka, kafka, mapr_streams_python"
+        "MisuseError there is no facade for 'json': there are confluent_kafka, kafka, mapr_streams_python, "
+        "pykafka"
     )
     assert output_of(script) == message
 

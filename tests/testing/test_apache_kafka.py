@@ -145,3 +145,22 @@ def test_a_malformed_version_is_refused() -> None:
 def test_a_port_in_use_is_named(apache_kafka: ApacheKafka) -> None:
     with pytest.raises(ServerStartError, match=f"port {apache_kafka.port} of 127.0.0.1 is in use"):
         ApacheKafka(port=apache_kafka.port).start()
+
+
+def test_the_zookeeper_of_a_release_starts_again_on_its_port_with_what_it_knew() -> None:
+    topics = "kafka.admin.TopicCommand"
+    with ApacheKafka("2.8.2") as kafka:
+        before = kafka.zookeeper
+        kafka.restart_zookeeper(away_seconds=0.2)
+        assert kafka.zookeeper == before
+        server = ["--bootstrap-server", kafka.bootstrap]
+        created = kafka.tool(topics, *server, "--create", "--topic", "after")
+        assert created.returncode == 0, created.stderr
+
+
+def test_a_release_without_zookeeper_says_so() -> None:
+    kafka = ApacheKafka()
+    with pytest.raises(ServerStartError, match="has no ZooKeeper"):
+        _ = kafka.zookeeper
+    with pytest.raises(ServerStartError, match="has no ZooKeeper"):
+        kafka.restart_zookeeper()

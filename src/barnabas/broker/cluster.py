@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
 from barnabas.broker.data_directory import DataDirectory, StoredTopic
+from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
+from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
 
 NODE_ID = 1
 OFFSETS_TOPIC = "__consumer_offsets"
-INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC})
+TRANSACTIONS_TOPIC = "__transaction_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 PRODUCER_ID_BLOCK = 1000
 MAX_PARTITIONS = 10_000
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -68,6 +71,11 @@ class Partition:
         appended = self.log.append(data, batches, now_ms=now_ms(), set_append_time=set_append_time)
         self.wake()
         return appended
+
+    def end_transaction(self, marker: EndMarker, *, needs_newer_epoch: bool) -> None:
+        """Raises: as PartitionLog.append_marker."""
+        self.log.append_marker(marker, now_ms=now_ms(), needs_newer_epoch=needs_newer_epoch)
+        self.wake()
 
     def wake(self) -> None:
         for waiter in self.waiters:
@@ -266,6 +274,30 @@ class Cluster:
             kept.clear()
             kept.update(before)
             raise KafkaStorageError(f"cannot keep the settings of {whose}: {described(error)}") from error
+
+    # Features
+
+    @property
+    def features_epoch(self) -> int:
+        """Grows with every change of a feature's level."""
+        return self._metadata.features_epoch
+
+    def feature_levels(self) -> dict[str, int]:
+        return {
+            name: self._metadata.features.get(name, feature.default) for name, feature in FEATURES.items()
+        }
+
+    def change_features(self, levels: Mapping[str, int]) -> None:
+        """Puts checked levels into force. Raises: KafkaStorageError."""
+        before = dict(self._metadata.features)
+        self._metadata.features.update(levels)
+        self._metadata.features_epoch += 1
+        try:
+            self._save()
+        except OSError as error:
+            self._metadata.features = before
+            self._metadata.features_epoch -= 1
+            raise KafkaStorageError(f"cannot keep the levels of features: {described(error)}") from error
 
     def next_producer_id(self) -> int:
         """An id that no producer ever had; reserved on disk in blocks. Raises: KafkaStorageError."""

@@ -10,23 +10,27 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.group import CommittedOffset, Group, GroupState, JoinResult, Member, Protocols
 from barnabas.broker.group_store import (
     Entry,
     GroupStore,
+    KeptEntry,
     committed_offset,
     group_entry,
     offset_entry,
     removal_entries,
 )
 from barnabas.broker.log.manager import now_ms
+from barnabas.broker.state_topic import KeptEnd, Producer
 from barnabas.broker_errors import (
     FencedInstanceIdError,
     GroupIdNotFoundError,
     GroupMaxSizeReachedError,
+    IllegalGenerationError,
     InconsistentGroupProtocolError,
     InvalidGroupIdError,
     InvalidSessionTimeoutError,
@@ -90,17 +94,23 @@ class GroupCoordinator:
         self.groups: dict[str, Group] = {}
         self.on_consumers_gone: list[Callable[[str], None]] = []
         """Called with the name of each group that has ceased to be one of the consumer protocol."""
+        self._groups_in_transactions: dict[int, set[str]] = {}
+        """By producer id, the groups that its open transaction has offsets of."""
+        self._commits = count()
         cluster.on_deleted.append(self._forget_topic)
 
-    def load(self, entries: Iterable[Entry]) -> None:
+    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
-        for key, value in entries:
+        for kept in entries:
+            if isinstance(kept, KeptEnd):
+                self.end_transaction(kept.partition, kept.producer_id, is_commit=kept.is_commit)
+                continue
+            key, value, producer_id = kept
             if isinstance(key, OffsetCommitKey):
                 group = self.groups.setdefault(key.group, Group(key.group))
                 partition = TopicPartition(key.topic, key.partition)
-                group.offsets.pop(partition, None)
-                if isinstance(value, OffsetCommitValue):
-                    group.offsets[partition] = committed_offset(value)
+                committed = committed_offset(value) if isinstance(value, OffsetCommitValue) else None
+                self._load_offset(group, partition, committed, producer_id)
             elif not isinstance(key, GroupMetadataKey):
                 continue
             elif isinstance(value, GroupMetadataValue):
@@ -111,10 +121,20 @@ class GroupCoordinator:
                     found.members.clear()
                     found.protocol_type = ""
         for group in list(self.groups.values()):
-            if not group.offsets and not group.members and not group.protocol_type:
+            if group.is_bare and not group.protocol_type:
                 del self.groups[group.group_id]
             for member in group.members.values():
                 self._restart_session(group, member)
+
+    def _load_offset(
+        self, group: Group, partition: TopicPartition, committed: CommittedOffset | None, producer_id: int
+    ) -> None:
+        if committed is None:
+            group.forget_offset(partition)
+        elif producer_id < 0:
+            group.offsets[partition] = self._ordered(committed)
+        else:
+            self._note_in_transaction(group, producer_id, {partition: committed})
 
     @staticmethod
     def _load_group(group: Group, value: GroupMetadataValue) -> None:
@@ -161,7 +181,7 @@ class GroupCoordinator:
             raise
 
     def _join(self, attempt: JoinAttempt) -> Joining:
-        self._check_group_id(attempt.group_id)
+        self.check_group_id(attempt.group_id)
         lowest = self._settings.number("group.min.session.timeout.ms")
         highest = self._settings.number("group.max.session.timeout.ms")
         if not lowest <= attempt.session_timeout_ms <= highest:
@@ -423,7 +443,7 @@ class GroupCoordinator:
 
     def leave(self, group_id: str, member_id: str, group_instance_id: str | None) -> None:
         """A static member may be removed by its instance id alone, as an administrator does."""
-        self._check_group_id(group_id)
+        self.check_group_id(group_id)
         group = self._existing(group_id)
         if member_id in group.pending:
             self._expire_pending(group, member_id)
@@ -470,7 +490,7 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, CommittedOffset],
     ) -> None:
         """Keeps offsets, on disk when this returns. A generation below 0 commits from outside the group."""
-        self._check_group_id(group_id)
+        self.check_group_id(group_id)
         group = self.groups.get(group_id)
         if group is None:
             if generation >= 0:
@@ -493,7 +513,56 @@ class GroupCoordinator:
             [offset_entry(group_id, partition, committed) for partition, committed in offsets.items()],
         )
         self.groups[group_id] = group
-        group.offsets.update(offsets)
+        group.offsets.update((partition, self._ordered(given)) for partition, given in offsets.items())
+
+    def check_commit_in_transaction(
+        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
+    ) -> None:
+        """Whether a member, or a program without a group (generation -1), may commit in a transaction."""
+        self.check_group_id(group_id)
+        group = self.groups.get(group_id)
+        if group is None:
+            if generation >= 0:
+                raise IllegalGenerationError(f"group {group_id} does not exist")
+        elif group.consumers is not None:
+            group.consumers.check_member(member_id, generation)
+        elif generation >= 0 or member_id or group_instance_id is not None:
+            if generation < 0 and group.state is GroupState.EMPTY:
+                return
+            group.find(member_id, group_instance_id)
+            group.check_generation(generation)
+
+    def commit_in_transaction(
+        self, group_id: str, producer: Producer, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
+        """Keeps offsets, on disk when this returns, that count once the producer's transaction is
+        committed."""
+        entries = [offset_entry(group_id, partition, committed) for partition, committed in offsets.items()]
+        self._store.append(group_id, entries, producer)
+        group = self.groups.setdefault(group_id, Group(group_id, changed_ms=now_ms()))
+        self._note_in_transaction(group, producer[0], offsets)
+
+    def _note_in_transaction(
+        self, group: Group, producer_id: int, offsets: Mapping[TopicPartition, CommittedOffset]
+    ) -> None:
+        self._groups_in_transactions.setdefault(producer_id, set()).add(group.group_id)
+        noted = group.offsets_in_transactions.setdefault(producer_id, {})
+        noted.update((partition, self._ordered(given)) for partition, given in offsets.items())
+
+    def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
+        """What a marker in a partition of __consumer_offsets means for the groups that are kept there."""
+        involved = self._groups_in_transactions.get(producer_id, set())
+        kept_there = [name for name in involved if self._store.partition_for(name).index == offsets_partition]
+        for group_id in kept_there:
+            involved.discard(group_id)
+            group = self.groups.get(group_id)
+            if group is not None:
+                group.end_transaction(producer_id, is_commit=is_commit)
+        if not involved:
+            self._groups_in_transactions.pop(producer_id, None)
+
+    def _ordered(self, committed: CommittedOffset) -> CommittedOffset:
+        return replace(committed, order=next(self._commits))
 
     def delete_group(self, group_id: str) -> None:
         group = self.groups.get(group_id)
@@ -505,19 +574,20 @@ class GroupCoordinator:
         self._drop(group)
 
     def delete_offsets(self, group: Group, partitions: Iterable[TopicPartition]) -> None:
-        present = [partition for partition in partitions if partition in group.offsets]
+        there = group.partitions_with_offsets()
+        present = [partition for partition in partitions if partition in there]
         if present:
             self._store.append(
                 group.group_id, [offset_entry(group.group_id, partition, None) for partition in present]
             )
         for partition in present:
-            del group.offsets[partition]
+            group.forget_offset(partition)
 
     def _forget_topic(self, topic: str) -> None:
         for group in self.groups.values():
             try:
                 self.delete_offsets(
-                    group, [partition for partition in group.offsets if partition.topic == topic]
+                    group, [name for name in group.partitions_with_offsets() if name.topic == topic]
                 )
             except KafkaStorageError as error:
                 logger.error("offsets of deleted topic %s stay in group %s: %s", topic, group.group_id, error)
@@ -526,7 +596,7 @@ class GroupCoordinator:
         """Removes offsets of groups that have long been empty, and groups that have nothing left."""
         before_ms = now_ms() - self._settings.number("offsets.retention.minutes") * MINUTE_MS
         for group in list(self.groups.values()):
-            if group.state is not GroupState.EMPTY or group.pending:
+            if group.state is not GroupState.EMPTY or group.pending or group.offsets_in_transactions:
                 continue
             # A group that never had members only commits; its offsets age by themselves.
             empty_since_ms = group.changed_ms if group.protocol_type else -1
@@ -547,12 +617,12 @@ class GroupCoordinator:
     # Helpers
 
     @staticmethod
-    def _check_group_id(group_id: str) -> None:
+    def check_group_id(group_id: str) -> None:
         if not group_id:
             raise InvalidGroupIdError("a group needs a name")
 
     def _existing(self, group_id: str) -> Group:
-        self._check_group_id(group_id)
+        self.check_group_id(group_id)
         group = self.groups.get(group_id)
         if group is None:
             raise UnknownMemberIdError(f"group {group_id} does not exist")

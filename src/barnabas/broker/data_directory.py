@@ -43,6 +43,9 @@ class BrokerMetadata:
     cluster_id: str
     leader_epoch: int = -1
     next_producer_id: int = 0
+    features: dict[str, int] = field(default_factory=dict[str, int])
+    """Levels other than a new cluster's."""
+    features_epoch: int = 0
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 

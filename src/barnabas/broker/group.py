@@ -41,6 +41,8 @@ class CommittedOffset:
     leader_epoch: int
     metadata: str
     commit_ms: int
+    order: int = field(default=0, compare=False)
+    """Grows from commit to commit, so that it tells which of two is the later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,10 @@ class Group:
     offsets: dict[TopicPartition, CommittedOffset] = field(
         default_factory=dict[TopicPartition, CommittedOffset]
     )
+    offsets_in_transactions: dict[int, dict[TopicPartition, CommittedOffset]] = field(
+        default_factory=dict[int, dict[TopicPartition, CommittedOffset]]
+    )
+    """By producer id, what counts once its transaction is committed."""
     rebalance_timer: asyncio.TimerHandle | None = None
     gathers_first_members: bool = False
     """A new group waits group.initial.rebalance.delay.ms for more members, even once all have joined."""
@@ -171,6 +177,33 @@ class Group:
             raise IllegalGenerationError(
                 f"group {self.group_id} is in generation {self.generation}, not {generation}"
             )
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has neither members nor offsets."""
+        return not self.members and not self.offsets and not self.offsets_in_transactions
+
+    def is_unstable(self, partition: TopicPartition) -> bool:
+        """Whether an open transaction may move the partition's offset."""
+        return any(partition in offsets for offsets in self.offsets_in_transactions.values())
+
+    def partitions_with_offsets(self) -> set[TopicPartition]:
+        """Those of transactions that are open too."""
+        return set(self.offsets).union(*self.offsets_in_transactions.values())
+
+    def forget_offset(self, partition: TopicPartition) -> None:
+        """Whatever transactions have of it goes, too."""
+        self.offsets.pop(partition, None)
+        for offsets in self.offsets_in_transactions.values():
+            offsets.pop(partition, None)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """Of two commits the later one counts, though the other was in a transaction that ended later."""
+        offsets = self.offsets_in_transactions.pop(producer_id, {})
+        for partition, committed in offsets.items() if is_commit else ():
+            current = self.offsets.get(partition)
+            if current is None or current.order < committed.order:
+                self.offsets[partition] = committed
 
     def takes(self, protocol_type: str, protocols: Protocols) -> bool:
         """Whether a member with these protocols can belong to the group."""

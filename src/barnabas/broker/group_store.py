@@ -1,19 +1,25 @@
 """Groups and their offsets in the topic __consumer_offsets, in Kafka's own record formats.
 
-Owns keys, values and where they go. Must not know what a group's states mean.
+Owns keys and values. Must not know what a group's states mean.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple
 
-from barnabas import _kernel
 from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
 from barnabas.broker.group import CommittedOffset, Group
-from barnabas.broker.log.manager import now_ms
-from barnabas.protocol.codec import decode_prefix, encode
+from barnabas.broker.state_topic import (
+    KeptEnd,
+    KeptRecord,
+    Producer,
+    StateTopic,
+    decode_key,
+    decode_value,
+    encode_numbered,
+    record_type,
+)
 from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )
@@ -43,15 +49,11 @@ from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
 from barnabas.protocol.schema import Message
 from barnabas.types import TopicPartition
 
-READ_BYTES = 8 << 20
-MAX_BATCH_BYTES = 1 << 20
 # The newest versions that Kafka itself writes without tagged fields, so that older tools read them too.
 VALUE_VERSION = 3
 # OffsetCommitKey came in two versions under one shape, numbered 0 and 1 (RECORD_TYPE is the one written).
 _OFFSET_KEY_TYPES = (0, OffsetCommitKey.RECORD_TYPE)
-_SHORT = struct.Struct(">h")
 
-V = TypeVar("V", bound=Message)
 ConsumerGroupKey = (
     ConsumerGroupMetadataKey
     | ConsumerGroupMemberMetadataKey
@@ -63,9 +65,10 @@ Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
 Entry = tuple[Key, Message | None]
 """Key and value of a record; without a value it takes back the earlier one."""
 
-_CONSUMER_GROUP_RECORDS: Mapping[int, tuple[type[ConsumerGroupKey], type[Message]]] = {
+_OTHER_RECORDS: Mapping[int, tuple[type[Key], type[Message]]] = {
     key.RECORD_TYPE: (key, value)
     for key, value in (
+        (GroupMetadataKey, GroupMetadataValue),
         (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
         (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
         (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
@@ -75,59 +78,42 @@ _CONSUMER_GROUP_RECORDS: Mapping[int, tuple[type[ConsumerGroupKey], type[Message
 }
 
 
+class KeptEntry(NamedTuple):
+    """An entry as it was kept. `producer_id` is that of the transaction it belongs to, or -1."""
+
+    key: Key
+    value: Message | None
+    producer_id: int
+
+
 class GroupStore:
     """Reads all groups at the start, and appends each change. Raises: KafkaStorageError when that fails."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def ensure_topic(self) -> None:
-        """Makes the topic if it is not there. Raises: KafkaStorageError."""
-        if OFFSETS_TOPIC not in self._cluster.topics:
-            settings = self._cluster.settings
-            self._cluster.create_topic(
-                OFFSETS_TOPIC,
-                settings.number("offsets.topic.num.partitions"),
-                {
-                    "cleanup.policy": "compact",
-                    "compression.type": "producer",
-                    "segment.bytes": settings.get("offsets.topic.segment.bytes").value,
-                },
-            )
+        self.topic = StateTopic(
+            cluster, OFFSETS_TOPIC, "offsets.topic.num.partitions", "offsets.topic.segment.bytes"
+        )
 
     def partition_for(self, group_id: str) -> Partition:
         """Raises: KafkaStorageError."""
-        self.ensure_topic()
-        partitions = self._cluster.topic(OFFSETS_TOPIC).partitions
-        return partitions[(_java_hash(group_id) & 0x7FFFFFFF) % len(partitions)]
+        return self.topic.partition_for(group_id)
 
-    def append(self, group_id: str, entries: Sequence[Entry]) -> None:
-        """Raises: KafkaStorageError."""
-        partition = self.partition_for(group_id)
-        timestamp = now_ms()
-        builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
-        for key, value in entries:
-            record = (encoded_key(key), None if value is None else encoded_value(value))
-            if not builder.append(timestamp, *record):
-                self._write(partition, builder)
-                builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
-                builder.append(timestamp, *record)
-        if builder.record_count:
-            self._write(partition, builder)
+    def append(self, group_id: str, entries: Sequence[Entry], producer: Producer | None = None) -> None:
+        """Raises: KafkaStorageError, with a producer also what its epoch is refused for."""
+        records = (
+            (encoded_key(key), None if value is None else encoded_value(value)) for key, value in entries
+        )
+        self.topic.append(group_id, records, producer)
 
-    @staticmethod
-    def _write(partition: Partition, builder: _kernel.BatchBuilder) -> None:
-        batch = builder.build()
-        partition.append(batch, _kernel.scan_batches(batch))
-
-    def load(self) -> Iterator[Entry]:
+    def load(self) -> Iterator[KeptEntry | KeptEnd]:
         """All records, oldest first. Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError."""
-        topic = self._cluster.topics.get(OFFSETS_TOPIC)
-        for partition in topic.partitions if topic else ():
-            for record in _records(partition):
-                entry = _decode(record.key, record.value)
-                if entry is not None:
-                    yield entry
+        for kept in self.topic.read():
+            if isinstance(kept, KeptEnd):
+                yield kept
+                continue
+            entry = _decode(kept)
+            if entry is not None:
+                yield entry
 
 
 def offset_entry(group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> Entry:
@@ -172,62 +158,29 @@ def group_entry(group: Group) -> Entry:
 
 def removal_entries(group: Group) -> list[Entry]:
     """What takes back all that was written of a group."""
-    offsets: Iterable[Entry] = (offset_entry(group.group_id, partition, None) for partition in group.offsets)
+    partitions = group.partitions_with_offsets()
+    offsets: Iterable[Entry] = (offset_entry(group.group_id, partition, None) for partition in partitions)
     consumers = () if group.consumers is None else group.consumers.removal_entries()
     return [*offsets, (GroupMetadataKey(group.group_id), None), *consumers]
 
 
-def _records(partition: Partition) -> Iterator[_kernel.Record]:
-    log = partition.log
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        data = log.read(offset, READ_BYTES, at_least_one=True)
-        reader = _kernel.RecordReader(partition.topic.name, partition.index, data, fetch_offset=offset)
-        yield from reader
-        if reader.next_offset <= offset:
-            return
-        offset = reader.next_offset
-
-
 def encoded_key(key: Key) -> bytes:
-    return _encode(key.RECORD_TYPE, key, 0)
+    return encode_numbered(key.RECORD_TYPE, key, 0)
 
 
 def encoded_value(value: Message) -> bytes:
     version = VALUE_VERSION if isinstance(value, (OffsetCommitValue, GroupMetadataValue)) else 0
-    return _encode(version, value, version)
+    return encode_numbered(version, value, version)
 
 
-def _encode(prefix: int, message: Message, version: int) -> bytes:
-    return _SHORT.pack(prefix) + encode(message, version)
+def _decode(kept: KeptRecord) -> KeptEntry | None:
+    kind = record_type(kept.key)
+    if kind in _OFFSET_KEY_TYPES:
+        return _decoded(OffsetCommitKey, OffsetCommitValue, kept)
+    types = _OTHER_RECORDS.get(kind)
+    return None if types is None else _decoded(*types, kept)
 
 
-def _decode(key: bytes | None, value: bytes | None) -> Entry | None:
-    if key is None:
-        return None
-    (record_type,) = _SHORT.unpack_from(key)
-    if record_type in _OFFSET_KEY_TYPES:
-        return _decoded(OffsetCommitKey, OffsetCommitValue, key, value)
-    if record_type == GroupMetadataKey.RECORD_TYPE:
-        return _decoded(GroupMetadataKey, GroupMetadataValue, key, value)
-    kinds = _CONSUMER_GROUP_RECORDS.get(record_type)
-    return None if kinds is None else _decoded(*kinds, key, value)
-
-
-def _decoded(key_type: type[Key], value_type: type[Message], key: bytes, value: bytes | None) -> Entry:
-    decoded_key, _ = decode_prefix(key_type, 0, key, _SHORT.size)
-    return decoded_key, None if value is None else _decode_value(value_type, value)
-
-
-def _decode_value(kind: type[V], value: bytes) -> V:
-    (version,) = _SHORT.unpack_from(value)
-    return decode_prefix(kind, version, value, _SHORT.size)[0]
-
-
-def _java_hash(text: str) -> int:
-    """Java's String.hashCode, by which Kafka spreads groups over the partitions."""
-    hashed = 0
-    encoded = text.encode("utf-16-be")
-    for (unit,) in struct.iter_unpack(">H", encoded):
-        hashed = (31 * hashed + unit) & 0xFFFFFFFF
-    return hashed
+def _decoded(key_type: type[Key], value_type: type[Message], kept: KeptRecord) -> KeptEntry:
+    value = None if kept.value is None else decode_value(value_type, kept.value)
+    return KeptEntry(decode_key(key_type, kept.key), value, kept.producer_id)

@@ -21,6 +21,8 @@ from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.log.files import described
+from barnabas.broker.transactions.transaction_manager import TransactionManager
+from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.errors import ClosedError
 from barnabas.net.server import KafkaServer, RequestContext
 from barnabas.protocol.messages.request_header import RequestHeader
@@ -87,7 +89,13 @@ class Broker:
             entries = list(store.load())
             groups.load(entries)
             consumer_groups.load(entries)
-            parts = BrokerParts(cluster, groups, consumer_groups, store, self._host, self._port)
+            transaction_store = TransactionStore(cluster)
+            transactions = TransactionManager(cluster, groups, transaction_store)
+            transactions.load()
+            parts = BrokerParts(
+                *(cluster, groups, consumer_groups, store),
+                *(transactions, transaction_store, self._host, self._port),
+            )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
             server = KafkaServer(
                 self._handle,
@@ -145,12 +153,24 @@ class Broker:
         async def expire_offsets() -> None:
             parts.groups.expire_offsets()
 
+        async def finish_decided() -> None:
+            parts.transactions.finish_decided()
+
+        async def abort_timed_out() -> None:
+            parts.transactions.abort_timed_out()
+
+        async def forget_unused() -> None:
+            parts.transactions.forget_unused()
+
         jobs: list[tuple[int, Callable[[], Awaitable[None]]]] = [
             (FLUSH_INTERVAL_MS, cluster.logs.flush_due),
             (number("log.retention.check.interval.ms"), cluster.logs.enforce_retention),
             (number("log.cleaner.backoff.ms"), cluster.logs.compact_all),
             (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
             (number("offsets.retention.check.interval.ms"), expire_offsets),
+            (FLUSH_INTERVAL_MS, finish_decided),
+            (number("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),
+            (number("transaction.remove.expired.transaction.cleanup.interval.ms"), forget_unused),
         ]
         self._tasks = [
             background.start(_repeat(interval_ms, job), what="upkeep of the log") for interval_ms, job in jobs

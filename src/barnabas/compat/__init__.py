@@ -19,7 +19,7 @@ from barnabas.errors import MisuseError
 
 __all__ = ["FACADES", "install"]
 
-FACADES = ("confluent_kafka", "kafka", "mapr_streams_python")
+FACADES = ("confluent_kafka", "kafka", "mapr_streams_python", "pykafka")
 """The modules that there are facades for."""
 
 _PREFIX = f"{__name__}."

@@ -140,12 +140,14 @@ class Connection:
         send_buffer_bytes: int = -1,
         receive_buffer_bytes: int = -1,
         address_family: AddressFamily = "any",
+        source_address: str | None = None,
         proxy: Proxy | None = None,
         name: str | None = None,
         monitor: ConnectionMonitor | None = None,
     ) -> Self:
         """Connects to the first address of `host` that answers, asks for the versions it speaks, and
-        authenticates as `security` (None: plain text) demands. `proxy`: that the connection is made by.
+        authenticates as `security` (None: plain text) demands. `proxy`: that the connection is made by;
+        `source_address`: the local host, or host:port, that it is made from.
 
         `connect_timeout_ms` holds for each address, and for the TLS handshake. `name`, by default
         `host:port`, is what errors call the broker. `monitor` counts what happens from here on.
@@ -156,12 +158,13 @@ class Connection:
         connection = cls(name or f"{host}:{port}", client_id, host, security, monitor or ConnectionMonitor())
         connection._request_timeout_ms = request_timeout_ms
         number, buffers = connection.number, (send_buffer_bytes, receive_buffer_bytes)
+        timeout = connect_timeout_ms / 1000
         connection.monitor.reached(number, "connecting")
         sock: socket.socket | None = None
         try:
-            sock = await dial(host, port, connect_timeout_ms / 1000, address_family, *buffers, proxy)
+            sock = await dial(host, port, timeout, address_family, *buffers, proxy, source_address)
             connection.monitor.reached(number, "connected", address=_address(sock))
-            await connection._attach(sock, connect_timeout_ms / 1000)
+            await connection._attach(sock, timeout)
             await connection._negotiate_versions(request_timeout_ms)
             if connection._mechanism is not None:
                 await connection._authenticate(await connection._prepare(connection._mechanism))

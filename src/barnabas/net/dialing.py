@@ -13,6 +13,7 @@ import socket
 from barnabas.errors import KafkaConnectionError
 from barnabas.net.addresses import Address, AddressFamily, resolve
 from barnabas.net.proxies import Proxy
+from barnabas.values import frozen
 
 
 async def dial(
@@ -23,15 +24,43 @@ async def dial(
     send_buffer_bytes: int,
     receive_buffer_bytes: int,
     proxy: Proxy | None = None,
+    source_address: str | None = None,
 ) -> socket.socket:
     """A connected socket to the first address of a host that takes the connection, by way of a `proxy`.
+    `source_address`: the local host, or host:port, that it is bound to.
 
     Raises: KafkaConnectionError.
     """
+    options = _Options(send_buffer_bytes, receive_buffer_bytes, _source(source_address))
     if proxy is not None:
-        return await _dial_through(
-            proxy, host, port, timeout, family, send_buffer_bytes, receive_buffer_bytes
-        )
+        return await _dial_through(proxy, host, port, timeout, family, options)
+    return await _dial(host, port, timeout, family, options)
+
+
+@frozen
+class _Options:
+    """Of a socket. `source`: where it is bound to."""
+
+    send_buffer_bytes: int
+    receive_buffer_bytes: int
+    source: tuple[str, int] | None
+
+
+def _source(address: str | None) -> tuple[str, int] | None:
+    if not address:
+        return None
+    host, separator, port = address.rpartition(":")
+    if not separator:
+        return address, 0
+    try:
+        return host.strip("[]"), int(port or 0)
+    except ValueError:
+        raise KafkaConnectionError(f"source_address {address!r} is no host, or host:port") from None
+
+
+async def _dial(
+    host: str, port: int, timeout: float, family: AddressFamily, options: _Options
+) -> socket.socket:
     try:
         addresses = await resolve(host, port, timeout, family)
     except OSError as error:
@@ -42,7 +71,7 @@ async def dial(
         sock: socket.socket | None = None
         try:
             sock = socket.socket(address.family, socket.SOCK_STREAM)
-            _set_options(sock, send_buffer_bytes, receive_buffer_bytes)
+            _set_options(sock, options)
             async with asyncio.timeout(timeout):
                 await asyncio.get_running_loop().sock_connect(sock, address.sockaddr)
             return sock
@@ -65,8 +94,7 @@ async def _dial_through(
     port: int,
     timeout: float,
     family: AddressFamily,
-    send_buffer_bytes: int,
-    receive_buffer_bytes: int,
+    options: _Options,
 ) -> socket.socket:
     hosts = [host]
     if not proxy.resolves_names:
@@ -77,7 +105,7 @@ async def _dial_through(
         hosts = [address.sockaddr[0] for address in found]
     reasons: list[str] = []
     for each in hosts:
-        sock = await dial(proxy.host, proxy.port, timeout, "any", send_buffer_bytes, receive_buffer_bytes)
+        sock = await _dial(proxy.host, proxy.port, timeout, "any", options)
         try:
             async with asyncio.timeout(timeout):
                 await proxy.connect(sock, each, port)
@@ -93,13 +121,15 @@ async def _dial_through(
     raise KafkaConnectionError(f"{host}:{port}: " + "; ".join(reasons))
 
 
-def _set_options(sock: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
+def _set_options(sock: socket.socket, options: _Options) -> None:
     sock.setblocking(False)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if send_buffer_bytes >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
-    if receive_buffer_bytes >= 0:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+    if options.send_buffer_bytes >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
+    if options.receive_buffer_bytes >= 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
+    if options.source is not None:
+        sock.bind(options.source)
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

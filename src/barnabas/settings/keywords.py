@@ -50,6 +50,7 @@ class CommonSettings(TypedDict, total=False):
     socket_connection_setup_timeout_max_ms: int
     client_dns_lookup: ClientDnsLookup
     broker_address_family: BrokerAddressFamily
+    source_address: str | None
     connections_max_idle_ms: int
     metadata_max_age_ms: int
     metadata_recovery_strategy: MetadataRecoveryStrategy

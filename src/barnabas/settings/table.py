@@ -170,6 +170,9 @@ class CommonConfig:
     broker_address_family: BrokerAddressFamily = setting(
         "any", "Addresses of brokers to use: all, IPv4's or IPv6's (librdkafka's)."
     )
+    source_address: str | None = setting(
+        None, "Local host, or host:port, that connections are made from (pykafka's)."
+    )
     connections_max_idle_ms: int = setting(540_000, "Idle connections are closed after this.", low=-1)
     metadata_max_age_ms: int = setting(300_000, "Metadata is refreshed at least this often.", low=1)
     metadata_recovery_strategy: MetadataRecoveryStrategy = setting(

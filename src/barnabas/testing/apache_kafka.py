@@ -117,6 +117,25 @@ class ApacheKafka(BrokerProcess):
         """Runs one of Kafka's command-line classes of this version; see `KafkaDistribution.tool`."""
         return self.distribution.tool(class_name, *arguments, input=input, timeout=timeout)
 
+    @property
+    def zookeeper(self) -> str:
+        """`host:port` of the ZooKeeper of an old release, once started.
+
+        Raises: ServerStartError, also for a release that has none.
+        """
+        if self._zookeeper is None:
+            raise ServerStartError(f"Apache Kafka {self.version} has no ZooKeeper, or was not started yet")
+        return f"127.0.0.1:{self._zookeeper.port}"
+
+    def restart_zookeeper(self, *, away_seconds: float = 0) -> None:
+        """Kills the ZooKeeper of an old release, and starts it again on its port and folder.
+
+        Raises: ServerStartError, also for a release that has none.
+        """
+        if self._zookeeper is None:
+            raise ServerStartError(f"Apache Kafka {self.version} has no ZooKeeper that could start again")
+        self._zookeeper.restart(away_seconds=away_seconds)
+
     def launch(self) -> None:
         make_class_archive(self.version)
         if self._zookeeper is not None:

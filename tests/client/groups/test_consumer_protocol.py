@@ -339,10 +339,10 @@ def test_a_topic_that_was_deleted_and_made_again_is_read_from_its_beginning(
 
 
 def test_positions_go_into_a_transaction_for_a_member_and_not_for_one_that_left(
-    apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
 ) -> None:
-    source, target = make_topic(apache_kafka), make_topic(apache_kafka)
-    fill_topic(apache_kafka, source, numbers(0, 3))
+    source, target = make_topic(broker), make_topic(broker)
+    fill_topic(broker, source, numbers(0, 3))
     place = TopicPartition(source, 0)
     settings: dict[str, Any] = {
         "group_id": f"group-{uuid.uuid4().hex}",
@@ -350,9 +350,9 @@ def test_positions_go_into_a_transaction_for_a_member_and_not_for_one_that_left(
         "auto_offset_reset": "earliest",
         "enable_auto_commit": False,
     }
-    with Producer(apache_kafka.bootstrap, transactional_id=target, linger_ms=0) as producer:
+    with Producer(broker.bootstrap, transactional_id=target, linger_ms=0) as producer:
         producer.init_transactions()
-        with Consumer(apache_kafka.bootstrap, topics=[source], **settings) as member:
+        with Consumer(broker.bootstrap, topics=[source], **settings) as member:
             eventually(lambda: member.poll(0.2))
             identity = member.group_metadata()
             with producer.transaction():
@@ -365,5 +365,5 @@ def test_positions_go_into_a_transaction_for_a_member_and_not_for_one_that_left(
             producer.send_offsets_to_transaction({place: 3}, identity)
         assert isinstance(caught.value.__cause__, UnknownMemberIdError)
         producer.abort_transaction()
-    with Consumer(apache_kafka.bootstrap, **settings) as reader:
+    with Consumer(broker.bootstrap, **settings) as reader:
         assert reader.committed([place])[place].offset == 2

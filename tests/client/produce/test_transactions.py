@@ -20,22 +20,24 @@ from barnabas.errors import (
     TransactionFailedError,
     TransactionStateError,
 )
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 
+Kafka = ApacheKafka | EmbeddedBroker
 MakeTopic = Callable[..., str]
 ReadTopic = Callable[..., list[Any]]
 
 
-@pytest.fixture(scope="module", params=["4.3.0", "3.9.1", "2.8.2"])
-def kafka(request: pytest.FixtureRequest) -> Iterator[ApacheKafka]:
+@pytest.fixture(scope="module", params=["4.3.0", "3.9.1", "2.8.2", "embedded"])
+def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
     """From 4.0 on there is transaction version 2 (KIP-890). Tests may pause and restart it."""
     config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
-    with ApacheKafka(request.param, config=config) as broker:
+    embedded = request.param == "embedded"
+    with EmbeddedBroker(config=config) if embedded else ApacheKafka(request.param, config=config) as broker:
         yield broker
 
 
 @pytest.fixture
-def make_producer(kafka: ApacheKafka) -> Iterator[Callable[..., Producer]]:
+def make_producer(kafka: Kafka) -> Iterator[Callable[..., Producer]]:
     """`make_producer(transactional_id=...)` gives one that is ready for transactions."""
     with contextlib.ExitStack() as stack:
 
@@ -51,7 +53,7 @@ def make_producer(kafka: ApacheKafka) -> Iterator[Callable[..., Producer]]:
 
 
 def committed(
-    kafka: ApacheKafka, topic: str, isolation_level: Any = "read_committed", *, is_one_open: bool = False
+    kafka: Kafka, topic: str, isolation_level: Any = "read_committed", *, is_one_open: bool = False
 ) -> list[bytes | None]:
     """All that our own Consumer sees, up to the last stable offset. `is_one_open`: a transaction has not
     ended; otherwise the ends of all are waited for, as a commit returns before its markers are written."""
@@ -72,7 +74,7 @@ def committed(
 
 
 def test_readers_of_committed_data_see_what_was_committed_and_nothing_else(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any, read_topic: ReadTopic
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any, read_topic: ReadTopic
 ) -> None:
     topic = make_topic(kafka, partitions=3)
     producer = make_producer()
@@ -95,7 +97,7 @@ def test_readers_of_committed_data_see_what_was_committed_and_nothing_else(
 
 
 def test_nobody_sees_a_transaction_before_it_is_committed(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
@@ -119,7 +121,7 @@ def test_a_transaction_without_records_is_no_trouble(make_producer: Any) -> None
 
 
 def test_the_block_of_a_transaction_commits_or_aborts(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
@@ -136,7 +138,7 @@ def test_the_block_of_a_transaction_commits_or_aborts(
     assert committed(kafka, topic) == [b"kept"]
 
 
-def test_aio_has_the_same_transactions(kafka: ApacheKafka, make_topic: MakeTopic) -> None:
+def test_aio_has_the_same_transactions(kafka: Kafka, make_topic: MakeTopic) -> None:
     topic = make_topic(kafka)
 
     async def fail(producer: aio.Producer) -> None:
@@ -164,7 +166,7 @@ def test_aio_has_the_same_transactions(kafka: ApacheKafka, make_topic: MakeTopic
 
 
 def test_calls_out_of_turn_are_refused_and_say_what_comes_first(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     with Producer(kafka.bootstrap) as plain, pytest.raises(TransactionStateError, match="transactional_id"):
@@ -187,7 +189,7 @@ def test_calls_out_of_turn_are_refused_and_say_what_comes_first(
 
 
 def test_a_second_producer_of_the_same_id_takes_over_and_fences_the_first(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     name = f"id-{uuid.uuid4().hex}"
@@ -206,7 +208,7 @@ def test_a_second_producer_of_the_same_id_takes_over_and_fences_the_first(
 
 
 def test_a_fenced_producer_that_sends_learns_it_when_it_aborts(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     name = f"id-{uuid.uuid4().hex}"
@@ -222,7 +224,7 @@ def test_a_fenced_producer_that_sends_learns_it_when_it_aborts(
 
 
 def test_a_record_that_fails_makes_the_commit_fail_and_the_next_transaction_is_as_good_as_any(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka, partitions=2, max_message_bytes="1000")
     producer = make_producer()
@@ -245,7 +247,7 @@ def test_a_record_that_fails_makes_the_commit_fail_and_the_next_transaction_is_a
 
 
 def test_a_batch_that_is_split_is_committed_whole(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka, max_message_bytes="1000")
     producer = make_producer()
@@ -258,7 +260,7 @@ def test_a_batch_that_is_split_is_committed_whole(
 
 
 def test_a_commit_that_fails_aborts_at_the_end_of_the_block(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka, max_message_bytes="1000")
     producer = make_producer()
@@ -270,7 +272,7 @@ def test_a_commit_that_fails_aborts_at_the_end_of_the_block(
 
 
 def test_records_that_expire_fail_the_transaction_which_can_be_aborted(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer(request_timeout_ms=1000, delivery_timeout_ms=3000)
@@ -292,7 +294,7 @@ def test_records_that_expire_fail_the_transaction_which_can_be_aborted(
 
 
 def test_a_commit_whose_time_is_up_goes_on_and_the_same_call_waits_for_it(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
@@ -316,7 +318,7 @@ def test_a_commit_whose_time_is_up_goes_on_and_the_same_call_waits_for_it(
 
 
 def test_a_transaction_survives_the_end_of_the_broker(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
@@ -333,7 +335,7 @@ def test_a_transaction_survives_the_end_of_the_broker(
 
 
 def test_the_coordinator_aborts_what_is_open_for_too_long(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any, eventually: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any, eventually: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer(transaction_timeout_ms=1500)
@@ -347,7 +349,7 @@ def test_the_coordinator_aborts_what_is_open_for_too_long(
     assert committed(kafka, topic) == []
 
 
-def test_close_aborts_what_is_open(kafka: ApacheKafka, make_topic: MakeTopic, read_topic: ReadTopic) -> None:
+def test_close_aborts_what_is_open(kafka: Kafka, make_topic: MakeTopic, read_topic: ReadTopic) -> None:
     topic = make_topic(kafka)
     # What is not flushed lingers until the end.
     producer = Producer(kafka.bootstrap, transactional_id=f"id-{uuid.uuid4().hex}", linger_ms=60_000)
@@ -366,7 +368,7 @@ def test_close_aborts_what_is_open(kafka: ApacheKafka, make_topic: MakeTopic, re
 
 
 def test_offsets_are_committed_with_the_transaction_or_not_at_all(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any, fill_topic: Any, eventually: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any, fill_topic: Any, eventually: Any
 ) -> None:
     source, target = make_topic(kafka), make_topic(kafka)
     fill_topic(kafka, source, [b"%d" % n for n in range(10)])
@@ -395,9 +397,7 @@ def test_offsets_are_committed_with_the_transaction_or_not_at_all(
     assert committed(kafka, target) == [record.value for record in records]
 
 
-def test_offsets_alone_are_a_transaction_too(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
-) -> None:
+def test_offsets_alone_are_a_transaction_too(kafka: Kafka, make_topic: MakeTopic, make_producer: Any) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
     group = f"group-{uuid.uuid4().hex}"
@@ -411,7 +411,7 @@ def test_offsets_alone_are_a_transaction_too(
 
 
 def test_a_consumer_that_is_no_longer_a_member_cannot_commit_in_a_transaction(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any, fill_topic: Any, eventually: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any, fill_topic: Any, eventually: Any
 ) -> None:
     source, target = make_topic(kafka), make_topic(kafka)
     fill_topic(kafka, source, [b"v"])
@@ -438,7 +438,7 @@ def test_a_consumer_that_is_no_longer_a_member_cannot_commit_in_a_transaction(
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_prepared_transaction_is_ended_by_somebody_else_and_as_often_as_told(
-    commit: bool, kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    commit: bool, kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
@@ -459,14 +459,14 @@ def test_a_prepared_transaction_is_ended_by_somebody_else_and_as_often_as_told(
     assert committed(kafka, topic) == ([b"%d" % number for number in range(10)] if commit else [])
 
 
-def test_a_transaction_with_nothing_in_it_needs_no_end(kafka: ApacheKafka, make_producer: Any) -> None:
+def test_a_transaction_with_nothing_in_it_needs_no_end(kafka: Kafka, make_producer: Any) -> None:
     producer = make_producer()
     producer.begin_transaction()
     assert producer.prepare_transaction() is None
 
 
 def test_a_producer_that_begins_anew_aborts_what_it_had_prepared(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka)
     producer = make_producer()
@@ -482,7 +482,7 @@ def test_a_producer_that_begins_anew_aborts_what_it_had_prepared(
 
 
 def test_a_transaction_that_failed_is_not_prepared(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_producer: Any
+    kafka: Kafka, make_topic: MakeTopic, make_producer: Any
 ) -> None:
     topic = make_topic(kafka, max_message_bytes="1000")
     producer = make_producer()

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from barnabas.broker.cluster import Cluster
@@ -26,8 +26,16 @@ from barnabas.broker.consumer_groups.group import (
 from barnabas.broker.consumer_groups.records import entries_of, take_up
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group import Group, GroupState
-from barnabas.broker.group_store import ConsumerGroupKey, Entry, GroupStore, encoded_key, encoded_value
+from barnabas.broker.group_store import (
+    ConsumerGroupKey,
+    Entry,
+    GroupStore,
+    KeptEntry,
+    encoded_key,
+    encoded_value,
+)
 from barnabas.broker.log.manager import now_ms
+from barnabas.broker.state_topic import KeptEnd
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     FencedInstanceIdError,
@@ -96,9 +104,12 @@ class ConsumerGroupCoordinator:
         self.groups: dict[str, ConsumerGroup] = {}
         groups.on_consumers_gone.append(self._forget)
 
-    def load(self, entries: Collection[Entry]) -> None:
+    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
-        for key, value in entries:
+        for kept in entries:
+            if isinstance(kept, KeptEnd):
+                continue
+            key, value, _ = kept
             if isinstance(key, (OffsetCommitKey, GroupMetadataKey)):
                 continue
             group = self.groups.setdefault(key.group_id, ConsumerGroup(key.group_id))

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from barnabas.broker.handlers.api import Handler
-from barnabas.broker.handlers.cluster import api_versions, describe_cluster, describe_log_dirs, metadata
+from barnabas.broker.handlers.cluster import (
+    api_versions,
+    describe_cluster,
+    describe_log_dirs,
+    metadata,
+    update_features,
+)
 from barnabas.broker.handlers.configs import alter_configs, describe_configs, incremental_alter_configs
 from barnabas.broker.handlers.groups import (
     consumer_group_describe,
@@ -25,7 +31,6 @@ from barnabas.broker.handlers.groups import (
 )
 from barnabas.broker.handlers.records import (
     fetch,
-    init_producer_id,
     list_offsets,
     offset_for_leader_epoch,
     produce,
@@ -37,8 +42,21 @@ from barnabas.broker.handlers.topics import (
     delete_topics,
     describe_topic_partitions,
 )
+from barnabas.broker.handlers.transactions import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
+    describe_producers,
+    describe_transactions,
+    end_txn,
+    init_producer_id,
+    list_transactions,
+    txn_offset_commit,
+    write_txn_markers,
+)
 
 _MODULES = (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -51,7 +69,10 @@ _MODULES = (
     describe_configs,
     describe_groups,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -61,6 +82,7 @@ _MODULES = (
     leave_group,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -68,6 +90,9 @@ _MODULES = (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
+    update_features,
+    write_txn_markers,
 )
 
 

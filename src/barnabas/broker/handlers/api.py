@@ -11,6 +11,8 @@ from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
+from barnabas.broker.transactions.transaction_manager import TransactionManager
+from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
 
 
@@ -22,6 +24,8 @@ class BrokerParts:
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore
+    transactions: TransactionManager
+    transaction_store: TransactionStore
     host: str
     port: int
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from barnabas import _kernel
 from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.producers import AbortedSpan
 from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
 
 
@@ -26,6 +28,8 @@ class CompactionPlan:
     groups: list[list[Segment]]
     dirty: list[Segment]
     end_offset: int
+    aborted: list[AbortedSpan]
+    """Transactions whose records count for nothing, and go."""
 
 
 def plan_compaction(log: PartitionLog, now_ms: int) -> CompactionPlan | None:
@@ -42,12 +46,18 @@ def plan_compaction(log: PartitionLog, now_ms: int) -> CompactionPlan | None:
     if dirty_bytes < log.settings.min_cleanable_dirty_ratio * total_bytes and not overdue:
         return None
     end_offset = log.segments[len(segments)].base_offset
-    return CompactionPlan(list(_groups(segments, log.settings.segment_bytes, end_offset)), dirty, end_offset)
+    groups = list(_groups(segments, log.settings.segment_bytes, end_offset))
+    return CompactionPlan(groups, dirty, end_offset, list(log.producers.aborted))
 
 
 def _old_enough(log: PartitionLog, now_ms: int) -> list[Segment]:
-    """Closed segments up to the first with a record younger than min.compaction.lag.ms."""
-    closed = log.closed_segments()
+    """Closed segments up to the first that is not decided, or has a record younger than
+    min.compaction.lag.ms."""
+    closed = [
+        segment
+        for segment, following in pairwise(log.segments)
+        if following.base_offset <= log.last_stable_offset
+    ]
     youngest = now_ms - log.settings.min_compaction_lag_ms
     for count, segment in enumerate(closed):
         if log.settings.min_compaction_lag_ms > 0 and segment.max_timestamp > youngest:
@@ -73,19 +83,46 @@ def collect_keys(plan: CompactionPlan) -> _kernel.KeyOffsets:
     keys = _kernel.KeyOffsets()
     for segment in plan.dirty:
         for chunk in segment.chunks():
-            keys.add(chunk)
+            keys.add(_without_aborted(chunk, plan.aborted))
     return keys
 
 
+def _without_aborted(chunk: bytes, aborted: Sequence[AbortedSpan]) -> bytes:
+    """The whole batches of a chunk but those of transactions that were aborted; markers stay."""
+    spans_of: dict[int, list[AbortedSpan]] = {}
+    for span in aborted:
+        spans_of.setdefault(span.producer_id, []).append(span)
+    if not spans_of:
+        return chunk
+    kept: list[bytes] = []
+    for batch in _kernel.scan_batches(chunk, check_crcs=False):
+        is_aborted = (
+            batch.is_transactional
+            and not batch.is_control
+            and any(
+                span.first_offset <= batch.base_offset < span.last_offset
+                for span in spans_of.get(batch.producer_id, ())
+            )
+        )
+        if not is_aborted:
+            kept.append(chunk[batch.position : batch.position + batch.size])
+    return b"".join(kept)
+
+
 def write_survivors(
-    directory: Path, group: Sequence[Segment], keys: _kernel.KeyOffsets, keep_tombstones_from: int
+    directory: Path,
+    group: Sequence[Segment],
+    keys: _kernel.KeyOffsets,
+    keep_tombstones_from: int,
+    aborted: Sequence[AbortedSpan] = (),
 ) -> Path:
     """Writes what stays of a group to a file that is on disk when this returns. May run on any thread."""
     path = directory / f"{group[0].base_offset:020d}.cleaned"
     with path.open("wb") as file:
         for segment in group:
             for chunk in segment.chunks():
-                file.write(_kernel.compact_batches(chunk, keys, keep_tombstones_from=keep_tombstones_from))
+                decided = _without_aborted(chunk, aborted)
+                file.write(_kernel.compact_batches(decided, keys, keep_tombstones_from=keep_tombstones_from))
         file.flush()
         os.fsync(file.fileno())
     return path
@@ -99,6 +136,7 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     keys = collect_keys(plan)
     keep_tombstones_from = now_ms - log.settings.delete_retention_ms
     for group in plan.groups:
-        log.replace_segments(group, write_survivors(log.directory, group, keys, keep_tombstones_from))
+        survivors = write_survivors(log.directory, group, keys, keep_tombstones_from, plan.aborted)
+        log.replace_segments(group, survivors)
     log.first_dirty_offset = plan.end_offset
     return True

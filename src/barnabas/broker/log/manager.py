@@ -173,7 +173,7 @@ class LogManager:
         keep_tombstones_from = now_ms() - log.settings.delete_retention_ms
         for group in plan.groups:
             cleaned = await asyncio.to_thread(
-                write_survivors, log.directory, group, keys, keep_tombstones_from
+                write_survivors, log.directory, group, keys, keep_tombstones_from, plan.aborted
             )
             if self._logs.get(log.partition) is not log or not log.replace_segments(group, cleaned):
                 return

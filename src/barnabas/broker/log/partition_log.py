@@ -19,8 +19,9 @@ from barnabas._kernel import BatchInfo
 from barnabas.broker.log.damage import Damage, DamagedLogError, Rules
 from barnabas.broker.log.files import described, read_checkpoint, replace_file, write_checkpoint
 from barnabas.broker.log.leader_epochs import LeaderEpochs
-from barnabas.broker.log.producers import ProducerStates
-from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment, UnreadableError
+from barnabas.broker.log.markers import EndMarker, end_marker
+from barnabas.broker.log.producers import AbortedSpan, ProducerStates
+from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment, UnreadableError, end_of_batches
 from barnabas.broker.log.settings import LogSettings
 from barnabas.broker_errors import CorruptMessageError, KafkaStorageError, OffsetOutOfRangeError
 from barnabas.types import TopicPartition
@@ -137,7 +138,7 @@ class PartitionLog:
         segment.forget_indexes()
         for position, batches in segment.scan_good(rules):
             segment.note(batches, position)
-            self.producers.update((batch for batch in batches if batch.base_offset >= replay_from), now_ms)
+            self._replay(segment, position, [b for b in batches if b.base_offset >= replay_from], now_ms)
             for batch in batches:
                 self.leader_epochs.assign(batch.leader_epoch, batch.base_offset)
             self.log_end_offset = max(self.log_end_offset, batches[-1].last_offset + 1)
@@ -156,6 +157,20 @@ class PartitionLog:
             )
         for damage in segment.damages:
             logger.error("%s: %s; what lies around is served", self.partition, _described(segment, damage))
+
+    def _replay(self, segment: Segment, position: int, batches: Sequence[BatchInfo], now_ms: int) -> None:
+        """Learns the producers' states from batches whose positions are relative to `position`."""
+        for batch in batches:
+            if not batch.is_control:
+                self.producers.update((batch,), now_ms)
+                continue
+            try:
+                marker = end_marker(batch, segment.read_batch(position, batch))
+            except ValueError as error:
+                logger.error("%s: control batch at offset %d: %s", self.partition, batch.base_offset, error)
+                continue
+            if marker is not None:
+                self.producers.end(marker, batch.last_offset, batch.max_timestamp, now_ms)
 
     def _keep_or_cut(self, segment: Segment, known_end: int | None, end_offset: int) -> None:
         """Of a bad end: cuts off the part of a batch, and keeps a whole one, which was acknowledged."""
@@ -225,7 +240,7 @@ class PartitionLog:
 
         `batches` describes `data`, which is taken as checked. A repetition of an earlier batch is answered
         with that one's offset. Raises: KafkaStorageError (nothing was written), InvalidProducerEpochError,
-        OutOfOrderSequenceNumberError.
+        OutOfOrderSequenceNumberError, InvalidTxnStateError.
         """
         for batch in batches:
             earlier = self.producers.check(batch)
@@ -234,6 +249,20 @@ class PartitionLog:
                 return Appended(earlier.base_offset, time, duplicate=True)
         base_offset = self.log_end_offset
         log_append_time = now_ms if set_append_time else None
+        stamped_batches = self._write(data, log_append_time, now_ms)
+        self.producers.update(stamped_batches, now_ms)
+        return Appended(base_offset, -1 if log_append_time is None else log_append_time)
+
+    def append_marker(self, marker: EndMarker, *, now_ms: int, needs_newer_epoch: bool = False) -> None:
+        """Ends a producer's transaction here. Raises: KafkaStorageError (nothing was written),
+        InvalidProducerEpochError, TransactionCoordinatorFencedError."""
+        self.producers.check_marker(marker, needs_newer_epoch=needs_newer_epoch)
+        (batch,) = self._write(marker.to_batch(now_ms), None, now_ms)
+        self.producers.end(marker, batch.last_offset, batch.max_timestamp, now_ms)
+
+    def _write(self, data: Buffer, log_append_time: int | None, now_ms: int) -> Sequence[BatchInfo]:
+        """Raises: KafkaStorageError, and then nothing was written."""
+        base_offset = self.log_end_offset
         stamped = _kernel.stamp_batches(data, base_offset, self.leader_epoch, log_append_time=log_append_time)
         stamped_batches = _kernel.scan_batches(stamped)
         try:
@@ -244,11 +273,10 @@ class PartitionLog:
         self._storage_failed = False
         self.log_end_offset = stamped_batches[-1].last_offset + 1
         self.bytes_appended += len(stamped)
-        self.producers.update(stamped_batches, now_ms)
         self.leader_epochs.assign(self.leader_epoch, base_offset)
         if self.log_end_offset - self.recovery_point >= self.settings.flush_messages:
             self.flush(now_ms)
-        return Appended(base_offset, -1 if log_append_time is None else log_append_time)
+        return stamped_batches
 
     def _roll_if_due(self, size: int, batches: Sequence[BatchInfo]) -> None:
         active = self.active
@@ -349,8 +377,21 @@ class PartitionLog:
 
     # Reading
 
-    def read(self, offset: int, max_bytes: int, *, at_least_one: bool) -> bytes:
-        """Batches from the one that holds `offset` on; empty at the end of the log.
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it all transactions are decided."""
+        unstable = self.producers.first_unstable_offset
+        return self.log_end_offset if unstable is None else max(unstable, self.log_start_offset)
+
+    def aborted_in(self, offset: int, data: bytes) -> list[AbortedSpan]:
+        """Which transactions among `data`, read from `offset` on, were aborted."""
+        if not self.producers.aborted or self.producers.aborted[-1].last_offset < offset:
+            return []
+        return self.producers.aborted_between(offset, end_of_batches(data, offset))
+
+    def read(self, offset: int, max_bytes: int, *, at_least_one: bool, before: int | None = None) -> bytes:
+        """Batches from the one that holds `offset` on, of those that begin `before` an offset; empty at the
+        end of the log.
 
         Stays within `max_bytes`, but for a first batch that is larger and wanted with `at_least_one`.
         Raises: OffsetOutOfRangeError, KafkaStorageError, CorruptMessageError.
@@ -361,7 +402,7 @@ class PartitionLog:
             for segment, following in self._segments_from(offset):
                 end_offset = self.log_end_offset if following is None else following.base_offset
                 rules = Rules(end_offset, self._is_contiguous)
-                data = segment.read(offset, max_bytes, rules, at_least_one=at_least_one)
+                data = segment.read(offset, max_bytes, rules, at_least_one=at_least_one, before=before)
                 # Compaction may have removed a segment's end; what follows the offset is in the next one.
                 if data is not None:
                     return data
@@ -411,6 +452,7 @@ class PartitionLog:
         self.check_offset(offset)
         self.log_start_offset = offset
         self._remove_segments(self._count_below(offset))
+        self.producers.forget_before(offset)
 
     def enforce_retention(self, now_ms: int) -> None:
         """Removes the oldest segments by time, by size, and below the log's start."""
@@ -424,6 +466,7 @@ class PartitionLog:
         self._remove_segments(count)
         self.log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
+        self.producers.forget_before(self.log_start_offset)
 
     def _count_below(self, offset: int) -> int:
         return sum(1 for following in self.segments[1:] if following.base_offset <= offset)
@@ -458,9 +501,6 @@ class PartitionLog:
         segment.close()
 
     # Compaction, the part of it that belongs to the log's thread
-
-    def closed_segments(self) -> list[Segment]:
-        return self.segments[:-1]
 
     def replace_segments(self, old: Sequence[Segment], cleaned: Path) -> bool:
         """Puts a file of surviving batches in the place of closed segments; False if those are gone.

@@ -173,25 +173,35 @@ class Segment:
 
     # Reading
 
-    def read(self, offset: int, max_bytes: int, rules: Rules, *, at_least_one: bool) -> bytes | None:
+    def read(
+        self, offset: int, max_bytes: int, rules: Rules, *, at_least_one: bool, before: int | None = None
+    ) -> bytes | None:
         """Batches from the one that contains `offset` (or the next one) on, up to `max_bytes`, and up to what
-        is damaged. The last may be cut. With `at_least_one` the first comes whole, however large. None at the
-        end.
+        is damaged. The last may be cut. With `at_least_one` the first comes whole, however large. With
+        `before` none that begins at that offset or later. None at the end.
 
         Raises: UnreadableError where `offset` itself is damaged.
         """
         try:
-            return self._read(offset, max_bytes, rules, at_least_one=at_least_one)
+            return self._read(offset, max_bytes, rules, at_least_one, before)
         except _BadBatchError:
             self.scan_all(rules)
-            return self._read(offset, max_bytes, rules, at_least_one=at_least_one)
+            return self._read(offset, max_bytes, rules, at_least_one, before)
 
-    def _read(self, offset: int, max_bytes: int, rules: Rules, *, at_least_one: bool) -> bytes | None:
+    def _read(
+        self, offset: int, max_bytes: int, rules: Rules, at_least_one: bool, before: int | None
+    ) -> bytes | None:
         found = self._find(offset, rules)
         if found is None:
             return None
         position, size, base_offset = found
         count = max_bytes
+        if before is not None:
+            if base_offset >= before:
+                return b""
+            end = self._find(before, rules)
+            if end is not None:
+                count = min(count, end[0] - position)
         if size > max_bytes:
             if not at_least_one:
                 return b""
@@ -324,6 +334,10 @@ class Segment:
         with self._content() as content:
             return offsets_of_last(content, self.end_of_scan[0])
 
+    def read_batch(self, start: int, batch: BatchInfo) -> bytes:
+        """A batch whose position is relative to `start`."""
+        return self._read_at(start + batch.position, batch.size)
+
     def bad_end(self) -> bytes:
         """What lies behind the last good batch."""
         return self._read_at(self.end_of_scan[0], self.size)
@@ -371,6 +385,17 @@ def _needed_bytes(chunk: bytes) -> int | None:
     _, length = BATCH_PREFIX.unpack_from(chunk)
     size = BATCH_PREFIX.size + length
     return size if BATCH_HEADER_BYTES <= size <= MAX_SEGMENT_BYTES else None
+
+
+def end_of_batches(data: bytes, offset: int) -> int:
+    """The offset after the last whole batch in `data`; `offset` if there is none."""
+    position = 0
+    while position + BATCH_HEADER_BYTES <= len(data):
+        base_offset, length = BATCH_PREFIX.unpack_from(data, position)
+        (delta,) = LAST_OFFSET_DELTA.unpack_from(data, position + LAST_OFFSET_DELTA_POSITION)
+        position += BATCH_PREFIX.size + length
+        offset = max(offset, base_offset + delta + 1)
+    return offset
 
 
 def _end_of_whole_batches(chunk: bytes) -> int:

@@ -104,6 +104,7 @@ class ConnectionPool:
                 send_buffer_bytes=config.send_buffer_bytes,
                 receive_buffer_bytes=config.receive_buffer_bytes,
                 address_family=config.broker_address_family,
+                source_address=config.source_address,
                 proxy=self._security.proxy,
                 name=str(node) if node.node_id >= 0 else None,
                 monitor=monitor,

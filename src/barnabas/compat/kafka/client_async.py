@@ -233,7 +233,12 @@ class KafkaClient:
         if not can_send:
             self.maybe_connect(node_id, wakeup=wakeup)
             return Future().failure(Errors.NodeNotReadyError(node_id))
-        future = self._conns[node_id].send(request, request_timeout_ms=request_timeout_ms)
+        connection = self._conns[node_id]
+        future = (
+            connection.send(request)
+            if request_timeout_ms is None
+            else connection.send(request, request_timeout_ms=request_timeout_ms)
+        )
         if wakeup:
             self.wakeup()
         return future
@@ -301,7 +306,7 @@ class KafkaClient:
 
     def least_loaded_node(self) -> Any:
         """The number of the node with the fewest requests under way, or None where none may be connected."""
-        candidates = [each.nodeId for each in self.cluster.brokers()] or list(self._conns)
+        candidates = self.cluster.node_ids() or list(self._conns)
         random.shuffle(candidates)
         found, fewest = None, _FOREVER
         for node_id in candidates:
@@ -324,16 +329,16 @@ class KafkaClient:
     def least_loaded_node_refresh_ms(self) -> float:
         """How many milliseconds until a node may be sent requests."""
         return min(
-            self.throttle_delay(each.nodeId)
-            if self.connected(each.nodeId)
-            else self.connection_delay(each.nodeId)
-            for each in self.cluster.brokers()
+            self.throttle_delay(each) if self.connected(each) else self.connection_delay(each)
+            for each in self.cluster.node_ids()
         )
 
     # Metadata
 
     def set_topics(self, topics: Any) -> Any:
         """Has metadata kept for exactly these topics; a future of it."""
+        if generation().clusters_track_topics:
+            return self.cluster.set_topics(topics)
         is_more = set(topics) - self._topics
         self._topics = set(topics)
         return self.cluster.request_update() if is_more else Future().success(set(topics))
@@ -341,6 +346,8 @@ class KafkaClient:
     def add_topic(self, topic: str) -> Any:
         """Has metadata kept for this topic too; a future of it. Raises: TypeError, ValueError for what is no
         name of a topic, after 1.2."""
+        if generation().clusters_track_topics:
+            return self.cluster.add_topic(topic)
         if not generation().nodes_must_be_known:
             ensure_valid_topic_name(topic)
         if topic in self._topics:
@@ -357,7 +364,7 @@ class KafkaClient:
             return ttl_ms
         node_id = self.least_loaded_node()
         if node_id is None:
-            nodes = self.cluster.brokers()
+            nodes = self.cluster.node_ids()
             return (
                 max(self.least_loaded_node_refresh_ms(), 1) if nodes else self.config["reconnect_backoff_ms"]
             )
@@ -377,6 +384,8 @@ class KafkaClient:
         self._metadata_refresh_in_progress = False
 
     def _metadata_request(self, node_id: Any) -> Any:
+        if generation().clusters_track_topics:
+            return self.cluster.metadata_request()
         topics: Any = list(self._topics)
         if generation().nodes_must_be_known:
             return struct_class("metadata", "MetadataRequest_v0")(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+from typing import Any
 
 from barnabas._kernel import compress, decompress
 from barnabas.compat.kafka_python.wire.lz4_of_old import as_of_old, as_of_today
@@ -71,8 +72,21 @@ def snappy_decode(payload: bytes) -> bytes:
     return _decompressed("snappy", payload)
 
 
-def lz4_encode(payload: bytes, compression_level: int | None = None) -> bytes:
-    return compress("lz4", payload, compression_level)
+_LZ4_LAYOUT = {
+    *("block_size", "block_linked", "block_checksum", "block_mode", "content_checksum", "auto_flush"),
+    *("store_size", "source_size"),
+}
+"""What lz4's frames may be told besides, which every reader finds out by itself."""
+
+
+def lz4_encode(payload: bytes, compression_level: int | None = None, **kwargs: Any) -> Any:
+    """`kwargs`: of lz4.frame.compress. Of those, only `return_bytearray` changes anything: the kernel chooses
+    how a frame is laid out."""
+    unknown = kwargs.keys() - _LZ4_LAYOUT - {"return_bytearray"}
+    if unknown:
+        raise TypeError(f"lz4_encode() got an unexpected keyword argument {min(unknown)!r}")
+    frame = compress("lz4", payload, compression_level)
+    return bytearray(frame) if kwargs.get("return_bytearray") else frame
 
 
 def lz4_decode(payload: bytes) -> bytes:

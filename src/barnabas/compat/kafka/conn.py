@@ -197,15 +197,20 @@ class BrokerConnection:
 
     # Requests
 
-    def send(
-        self,
-        request: Any,
-        blocking: bool = True,
-        request_timeout_ms: float | None = None,
-        expect_response: bool | None = None,
-    ) -> Any:
-        """A future of the answer. `blocking` has no meaning: the core sends. `expect_response`: whether there
-        will be one, where the request does not know."""
+    if generation().connections_take_expectation:
+
+        def send(  # pyright: ignore[reportRedeclaration] each generation has its own
+            self, request: Any, expect_response: bool = True
+        ) -> Any:
+            """A future of the answer, or of None where none is expected."""
+            return self._send(request, None, expect_response and request.expect_response())
+    else:
+
+        def send(self, request: Any, blocking: bool = True, request_timeout_ms: float | None = None) -> Any:
+            """A future of the answer. `blocking` has no meaning: the core sends."""
+            return self._send(request, request_timeout_ms, None)
+
+    def _send(self, request: Any, request_timeout_ms: float | None, expect_response: bool | None) -> Any:
         future: Any = Future()
         if self.connecting():
             return future.failure(Errors.NodeNotReadyError(str(self)))
@@ -343,7 +348,7 @@ class BrokerConnection:
             self.check_version()
         return self._api_versions
 
-    def check_version(self, timeout: float = 2, **kwargs: Any) -> Any:
+    def check_version(self, timeout: float = 2, strict: bool = False, **kwargs: Any) -> Any:
         """The version of the broker, as a tuple, or in 1.2 as a text. Raises: NodeNotReadyError."""
         if not self.connect_blocking(timeout):
             raise Errors.NodeNotReadyError()

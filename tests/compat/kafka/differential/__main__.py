@@ -14,7 +14,6 @@ from pathlib import Path
 from tests.compat.kafka.differential import pending
 from tests.compat.kafka.differential.brokers import NEW_RELEASE, OLD_RELEASE, theatre_on
 from tests.compat.kafka.differential.pending import PENDING
-from tests.compat.kafka.differential.played.player import GENUINE, OURS
 from tests.compat.kafka.differential.played.script import (
     GENERATIONS,
     KAFKA,
@@ -23,9 +22,11 @@ from tests.compat.kafka.differential.played.script import (
     Script,
     all_scripts,
 )
-from tests.compat.kafka.differential.runner import difference, difference_from_golden, goldens_of, lines_of
-from tests.compat.kafka.differential.theatre import Theatre
+from tests.compat.kafka.differential.runner import difference, difference_from_golden, goldens_of
 from tests.compat.kafka.differential.troupe import Troupe
+from tests.compat.playing.comparing import lines_of
+from tests.compat.playing.played.parent import GENUINE, OURS
+from tests.compat.playing.theatre import Theatre
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.compat.kafka.differential.theatre import Theatre
+from tests.compat.playing.theatre import Theatre
 
 from barnabas.testing import ApacheKafka, SecureListeners
 from barnabas.testing.distribution import DEFAULT_VERSION

@@ -13,16 +13,11 @@ import sys
 from collections import defaultdict
 
 from tests.compat.kafka.differential.brokers import OLD_RELEASE, theatre_on
-from tests.compat.kafka.differential.played.player import GENUINE
 from tests.compat.kafka.differential.played.script import KAFKA, NONE, Script, all_scripts
-from tests.compat.kafka.differential.runner import (
-    GOLDENS,
-    golden_path,
-    goldens_of,
-    is_broken,
-    lines_of,
-)
+from tests.compat.kafka.differential.runner import GOLDENS, golden_path, goldens_of
 from tests.compat.kafka.differential.troupe import Troupe
+from tests.compat.playing.comparing import is_broken, lines_of
+from tests.compat.playing.played.parent import GENUINE
 
 
 def main() -> None:

@@ -1,26 +1,21 @@
 """Plays a script with the genuine package and with ours, and compares what each saw.
 
-Owns how a difference is shown, and what the golden files of 1.2.1 are like.
+Owns what the golden files of 1.2.1 are like.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import pprint
 import threading
 from pathlib import Path
-from typing import Any
 
-from tests.compat.kafka.differential.played.player import GENUINE, OURS
 from tests.compat.kafka.differential.played.script import Script
-from tests.compat.kafka.differential.played.stage import FAILED, GAVE_UP
-from tests.compat.kafka.differential.theatre import Theatre
 from tests.compat.kafka.differential.troupe import Troupe
+from tests.compat.playing.comparing import compared, lines_of
+from tests.compat.playing.played.parent import GENUINE, OURS
+from tests.compat.playing.theatre import Theatre
 
 GOLDENS = Path(__file__).parent / "goldens"
-
-Seen = list[tuple[str, Any]]
 
 
 def difference(script: Script, generation: str, troupe: Troupe, theatre: Theatre | None) -> str:
@@ -35,7 +30,7 @@ def difference(script: Script, generation: str, troupe: Troupe, theatre: Theatre
         thread.start()
     for thread in threads:
         thread.join()
-    return _compared(script, seen[GENUINE], seen[OURS])
+    return compared(script.name, seen[GENUINE], seen[OURS])
 
 
 def difference_from_golden(script: Script, troupe: Troupe, theatre: Theatre | None) -> str:
@@ -43,7 +38,7 @@ def difference_from_golden(script: Script, troupe: Troupe, theatre: Theatre | No
     golden = goldens_of(script.module).get(script.name)
     if golden is None:
         return f"{script.name} was not recorded: see tests.compat.kafka.differential.record"
-    return _compared(script, golden, lines_of(troupe.player(OURS, "1.2").play(script, theatre)))
+    return compared(script.name, golden, lines_of(troupe.player(OURS, "1.2").play(script, theatre)))
 
 
 def goldens_of(module: str) -> dict[str, list[str]]:
@@ -54,23 +49,3 @@ def goldens_of(module: str) -> dict[str, list[str]]:
 
 def golden_path(module: str) -> Path:
     return GOLDENS / f"{module.rpartition('.')[2]}.json"
-
-
-def lines_of(seen: Seen) -> list[str]:
-    return [line for label, value in seen for line in _lines(label, value)]
-
-
-def _lines(label: str, value: Any) -> list[str]:
-    return [f"{label}:", *("    " + line for line in pprint.pformat(value, width=100).splitlines())]
-
-
-def is_broken(lines: list[str]) -> bool:
-    return any(line.startswith((FAILED, GAVE_UP)) for line in lines)
-
-
-def _compared(script: Script, genuine: list[str], ours: list[str]) -> str:
-    if not genuine:
-        return f"{script.name} recorded nothing"
-    if is_broken(genuine):
-        return "with the genuine package:\n" + "\n".join(genuine)
-    return "\n".join(difflib.unified_diff(genuine, ours, GENUINE, OURS, lineterm="", n=2))

@@ -9,8 +9,8 @@ from tests.compat.kafka.differential.brokers import NEW_RELEASE, OLD_RELEASE, th
 from tests.compat.kafka.differential.pending import PENDING
 from tests.compat.kafka.differential.played.script import NONE, SECURE, Script, all_scripts
 from tests.compat.kafka.differential.runner import difference, difference_from_golden, goldens_of
-from tests.compat.kafka.differential.theatre import Theatre
 from tests.compat.kafka.differential.troupe import Troupe
+from tests.compat.playing.theatre import Theatre
 
 from barnabas.testing import ApacheKafka
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compat.kafka.simple.soak import Soak
+from tests.compat.kafka.soak import Soak, simple_clients
 
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
@@ -16,7 +16,7 @@ SECONDS = 12.0
 def test_what_was_acknowledged_is_read_although_the_broker_dies(
     own_broker: ApacheKafka | EmbeddedBroker, tmp_path: Path
 ) -> None:
-    soak = Soak(own_broker, tmp_path, seed=7)
+    soak = Soak(simple_clients(), own_broker, tmp_path, seed=7)
     soak.run(SECONDS)
     assert soak.harms > 0
     assert len(soak.written()) > 100

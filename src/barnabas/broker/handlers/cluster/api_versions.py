@@ -1,7 +1,8 @@
 """ApiVersions, versions 0 to 4 (KIP-35, KIP-511, KIP-584).
 
-Lists the APIs that are implemented. There are no features to finalize. A request in an unknown version is
-answered by `net.server`.
+Lists the APIs that are implemented, and the features with the levels that hold. A lowest level of 0 is told
+from version 4 on only, which older clients would choke on. A request in an unknown version is answered by
+`net.server`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from barnabas.broker.features import FEATURES
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 LOWEST, HIGHEST = 0, 4
+FIRST_VERSION_WITH_LEVEL_0 = 4
 
 
 def make_handler(others: Mapping[int, Handler[Any]]) -> Handler[ApiVersionsRequest]:
@@ -21,6 +24,20 @@ def make_handler(others: Mapping[int, Handler[Any]]) -> Handler[ApiVersionsReque
     answer = [ApiVersionsResponse.ApiVersion(*key) for key in sorted(keys)]
 
     async def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
-        return ApiVersionsResponse(api_keys=answer)
+        cluster = call.parts.cluster
+        return ApiVersionsResponse(
+            api_keys=answer,
+            supported_features=[
+                ApiVersionsResponse.SupportedFeatureKey(name, feature.lowest, feature.highest)
+                for name, feature in FEATURES.items()
+                if feature.lowest > 0 or call.version >= FIRST_VERSION_WITH_LEVEL_0
+            ],
+            finalized_features_epoch=cluster.features_epoch,
+            finalized_features=[
+                ApiVersionsResponse.FinalizedFeatureKey(name, level, level)
+                for name, level in cluster.feature_levels().items()
+                if level > 0
+            ],
+        )
 
     return Handler(ApiVersionsRequest, LOWEST, HIGHEST, handle)

@@ -7,7 +7,7 @@ looked up from version 12 on. Operations that are allowed are never given, as th
 
 from __future__ import annotations
 
-from barnabas.broker.cluster import NODE_ID, OFFSETS_TOPIC, Topic
+from barnabas.broker.cluster import NODE_ID, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topic
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
@@ -42,7 +42,9 @@ def _look_up(
         name = asked.name or ""
         if name not in cluster.topics and may_create:
             if name == OFFSETS_TOPIC:
-                parts.group_store.ensure_topic()
+                parts.group_store.topic.ensure()
+            elif name == TRANSACTIONS_TOPIC:
+                parts.transaction_store.topic.ensure()
             else:
                 cluster.create_topic(name, cluster.settings.number("num.partitions"), {})
         elif name not in cluster.topics:

@@ -1,14 +1,13 @@
-"""FindCoordinator, versions 0 to 6: this node coordinates all groups.
+"""FindCoordinator, versions 0 to 6: this node coordinates all groups and transactions.
 
-Transactional ids are refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED, which clients give up on at once, as
-there are no transactions yet; share groups (version 6) with INVALID_REQUEST.
+Share groups (version 6) are refused with INVALID_REQUEST.
 """
 
 from __future__ import annotations
 
 from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import InvalidRequestError, TransactionalIdAuthorizationFailedError
+from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -35,12 +34,11 @@ async def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinator
 def _find(call: Call, key_type: int, key: str) -> Coordinator:
     try:
         if key_type == TRANSACTION:
-            raise TransactionalIdAuthorizationFailedError(
-                f"transactional id {key}: this embedded broker does not know transactions yet"
-            )
-        if key_type != GROUP:
+            call.parts.transaction_store.topic.ensure()
+        elif key_type == GROUP:
+            call.parts.group_store.topic.ensure()
+        else:
             raise InvalidRequestError(f"this broker coordinates nothing of type {key_type}")
-        call.parts.group_store.ensure_topic()
     except BrokerError as error:
         return Coordinator(key, -1, "", -1, error.code, error.context)
     return Coordinator(key, NODE_ID, call.parts.host, call.parts.port, error_message=None)

@@ -1,7 +1,8 @@
 """OffsetFetch, versions 1 to 10: one group, from version 8 on several (KIP-709); topic ids from 10 on.
 
-Null topics (version 2) ask for all offsets of a group. There are no transactions, so every offset is
-stable. A partition without a committed offset is answered with -1.
+Null topics (version 2) ask for all offsets of a group. With require_stable (version 7, KIP-447) an offset
+that an open transaction may move is answered with UNSTABLE_OFFSET_COMMIT. A partition without a committed
+offset is answered with -1.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.group import CommittedOffset, Group
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from barnabas.protocol.schema import ZERO_UUID
@@ -28,15 +30,16 @@ async def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse
     groups = call.parts.groups.groups
     if call.version < FIRST_VERSION_WITH_MANY_GROUPS:
         return _answer_one(groups.get(request.group_id), request)
-    return OffsetFetchResponse(groups=[_answer_group(call, asked) for asked in request.groups])
+    stable = request.require_stable
+    return OffsetFetchResponse(groups=[_answer_group(call, asked, stable) for asked in request.groups])
 
 
 def _answer_group(
-    call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup
+    call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
     code = _member_error(call, asked)
     group = call.parts.groups.groups.get(asked.group_id)
-    topics = [] if code else _answer_many(call, group, asked)
+    topics = [] if code else _answer_many(call, group, asked, require_stable)
     return OffsetFetchResponse.OffsetFetchResponseGroup(
         group_id=asked.group_id, topics=topics, error_code=code
     )
@@ -75,8 +78,9 @@ def _answer_one(group: Group | None, request: OffsetFetchRequest) -> OffsetFetch
                         committed_offset=committed.offset,
                         committed_leader_epoch=committed.leader_epoch,
                         metadata=committed.metadata,
+                        error_code=code,
                     )
-                    for index, committed in _committed(group, name, indexes)
+                    for index, committed, code in _committed(group, name, indexes, request.require_stable)
                 ],
             )
             for name, indexes in wanted
@@ -85,13 +89,16 @@ def _answer_one(group: Group | None, request: OffsetFetchRequest) -> OffsetFetch
 
 
 def _answer_many(
-    call: Call, group: Group | None, asked: OffsetFetchRequest.OffsetFetchRequestGroup
+    call: Call,
+    group: Group | None,
+    asked: OffsetFetchRequest.OffsetFetchRequestGroup,
+    require_stable: bool,
 ) -> list[Topics]:
     cluster = call.parts.cluster
     if asked.topics is None:
-        answers = [_answer(group, name, indexes) for name, indexes in _all_partitions(group)]
+        answers = [_answer(group, name, indexes, require_stable) for name, indexes in _all_partitions(group)]
     else:
-        answers = [_answer_topic(cluster, group, topic) for topic in asked.topics]
+        answers = [_answer_topic(cluster, group, topic, require_stable) for topic in asked.topics]
     if call.version >= FIRST_VERSION_WITH_TOPIC_IDS:
         for answer in answers:
             topic = cluster.topics.get(answer.name)
@@ -100,12 +107,15 @@ def _answer_many(
 
 
 def _answer_topic(
-    cluster: Cluster, group: Group | None, asked: OffsetFetchRequest.OffsetFetchRequestTopics
+    cluster: Cluster,
+    group: Group | None,
+    asked: OffsetFetchRequest.OffsetFetchRequestTopics,
+    require_stable: bool,
 ) -> Topics:
     if asked.topic_id == ZERO_UUID:
-        return _answer(group, asked.name, asked.partition_indexes)
+        return _answer(group, asked.name, asked.partition_indexes, require_stable)
     try:
-        return _answer(group, cluster.topic_by_id(asked.topic_id).name, asked.partition_indexes)
+        name = cluster.topic_by_id(asked.topic_id).name
     except BrokerError as error:
         return Topics(
             topic_id=asked.topic_id,
@@ -114,9 +124,10 @@ def _answer_topic(
                 for index in asked.partition_indexes
             ],
         )
+    return _answer(group, name, asked.partition_indexes, require_stable)
 
 
-def _answer(group: Group | None, name: str, indexes: Iterable[int]) -> Topics:
+def _answer(group: Group | None, name: str, indexes: Iterable[int], require_stable: bool) -> Topics:
     return Topics(
         name=name,
         partitions=[
@@ -125,15 +136,27 @@ def _answer(group: Group | None, name: str, indexes: Iterable[int]) -> Topics:
                 committed_offset=committed.offset,
                 committed_leader_epoch=committed.leader_epoch,
                 metadata=committed.metadata,
+                error_code=code,
             )
-            for index, committed in _committed(group, name, indexes)
+            for index, committed, code in _committed(group, name, indexes, require_stable)
         ],
     )
 
 
-def _committed(group: Group | None, name: str, indexes: Iterable[int]) -> list[tuple[int, CommittedOffset]]:
-    offsets = group.offsets if group else {}
-    return [(index, offsets.get(TopicPartition(name, index), NOT_COMMITTED)) for index in indexes]
+def _committed(
+    group: Group | None, name: str, indexes: Iterable[int], require_stable: bool
+) -> list[tuple[int, CommittedOffset, int]]:
+    """Each partition with its offset and an error code."""
+    found: list[tuple[int, CommittedOffset, int]] = []
+    for index in indexes:
+        partition = TopicPartition(name, index)
+        if group is None:
+            found.append((index, NOT_COMMITTED, 0))
+        elif require_stable and group.is_unstable(partition):
+            found.append((index, NOT_COMMITTED, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+        else:
+            found.append((index, group.offsets.get(partition, NOT_COMMITTED), 0))
+    return found
 
 
 def _all_partitions(group: Group | None) -> list[tuple[str, list[int]]]:

@@ -3,7 +3,8 @@
 Waits until min_bytes are there or max_wait_ms have passed, woken by appends. The first batch of the first
 partition that has one comes whole, however large; max_bytes and partition_max_bytes bound the rest. Fetch
 sessions (KIP-227) are kept, so that requests and answers name only what changed. Leader epochs are checked
-(KIP-320). There are no transactions yet, so both isolation levels read the same.
+(KIP-320). With isolation level 1 (read_committed) records end at the last stable offset, and the transactions
+among them that were aborted are named.
 """
 
 from __future__ import annotations
@@ -23,19 +24,28 @@ from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 PartitionData = FetchResponse.PartitionData
 LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
 VERSION_WITH_TOPIC_IDS = 13
+READ_COMMITTED = 1
 
 
 @dataclass(slots=True)
 class _Read:
-    """One look at all partitions. `seen` holds how far each log had got."""
+    """One look at all partitions. `seen` holds how far each log had got, and up to where it was decided."""
 
     response: FetchResponse
     bytes_read: int
     failed: bool
-    seen: list[tuple[Partition, int]]
+    reads_committed: bool
+    seen: list[tuple[Partition, int, int]]
 
-    def bytes_now(self) -> int:
-        return self.bytes_read + sum(partition.log.bytes_appended - then for partition, then in self.seen)
+    def is_worth_another(self, min_bytes: int) -> bool:
+        """Whether there may be enough by now. How much an end of a transaction lets through is not known."""
+        if self.reads_committed:
+            return any(partition.log.last_stable_offset != stable for partition, _, stable in self.seen)
+        appended = sum(partition.log.bytes_appended - then for partition, then, _ in self.seen)
+        return self.bytes_read + appended >= min_bytes
+
+    def has_grown(self) -> bool:
+        return any(partition.log.bytes_appended != then for partition, then, _ in self.seen)
 
 
 async def handle(call: Call, request: FetchRequest) -> FetchResponse:
@@ -63,24 +73,26 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
 async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
     """Whether there may be enough to read now."""
     woken = asyncio.Event()
-    partitions = [partition for partition, _ in read.seen]
+    partitions = [partition for partition, _, _ in read.seen]
     for partition in partitions:
         partition.waiters.add(woken)
     try:
         async with asyncio.timeout(seconds):
-            while read.bytes_now() < min_bytes and not any(partition.is_gone for partition in partitions):
+            while not read.is_worth_another(min_bytes) and not any(
+                partition.is_gone for partition in partitions
+            ):
                 await woken.wait()
                 woken.clear()
         return True
     except TimeoutError:
-        return read.bytes_now() > read.bytes_read
+        return read.has_grown()
     finally:
         for partition in partitions:
             partition.waiters.discard(woken)
 
 
 def _read_all(cluster: Cluster, request: FetchRequest) -> _Read:
-    read = _Read(FetchResponse(), 0, False, [])
+    read = _Read(FetchResponse(), 0, False, request.isolation_level == READ_COMMITTED, [])
     for topic in request.topics:
         answer = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id)
         read.response.responses.append(answer)
@@ -95,7 +107,7 @@ def _read_partitions(
         partition: Partition | None = None
         try:
             partition = cluster.partition(cluster.resolve(topic.topic, topic.topic_id), asked.partition)
-            read.seen.append((partition, partition.log.bytes_appended))
+            read.seen.append((partition, partition.log.bytes_appended, partition.log.last_stable_offset))
             check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
             data = _read_partition(partition, asked, request, read)
         except BrokerError as error:
@@ -111,8 +123,9 @@ def _read_partition(
     data = PartitionData(
         partition_index=asked.partition,
         high_watermark=log.log_end_offset,
-        last_stable_offset=log.log_end_offset,
+        last_stable_offset=log.last_stable_offset,
         log_start_offset=log.log_start_offset,
+        aborted_transactions=[] if read.reads_committed else None,
         records=b"",
     )
     if asked.last_fetched_epoch >= 0:
@@ -122,7 +135,17 @@ def _read_partition(
             read.failed = True
             return data
     room = min(asked.partition_max_bytes, request.max_bytes - read.bytes_read)
-    records = log.read(asked.fetch_offset, max(0, room), at_least_one=read.bytes_read == 0)
+    records = log.read(
+        asked.fetch_offset,
+        max(0, room),
+        at_least_one=read.bytes_read == 0,
+        before=log.last_stable_offset if read.reads_committed else None,
+    )
+    if read.reads_committed:
+        data.aborted_transactions = [
+            FetchResponse.AbortedTransaction(span.producer_id, span.first_offset)
+            for span in log.aborted_in(asked.fetch_offset, records)
+        ]
     data.records = records
     read.bytes_read += len(records)
     return data

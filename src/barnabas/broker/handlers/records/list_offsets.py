@@ -1,13 +1,12 @@
 """ListOffsets, versions 1 to 11.
 
 Earliest (-2), latest (-1), the greatest timestamp (-3, KIP-734), earliest local (-4), and the first record
-at or after a time. Nothing is in tiered storage, so -5 and -6 (KIP-1005, KIP-1023) have no offset. Both
-isolation levels end at the log's end, as there are no transactions yet.
+at or after a time. Nothing is in tiered storage, so -5 and -6 (KIP-1005, KIP-1023) have no offset. With
+isolation level 1 (read_committed) nothing is found from the last stable offset on.
 """
 
 from __future__ import annotations
 
-from barnabas.broker.cluster import Cluster
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.leadership import check_leader_epoch
 from barnabas.broker.log.partition_log import PartitionLog
@@ -25,6 +24,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 )
 FIRST_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 NOTHING = (-1, -1, -1)
+READ_COMMITTED = 1
 FIRST_VERSION_WITH_LEADER_EPOCH = 4
 
 PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
@@ -36,7 +36,9 @@ async def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse
             ListOffsetsResponse.ListOffsetsTopicResponse(
                 name=topic.name,
                 partitions=[
-                    _look_up(call.parts.cluster, topic.name, asked, call.version)
+                    _look_up(
+                        call, topic.name, asked, reads_committed=request.isolation_level == READ_COMMITTED
+                    )
                     for asked in topic.partitions
                 ],
             )
@@ -46,12 +48,15 @@ async def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse
 
 
 def _look_up(
-    cluster: Cluster, topic: str, asked: ListOffsetsRequest.ListOffsetsPartition, version: int
+    call: Call, topic: str, asked: ListOffsetsRequest.ListOffsetsPartition, *, reads_committed: bool
 ) -> PartitionResponse:
+    cluster, version = call.parts.cluster, call.version
     try:
         partition = cluster.partition(cluster.topic(topic), asked.partition_index)
         check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
-        offset, timestamp, leader_epoch = _find(partition.log, asked.timestamp, version)
+        offset, timestamp, leader_epoch = _find(
+            partition.log, asked.timestamp, version, reads_committed=reads_committed
+        )
     except BrokerError as error:
         return PartitionResponse(partition_index=asked.partition_index, error_code=error.code)
     response = PartitionResponse(partition_index=asked.partition_index, timestamp=timestamp, offset=offset)
@@ -60,18 +65,20 @@ def _look_up(
     return response
 
 
-def _find(log: PartitionLog, timestamp: int, version: int) -> tuple[int, int, int]:
+def _find(log: PartitionLog, timestamp: int, version: int, *, reads_committed: bool) -> tuple[int, int, int]:
     if timestamp < EARLIEST_PENDING_UPLOAD or version < FIRST_VERSION.get(timestamp, 0):
         raise UnsupportedVersionError(f"version {version} has no meaning for timestamp {timestamp}")
     if timestamp == LATEST:
-        return log.log_end_offset, -1, log.leader_epoch
+        end = log.last_stable_offset if reads_committed else log.log_end_offset
+        return end, -1, log.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, -1, log.leader_epochs.epoch_at(log.log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOTHING
-    if timestamp == MAX_TIMESTAMP:
-        return log.with_max_timestamp() or NOTHING
-    return log.first_at_or_after(timestamp) or NOTHING
+    found = log.with_max_timestamp() if timestamp == MAX_TIMESTAMP else log.first_at_or_after(timestamp)
+    if found is None or (reads_committed and found[0] >= log.last_stable_offset):
+        return NOTHING
+    return found
 
 
 HANDLER = Handler(ListOffsetsRequest, 1, 11, handle)

@@ -2,7 +2,8 @@
 
 acks 0, 1 and -1: an answer means that the operating system has the records, so that they survive the end
 of the broker's process. Taken is exactly one record batch of magic 2 for each partition, checked down to
-its records. Batches of transactions are refused. With acks=0, what went wrong is told by hanging up.
+its records. Batches of transactions need the transactional id, and a partition that the transaction has; from
+version 12 on (KIP-890) it gets the partition by this. With acks=0, what went wrong is told by hanging up.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from barnabas import _kernel
 from barnabas._kernel import BatchInfo
 from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.transactions.admission import admit
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import recompress
 from barnabas.broker_errors import (
     CorruptMessageError,
+    InvalidProducerIdMappingError,
     InvalidRecordError,
     InvalidRequiredAcksError,
     InvalidTimestampError,
@@ -31,21 +34,24 @@ from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.protocol.schema import Records
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
+FIRST_VERSION_THAT_TELLS_ABORTABLE = 11
+FIRST_VERSION_THAT_ADDS = 12
 KEEP_ALL_TOMBSTONES = -(1 << 62)
 
 
 async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     response = ProduceResponse()
+    producers = _transactional_producers(request)
     failed: BrokerError | None = None
     for asked in request.topic_data:
         answer = ProduceResponse.TopicProduceResponse(name=asked.name, topic_id=asked.topic_id)
         response.responses.append(answer)
         for data in asked.partition_data:
             try:
-                _check_request(request)
+                _check_request(request, producers)
                 topic = call.parts.cluster.resolve(asked.name, asked.topic_id)
                 partition = call.parts.cluster.partition(topic, data.index)
-                answer.partition_responses.append(_append(partition, data.records, request.acks))
+                answer.partition_responses.append(_append(call, request, partition, data.records))
             except BrokerError as error:
                 failed = error
                 answer.partition_responses.append(_refusal(data.index, error))
@@ -56,17 +62,38 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     return None
 
 
-def _check_request(request: ProduceRequest) -> None:
+def _transactional_producers(request: ProduceRequest) -> set[tuple[int, int]]:
+    """Whose batches of transactions are in the request, as far as its batches can be read."""
+    producers: set[tuple[int, int]] = set()
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            try:
+                batches = _kernel.scan_batches(data.records or b"")
+            except CorruptBatchError:
+                continue
+            producers.update(
+                (batch.producer_id, batch.producer_epoch) for batch in batches if batch.is_transactional
+            )
+    return producers
+
+
+def _check_request(request: ProduceRequest, producers: set[tuple[int, int]]) -> None:
     if request.acks not in (-1, 0, 1):
         raise InvalidRequiredAcksError(f"acks={request.acks} is none of -1, 0 and 1")
-    if request.transactional_id is not None:
-        raise TransactionalIdAuthorizationFailedError("this broker does not know transactions yet")
+    if producers and request.transactional_id is None:
+        raise TransactionalIdAuthorizationFailedError(
+            "records of a transaction need the transactional id beside them"
+        )
+    if len(producers) > 1:
+        raise InvalidProducerIdMappingError("records of several transactional producers in one request")
 
 
-def _append(partition: Partition, records: Records | None, acks: int) -> PartitionResponse:
+def _append(
+    call: Call, request: ProduceRequest, partition: Partition, records: Records | None
+) -> PartitionResponse:
     topic = partition.topic
     in_sync_needed = topic.rules.min_in_sync_replicas
-    if acks == -1 and in_sync_needed > 1:
+    if request.acks == -1 and in_sync_needed > 1:
         raise NotEnoughReplicasError(
             f"topic {topic.name} has min.insync.replicas={in_sync_needed}, but this is a single broker"
         )
@@ -75,6 +102,15 @@ def _append(partition: Partition, records: Records | None, acks: int) -> Partiti
     _check_settings(topic, batch)
     if topic.rules.needs_keys:
         _check_keys(topic, records, batch)
+    if batch.is_transactional and request.transactional_id is not None:
+        admit(
+            call.parts.transactions,
+            partition,
+            request.transactional_id,
+            (batch.producer_id, batch.producer_epoch),
+            adds=call.version >= FIRST_VERSION_THAT_ADDS,
+            tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
+        )
     records, batches = recompress(records, batch, topic.rules.compression_type)
     appended = partition.append(records, batches)
     return PartitionResponse(
@@ -99,8 +135,10 @@ def _checked(partition: Partition, records: Records) -> BatchInfo:
     batch = batches[0]
     if batch.magic != 2:
         raise UnsupportedForMessageFormatError(f"{partition.name}: message format {batch.magic} is too old")
-    if batch.is_control or batch.is_transactional:
-        raise InvalidRecordError(f"{partition.name}: this broker does not know transactions yet")
+    if batch.is_control:
+        raise InvalidRecordError(f"{partition.name}: control batches are the broker's own")
+    if batch.is_transactional and batch.producer_id < 0:
+        raise InvalidRecordError(f"{partition.name}: a batch of a transaction needs a producer id")
     if batch.producer_id >= 0 and (batch.producer_epoch < 0 or batch.base_sequence < 0):
         raise InvalidRecordError(f"{partition.name}: a producer id needs an epoch and a sequence")
     return batch

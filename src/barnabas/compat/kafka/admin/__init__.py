@@ -4,7 +4,6 @@ from barnabas.compat.kafka.admin._acls import ACL as ACL
 from barnabas.compat.kafka.admin._acls import ACLFilter as ACLFilter
 from barnabas.compat.kafka.admin._acls import ACLOperation as ACLOperation
 from barnabas.compat.kafka.admin._acls import ACLPermissionType as ACLPermissionType
-from barnabas.compat.kafka.admin._acls import ACLResourcePatternType as ACLResourcePatternType
 from barnabas.compat.kafka.admin._acls import ResourcePattern as ResourcePattern
 from barnabas.compat.kafka.admin._acls import ResourcePatternFilter as ResourcePatternFilter
 from barnabas.compat.kafka.admin._acls import ResourceType as ResourceType
@@ -30,6 +29,7 @@ from barnabas.compat.kafka.admin._users import ScramMechanism as ScramMechanism
 from barnabas.compat.kafka.admin._users import UserScramCredentialDeletion as UserScramCredentialDeletion
 from barnabas.compat.kafka.admin._users import UserScramCredentialUpsertion as UserScramCredentialUpsertion
 from barnabas.compat.kafka.admin.client import KafkaAdminClient as KafkaAdminClient
+from barnabas.compat.kafka.protocol.admin.acl import ACLResourcePatternType as ACLResourcePatternType
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetSpec as OffsetSpec
 from barnabas.compat.kafka.protocol.consumer.offsets import OffsetTimestamp as OffsetTimestamp
 from barnabas.compat.kafka_python.generations import generation

@@ -4,24 +4,13 @@ take."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import IntEnum
 from typing import Any, cast
 
 from barnabas.compat.kafka import errors as Errors
-from barnabas.compat.kafka.protocol.admin.acl import ACLOperation, ACLPermissionType
+from barnabas.compat.kafka.protocol.admin.acl import ACLOperation, ACLPermissionType, ACLResourcePatternType
 from barnabas.compat.kafka.protocol.admin.acl import ACLResourceType as ResourceType
 from barnabas.compat.kafka_python.administer import acls as requests
 from barnabas.compat.kafka_python.administer.session import BrokerSession
-
-
-class ACLResourcePatternType(IntEnum):
-    """How the name of a resource is meant (KIP-290). ANY and MATCH are for filters."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
 
 
 class ResourcePatternFilter:

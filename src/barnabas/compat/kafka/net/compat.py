@@ -128,7 +128,7 @@ class KafkaNetClient:
         client = self._client()
         node_id = client.least_loaded_node()
         if node_id is None and bootstrap_fallback:
-            return random.choice([each.nodeId for each in client.cluster.brokers()])
+            return random.choice(client.cluster.node_ids())
         return node_id
 
     def least_loaded_node_refresh_ms(self, bootstrap_fallback: bool = False) -> float:

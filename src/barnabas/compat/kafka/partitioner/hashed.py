@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from barnabas.compat.kafka.partitioner import default
 from barnabas.compat.kafka.partitioner.base import Partitioner
-from barnabas.compat.kafka.partitioner.default import murmur2 as murmur2
+
+
+def murmur2(key: Any) -> int:
+    """Java's hash of a key, as an unsigned number."""
+    return default.murmur2(key)
 
 
 class Murmur2Partitioner(Partitioner):

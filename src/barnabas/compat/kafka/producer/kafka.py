@@ -495,15 +495,31 @@ class KafkaProducer(TopicSender, Owned):
         Raises: IllegalStateError, KafkaError."""
         self._transact("begin_transaction", self._core.begin_transaction)
 
-    def send_offsets_to_transaction(self, offsets: Mapping[Any, Any], group_metadata: Any) -> None:
-        """Commits positions of a consumer's group if and when the transaction commits. `offsets`:
-        OffsetAndMetadata by TopicPartition. `group_metadata`: the consumer's, or the group's name.
+    if generation().transactions_take_group_metadata:
 
-        Raises: IllegalStateError, KafkaError, TypeError, ValueError.
-        """
+        def send_offsets_to_transaction(  # pyright: ignore[reportRedeclaration] each generation has its own
+            self, offsets: Mapping[Any, Any], group_metadata: Any
+        ) -> None:
+            """Commits positions of a consumer's group if and when the transaction commits. `offsets`:
+            OffsetAndMetadata by TopicPartition. `group_metadata`: the consumer's, or the group's name.
+
+            Raises: IllegalStateError, KafkaError, TypeError, ValueError.
+            """
+            self._send_offsets(offsets, group_metadata)
+    else:
+
+        def send_offsets_to_transaction(self, offsets: Mapping[Any, Any], consumer_group_id: Any) -> None:
+            """Commits positions of a consumer's group if and when the transaction commits. `offsets`:
+            OffsetAndMetadata by TopicPartition.
+
+            Raises: IllegalStateError, KafkaError, TypeError.
+            """
+            self._send_offsets(offsets, consumer_group_id)
+
+    def _send_offsets(self, offsets: Mapping[Any, Any], group: Any) -> None:
         if self._core.transactions is None:
             self._transact("send_offsets_to_transaction", self._core.begin_transaction)
-        identity = transaction_calls.group_identity(group_metadata)
+        identity = transaction_calls.group_identity(group)
         positions = transaction_calls.core_offsets(offsets)
         work = partial(self._core.send_offsets_to_transaction, positions, identity, threading.TIMEOUT_MAX)
         self._transact("send_offsets_to_transaction", work)

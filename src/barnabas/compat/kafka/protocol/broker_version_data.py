@@ -14,6 +14,8 @@ log = logging.getLogger("kafka.protocol")
 
 __all__ = ["BrokerVersionData"]
 
+_FOREVER = float("inf")
+
 
 @functools.total_ordering
 class BrokerVersionData:
@@ -40,6 +42,33 @@ class BrokerVersionData:
             broker_version = version_spoken(api_versions)
         self.broker_version: tuple[int, ...] = broker_version
         self.api_versions = api_versions
+
+    def api_version(self, operation: Any, min_version: int = 0, max_version: float = _FOREVER) -> int:
+        """The newest version of a request that the broker and this package speak. `operation`: a class of
+        requests, or a request, which may have bounds of its own.
+
+        Raises: ValueError, IncompatibleBrokerVersion.
+        """
+        if min_version > max_version:
+            raise ValueError("min_version must not be greater than max_version")
+        is_request = not isinstance(operation, type)
+        if is_request:
+            low, high = operation._min_version, operation._max_version
+            min_version = min_version if low is None else max(min_version, low)
+            max_version = max_version if high is None else min(max_version, high)
+        lowest, highest = max(min_version, operation.min_version), min(max_version, operation.max_version)
+        spoken: Mapping[int, tuple[int, int]] = self.api_versions or {}
+        if operation.API_KEY not in spoken:
+            raise Errors.IncompatibleBrokerVersion(
+                f"Kafka broker does not support the '{operation.name}' Kafka protocol."
+            )
+        oldest, newest = spoken[operation.API_KEY]
+        if lowest > newest or highest < oldest:
+            raise Errors.IncompatibleBrokerVersion(
+                f"No version of the '{operation.name}' Kafka protocol is supported by both the client "
+                f"[{lowest}-{highest}] and broker [{oldest}-{newest}]."
+            )
+        return int(min(highest, newest))
 
     @property
     def broker_version_str(self) -> str:

@@ -224,4 +224,4 @@ def _encoded(payloads: _Payloads) -> bytes:
         if part is not None and not isinstance(part, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Expected "{type(part)}" to be bytes\ndata={part!r}')
     entries = [(0, Message(value, own_key).encode()) for value, own_key in pairs]
-    return MessageSet.encode(entries, size=False)
+    return MessageSet.encode(entries, False)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from barnabas import _kernel
 from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.wire.structs import Struct
+from barnabas.compat.kafka_python.wire.structs import Struct, StructEncode
 from barnabas.compat.kafka_python.wire.types import AbstractType, Bytes, Int8, Int32, Int64, Schema
 
 __all__ = ["CODEC_NAMES", "Message", "MessageSet", "PartialMessage", "crc32"]
@@ -27,6 +27,11 @@ def crc32(data: Any) -> int:
     """Kafka has it as a signed number."""
     checksum = zlib.crc32(data)
     return checksum - 2**32 if checksum >= 2**31 else checksum
+
+
+class _MessageEncode(StructEncode):
+    def of_struct(self, struct: Any) -> Any:
+        return struct._encode_self
 
 
 class Message(Struct):
@@ -49,6 +54,7 @@ class Message(Struct):
     CODEC_ZSTD = 0x04
     TIMESTAMP_TYPE_MASK = 0x08
     HEADER_SIZE = 22
+    encode: ClassVar[Any] = _MessageEncode()
 
     def __init__(
         self,
@@ -103,9 +109,8 @@ class Message(Struct):
             self.crc = crc32(body)
         return Int32.encode(self.crc) + body
 
-    # The base gives the class a function and each struct a method by this name.
-    def encode(self, recalc_crc: bool = True) -> bytes:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The message's bytes, with the right checksum unless `recalc_crc` is False."""
+    def _encode_self(self, recalc_crc: bool = True) -> bytes:
+        """`encode` of a message: its bytes, with the right checksum unless `recalc_crc` is False."""
         return self._encode(recalc_crc=recalc_crc)
 
     @classmethod
@@ -157,18 +162,32 @@ class MessageSet(AbstractType):
     ITEM = Schema(("offset", Int64), ("message", Bytes))
     HEADER_SIZE = 12
 
+    if generation().message_set_size_name == "size":
+
+        @classmethod
+        def encode(  # pyright: ignore[reportRedeclaration] each generation has its own
+            cls, items: Any, size: bool = True, recalc_message_size: bool = True
+        ) -> bytes:
+            """`items`: (offset, bytes of a message) of each; or a file that has a set with its size before
+            it. `size`: whether the set's size comes first."""
+            return cls._encode(items, size)
+    else:
+
+        @classmethod
+        def encode(cls, items: Any, prepend_size: bool = True) -> bytes:
+            """`items`: (offset, bytes of a message) of each; or a file that has a set with its size before
+            it. `prepend_size`: whether the set's size comes first."""
+            return cls._encode(items, prepend_size)
+
     @classmethod
-    def encode(cls, items: Any, size: bool = True, recalc_message_size: bool = True, **named: bool) -> bytes:
-        """`items`: (offset, bytes of a message) of each; or a file that has a set with its size before it.
-        `size`, in kafka-python 2 `prepend_size`: whether the set's size comes first."""
-        size = named.pop("prepend_size", size)
+    def _encode(cls, items: Any, has_size: bool) -> bytes:
         if isinstance(items, BytesIO):
             start = items.tell()
             length = Int32.decode(items)
-            items.seek(start if size else start + 4)
-            return items.read(length + 4 if size else length)
+            items.seek(start if has_size else start + 4)
+            return items.read(length + 4 if has_size else length)
         encoded = b"".join(Int64.encode(offset) + Bytes.encode(message) for offset, message in items)
-        return Bytes.encode(encoded) if size else encoded
+        return Bytes.encode(encoded) if has_size else encoded
 
     @classmethod
     def decode(cls, data: Any, bytes_to_read: int | None = None) -> list[Any]:
@@ -192,10 +211,10 @@ class MessageSet(AbstractType):
         return items
 
     @classmethod
-    def repr(cls, value: Any) -> str:
-        if isinstance(value, BytesIO):
-            start = value.tell()
-            decoded = cls.decode(value)
-            value.seek(start)
-            value = decoded
-        return str([cls.ITEM.repr(each) for each in value])
+    def repr(cls, messages: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] the original's name
+        if isinstance(messages, BytesIO):
+            start = messages.tell()
+            decoded = cls.decode(messages)
+            messages.seek(start)
+            messages = decoded
+        return str([cls.ITEM.repr(each) for each in messages])

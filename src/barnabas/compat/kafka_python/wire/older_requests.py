@@ -14,7 +14,7 @@ from barnabas.errors import CorruptBatchError
 
 __all__ = ["answer_in_old_version", "needs_newer", "request_in_newer_version"]
 
-PRODUCE, FETCH, LIST_OFFSETS, OFFSET_FETCH = 0, 1, 2, 9
+PRODUCE, FETCH, LIST_OFFSETS, OFFSET_FETCH, JOIN_GROUP = 0, 1, 2, 9, 11
 _FIRST_WITH_BATCHES = {PRODUCE: 3, FETCH: 4}
 _FIRST_WITH_ONE_OFFSET = 1
 _UNKNOWN_TOPIC_OR_PARTITION = 3
@@ -38,6 +38,9 @@ def request_in_newer_version(request: Any, version: int, newer: int) -> None:
         for topic in request.topic_data:
             for partition in topic.partition_data:
                 partition.records = _batch_of(bytes(partition.records or b""))
+    elif request.API_KEY == JOIN_GROUP and version == 0 < newer:
+        # Brokers gave members as long to join as they may be silent.
+        request.rebalance_timeout_ms = request.session_timeout_ms
 
 
 def answer_in_old_version(request: Any, response: Any, version: int, newer: int) -> None:
@@ -57,7 +60,8 @@ def answer_in_old_version(request: Any, response: Any, version: int, newer: int)
     elif response.API_KEY == LIST_OFFSETS and version < _FIRST_WITH_ONE_OFFSET <= newer:
         for topic in response.topics:
             for partition in topic.partitions:
-                partition.old_style_offsets = [partition.offset] if partition.offset >= 0 else []
+                if not partition.old_style_offsets and partition.offset >= 0:
+                    partition.old_style_offsets = [partition.offset]
     elif response.API_KEY == OFFSET_FETCH and version == 0 < newer:
         for topic in response.topics:
             for partition in topic.partitions:
@@ -103,4 +107,4 @@ def _message_set(batches: bytes, offset: int, magic: int) -> bytes:
             timestamp = None if magic == 0 else record.timestamp
             message = Message(record.value, record.key, magic, timestamp=timestamp)
             entries.append((record.offset, message.encode()))
-    return MessageSet.encode(entries, size=False)
+    return MessageSet.encode(entries, False)

@@ -105,8 +105,8 @@ def _response_class(message: StructMessage, version: int) -> Any:
     return type(f"{message.name}Response_v{version}", (Response,), attributes)
 
 
-def _expects_answer(request: Any) -> bool:
-    return request.required_acks != 0
+def _expects_answer(self: Any) -> bool:
+    return self.required_acks != 0
 
 
 def _decode_api_versions(oldest: Any) -> Any:

@@ -5,6 +5,7 @@ The classes themselves are made by `struct_classes`.
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from io import BytesIO
 from typing import Any, ClassVar
 
@@ -27,17 +28,22 @@ __all__ = [
     "ResponseHeader",
     "ResponseHeaderV2",
     "Struct",
+    "StructEncode",
 ]
 
 _HOME = "barnabas.compat.kafka.protocol.api"
 
 
-class _Encode:
+class StructEncode:
     """`Struct.encode(values)` of a class writes values, `struct.encode()` the struct's own."""
+
+    def of_struct(self, struct: Any) -> Any:
+        schema = struct.SCHEMA
+        return lambda: schema.encode([getattr(struct, name) for name in schema.names])
 
     def __get__(self, struct: Any, cls: Any) -> Any:
         if struct is not None:
-            return lambda: cls.SCHEMA.encode([getattr(struct, name) for name in cls.SCHEMA.names])
+            return self.of_struct(struct)
 
         def encode(item: Any) -> bytes:
             return b"".join([field.encode(item[place]) for place, field in enumerate(cls.SCHEMA.fields)])
@@ -51,7 +57,7 @@ class Struct(AbstractType):
     __module__ = "barnabas.compat.kafka.protocol.struct"
 
     SCHEMA: ClassVar[Any] = Schema()
-    encode: ClassVar[Any] = _Encode()
+    encode: ClassVar[Any] = StructEncode()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         names = self.SCHEMA.names
@@ -132,12 +138,20 @@ class ResponseHeaderV2(Struct):
     SCHEMA = Schema(("correlation_id", Int32), ("tags", TaggedFields))
 
 
-class _Versioned(Struct):
-    """A message of one version of an API."""
+class _Versioned(Struct, metaclass=ABCMeta):
+    """A message of one version of an API, which a class has to say."""
 
-    API_KEY: ClassVar[int]
-    API_VERSION: ClassVar[int]
     FLEXIBLE_VERSION: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def API_KEY(self) -> Any:
+        """The number of the API."""
+
+    @property
+    @abstractmethod
+    def API_VERSION(self) -> Any:
+        """The version of the API."""
 
     def to_object(self) -> dict[str, Any]:
         """The values as dictionaries by their names."""
@@ -146,7 +160,11 @@ class _Versioned(Struct):
 
 class Request(_Versioned):
     __module__ = _HOME
-    RESPONSE_TYPE: ClassVar[Any]
+
+    @property
+    @abstractmethod
+    def RESPONSE_TYPE(self) -> Any:
+        """The class of the answer."""
 
     def expect_response(self) -> bool:
         """Whether brokers answer it."""

@@ -18,12 +18,24 @@ class ACLPermissionType(IntEnum):
     ALLOW = 3
 
 
+class ACLResourcePatternType(IntEnum):
+    """How the name of a resource is meant (KIP-290). ANY and MATCH are for filters."""
+
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
 ACLResourceType: Any = IntEnum("ResourceType", generation().acl_resource_types, module=__name__)
 """What an ACL is of. ANY is for filters."""
 ACLOperation: Any = IntEnum("ACLOperation", generation().acl_operations, module=__name__)
 """What an ACL is about. ANY is for filters."""
 
-_messages = MessageModule(__name__, *("ACLResourceType", "ACLOperation", "ACLPermissionType"))
+_messages = MessageModule(
+    __name__, *("ACLResourceType", "ACLResourcePatternType", "ACLOperation", "ACLPermissionType")
+)
 __all__ = _messages.names  # pyright: ignore[reportUnsupportedDunderAll] each generation has its own
 __getattr__ = _messages.find
 __dir__ = _messages.listed

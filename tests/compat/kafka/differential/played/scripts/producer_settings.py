@@ -1,7 +1,8 @@
 """The settings of a KafkaProducer: what is refused, and what the configuration has then."""
 
 from tests.compat.kafka.differential.played.script import on_kafka, script
-from tests.compat.kafka.differential.played.stage import UNREACHABLE, WAIT_SECONDS
+from tests.compat.kafka.differential.played.stage import WAIT_SECONDS
+from tests.compat.playing.played.stage import UNREACHABLE
 
 
 @script()

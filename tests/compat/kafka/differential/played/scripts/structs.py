@@ -260,3 +260,44 @@ def compact_types_write_short_lengths(kafka, stage):
     stage.record("boolean", [types.Boolean.encode(True), types.Boolean.decode(io.BytesIO(b"\0"))])
     stage.record("float", types.Float64.decode(io.BytesIO(types.Float64.encode(1.5))))
     stage.record("long bytes in text", types.Bytes.repr(b"x" * 200))
+
+
+@script("2")
+def messages_are_encoded_by_their_class(kafka, stage):
+    module = stage.module("protocol.message")
+    # The original's encode goes with its message.
+    first, second = module.Message(b"a"), module.Message(b"b", crc=3)
+    entries = [(0, first.encode()), (5, second.encode())]
+    stage.record("with a size", module.MessageSet.encode(entries, prepend_size=True))
+    stage.record("without", module.MessageSet.encode(entries, False))
+    stage.raised("of another generation", module.MessageSet.encode, entries, size=False)
+    stage.record("with its sum", second.encode(recalc_crc=False))
+    stage.record("shown", module.MessageSet.repr(messages=entries))
+
+
+@script("2")
+def requests_say_what_they_are(kafka, stage):
+    api = stage.module("protocol.api")
+
+    class Nothing(api.Request):
+        API_KEY = 3
+
+    stage.record("abstract", [caught(api.Request), caught(api.Response), caught(Nothing)])
+    requests = stage.module("protocol.produce").ProduceRequest
+    stage.record("answered", [requests[3](None, acks, 1, []).expect_response() for acks in (0, 1, -1)])
+
+
+def caught(make):
+    try:
+        make()
+    except TypeError as error:
+        return type(error).__name__
+    return None
+
+
+@script("2", "3")
+def frames_of_lz4_are_made_to_order(kafka, stage):
+    codec = stage.module("codec")
+    for settings in ({}, {"compression_level": 5}, {"content_checksum": True}, {"return_bytearray": True}):
+        frame = codec.lz4_encode(b"abc" * 100, **settings)
+        stage.record(str(settings), [type(frame).__name__, codec.lz4_decode(bytes(frame)) == b"abc" * 100])

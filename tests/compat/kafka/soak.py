@@ -1,8 +1,8 @@
-"""`python -m tests.compat.kafka.simple.soak [--minutes 10] [--on embedded | apache | cluster]
-[--seed N]`
+"""`python -m tests.compat.kafka.soak [--clients simple | group] [--generation 1.2 | 2 | 3] [--minutes 10]
+[--on embedded | apache | cluster] [--seed N]`
 
-Programs for kafka-python 1.2.1 write and read while their broker is restarted and killed, and while those
-that read give way to others that have the partitions divided in another way. Ends with status 1 if something
+Programs for kafka-python write and read while their broker is restarted and killed, and while those that read
+give way to others, among which the partitions are divided in another way. Ends with status 1 if something
 that was acknowledged was never read.
 """
 
@@ -19,27 +19,67 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import barnabas
+from barnabas.compat.kafka_python.generations import GENERATIONS
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
-PROGRAM = Path(__file__).parent / "soak_program.py"
+HERE = Path(__file__).parent
 PARTITIONS = 4
-GROUP = "readers"
-DIVISIONS: tuple[tuple[tuple[str, ...], ...], ...] = (
-    (("consume", GROUP, "0,1,2,3"),),
-    (("consume", GROUP, "0,1"), ("consume", GROUP, "2,3")),
-    (("consume_in_processes", GROUP, "2"),),
-    (("consume", GROUP, "0"), ("consume", GROUP, "1,3"), ("consume", GROUP, "2")),
-)
-"""Who reads at one time, and what."""
-WRITERS = (("produce", "waiting"), ("produce_keyed", "keyed"), ("produce_in_thread", "threaded"))
 ROUND_SECONDS = 6.0
-CATCH_UP_SECONDS = 90.0
+CATCH_UP_SECONDS = 120.0
 END_SECONDS = 90.0
+
+
+Division = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Programs that write, and those that read, in turn: lists of a role and its arguments."""
+
+    program: Path
+    generation: str
+    writers: Division
+    divisions: Sequence[Division]
+    readers_may_die: bool
+    """Whether a reader that is killed loses nothing: none commits beside the program."""
+
+
+def simple_clients() -> Cast:
+    """SimpleProducer and SimpleConsumer, which kafka-python 1 has."""
+    readers = "readers"
+    return Cast(
+        HERE / "simple" / "soak_program.py",
+        "1.2",
+        (("produce", "waiting"), ("produce_keyed", "keyed"), ("produce_in_thread", "threaded")),
+        (
+            (("consume", readers, "0,1,2,3"),),
+            (("consume", readers, "0,1"), ("consume", readers, "2,3")),
+            (("consume_in_processes", readers, "2"),),
+            (("consume", readers, "0"), ("consume", readers, "1,3"), ("consume", readers, "2")),
+        ),
+        readers_may_die=False,
+    )
+
+
+def group_clients(generation: str) -> Cast:
+    """KafkaProducer, and KafkaConsumer in one group, some of which iterate and some of which poll."""
+    writers = [("produce", "told"), ("produce_and_wait", "waiting")]
+    if generation != "1.2":
+        writers.append(("produce_in_transactions", "transactional"))
+    iterate, poll, commit = ("consume_iterating",), ("consume_polling",), ("consume_committing",)
+    return Cast(
+        HERE / "consume" / "soak_program.py",
+        generation,
+        writers,
+        ((iterate,), (iterate, poll), (poll, commit, iterate), (commit,)),
+        readers_may_die=True,
+    )
 
 
 class OneOfThree:
@@ -80,7 +120,10 @@ class OneOfThree:
 class Soak:
     """One run on a broker that has started. `folder`: for what programs print."""
 
-    def __init__(self, broker: ApacheKafka | EmbeddedBroker | OneOfThree, folder: Path, seed: int) -> None:
+    def __init__(
+        self, cast: Cast, broker: ApacheKafka | EmbeddedBroker | OneOfThree, folder: Path, seed: int
+    ) -> None:
+        self._cast = cast
         self._broker = broker
         self._folder = folder
         self._random = random.Random(seed)
@@ -101,7 +144,7 @@ class Soak:
             is_over.set()
             harm.join()
         deadline = time.monotonic() + CATCH_UP_SECONDS
-        with self._programs(DIVISIONS[0]):
+        with self._programs(self._cast.divisions[0]):
             while self.lost() and time.monotonic() < deadline:
                 time.sleep(0.2)
 
@@ -121,9 +164,10 @@ class Soak:
         }
 
     def _rounds(self, deadline: float) -> None:
-        for division in itertools.cycle(DIVISIONS):
-            writers = [(role, f"{name}{next(self._numbers)}") for role, name in WRITERS]
-            with self._programs(writers), self._programs(division):
+        for division in itertools.cycle(self._cast.divisions):
+            writers = [(role, f"{name}{next(self._numbers)}") for role, name in self._cast.writers]
+            deaths = self._random.randint(0, len(division)) if self._cast.readers_may_die else 0
+            with self._programs(writers), self._programs(division, deaths):
                 time.sleep(max(0.0, min(ROUND_SECONDS, deadline - time.monotonic())))
             if time.monotonic() >= deadline:
                 return
@@ -136,25 +180,35 @@ class Soak:
             self.harms += 1
 
     @contextlib.contextmanager
-    def _programs(self, arguments: Sequence[Sequence[str]]) -> Iterator[None]:
-        """They are told to end afterwards, which must come to an end without an error."""
+    def _programs(self, arguments: Division, deaths: int = 0) -> Generator[None]:
+        """They are told to end afterwards, which must come to an end without an error; but for the first
+        `deaths`, which are killed."""
         with contextlib.ExitStack() as stack:
             running: list[subprocess.Popen[bytes]] = []
             for role, *rest in arguments:
                 path = self._folder / f"{role}-{next(self._numbers)}"
-                command = [sys.executable, "-m", "barnabas.compat", "--kafka-python", "1.2", str(PROGRAM)]
-                command += [role, self._broker.bootstrap, self._topic, *rest]
+                command = [sys.executable, "-m", "barnabas.compat", "--kafka-python"]
+                command += [
+                    self._cast.generation,
+                    str(self._cast.program),
+                    role,
+                    self._broker.bootstrap,
+                    self._topic,
+                    *rest,
+                ]
                 out = stack.enter_context(path.with_suffix(".out").open("wb"))
                 errors = stack.enter_context(path.with_suffix(".err").open("wb"))
                 running.append(subprocess.Popen(command, stdout=out, stderr=errors))
             try:
                 yield
             finally:
-                for program in running:
+                for program in running[:deaths]:
+                    program.kill()
+                for program in running[deaths:]:
                     program.terminate()
                 for program in running:
                     end(program)
-        for program in running:
+        for program in running[deaths:]:
             # One that was told before it could listen has done nothing yet.
             if program.returncode not in (0, -signal.SIGTERM):
                 raise RuntimeError(f"{program.args!r} ended with {program.returncode}: {self._errors()}")
@@ -173,6 +227,8 @@ def end(program: subprocess.Popen[bytes]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--clients", choices=("simple", "group"), default="group")
+    parser.add_argument("--generation", choices=tuple(GENERATIONS), default="3", help="of --clients group")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--on", choices=("embedded", "apache", "cluster"), default="embedded")
     parser.add_argument("--seed", type=int, default=1)
@@ -182,14 +238,14 @@ def main() -> None:
         "apache": ApacheKafka,
         "cluster": lambda: OneOfThree(options.seed),
     }
+    cast = simple_clients() if options.clients == "simple" else group_clients(options.generation)
     with kinds[options.on]() as broker, tempfile.TemporaryDirectory() as folder:
-        soak = Soak(broker, Path(folder), options.seed)
+        soak = Soak(cast, broker, Path(folder), options.seed)
         soak.run(options.minutes * 60)
         lost = soak.lost()
-        print(
-            f"{options.on}: {len(soak.written())} acknowledged, {len(soak.read())} read, "
-            f"{soak.harms} restarts and kills, {len(lost)} lost: {sorted(lost)[:10]}"
-        )
+        print(f"{options.clients} clients of {cast.generation} on {options.on}:")
+        print(f"{len(soak.written())} acknowledged, {len(soak.read())} read, {soak.harms} restarts and kills")
+        print(f"{len(lost)} lost: {sorted(lost)[:10]}")
         sys.exit(bool(lost))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
@@ -23,6 +23,13 @@ Record = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]] | 
 
 class Theatre:
     """On a broker that has started."""
+
+    served: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("create_topic", "add_partitions", "delete_topic", "delete_records"),
+            *("fill", "fill_in_a_transaction", "records", "end_offset", "committed", "commit", "password_of"),
+        }
+    )
 
     def __init__(self, kafka: ApacheKafka) -> None:
         self._kafka = kafka
@@ -40,8 +47,13 @@ class Theatre:
         self._producer = barnabas.Producer(self.bootstrap, linger_ms=0, **self._security)
         self._lock = threading.Lock()
 
+    @property
+    def place(self) -> Any:
+        """What players are told of where it is, in literals."""
+        return self.bootstrap
+
     def answer(self, name: str, *arguments: Any, **named: Any) -> Any:
-        if name not in _SERVED:
+        if name not in self.served:
             raise ValueError(f"no script can ask for {name}")
         with self._lock:
             return getattr(self, name)(*arguments, **named)
@@ -139,9 +151,3 @@ class Theatre:
             return len(self._admin.describe_topics([topic])[topic].partitions)
         except UnknownTopicOrPartitionError:
             return 0
-
-
-_SERVED = {
-    *("create_topic", "add_partitions", "delete_topic", "delete_records", "fill", "fill_in_a_transaction"),
-    *("records", "end_offset", "committed", "commit", "password_of"),
-}

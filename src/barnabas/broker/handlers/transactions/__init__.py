@@ -1,0 +1,1 @@
+"""Transactions: APIs of their producers, of coordinators, and of administrators."""

@@ -1,0 +1,40 @@
+"""ListTransactions, versions 0 to 2: all transactional ids, by state, producer, time open (version 1) and a
+regular expression of the whole id (version 2), which is one of Python's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.log.manager import now_ms
+from barnabas.broker.transactions.transaction import TransactionStatus
+from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+
+KNOWN_STATES = frozenset(status.title for status in TransactionStatus)
+
+
+async def handle(call: Call, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    try:
+        pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
+    except re.error:
+        return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+    states, producer_ids = set(request.state_filters), set(request.producer_id_filters)
+    latest_start_ms = now_ms() - request.duration_filter
+    return ListTransactionsResponse(
+        unknown_state_filters=[state for state in request.state_filters if state not in KNOWN_STATES],
+        transaction_states=[
+            ListTransactionsResponse.TransactionState(
+                metadata.transactional_id, metadata.producer_id, metadata.status.title
+            )
+            for metadata in call.parts.transactions.by_id.values()
+            if (not states or metadata.status.title in states)
+            and (not producer_ids or metadata.producer_id in producer_ids)
+            and (request.duration_filter < 0 or metadata.started_ms < latest_start_ms)
+            and pattern.fullmatch(metadata.transactional_id)
+        ],
+    )
+
+
+HANDLER = Handler(ListTransactionsRequest, 0, 2, handle)

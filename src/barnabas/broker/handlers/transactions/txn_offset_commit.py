@@ -1,0 +1,83 @@
+"""TxnOffsetCommit, versions 0 to 5: a group's offsets, which count once the transaction is committed.
+
+From version 5 on (KIP-890) the group becomes part of the transaction by this. A member's generation is
+checked from version 3 on (KIP-447).
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.group import CommittedOffset
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.transactions.admission import admit
+from barnabas.broker.log.manager import now_ms
+from barnabas.broker_errors import CoordinatorNotAvailableError, ErrorCode, KafkaStorageError
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from barnabas.types import TopicPartition
+
+FIRST_VERSION_THAT_TELLS_ABORTABLE = 4
+FIRST_VERSION_THAT_ADDS = 5
+
+PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
+
+
+async def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    cluster = call.parts.cluster
+    longest = cluster.settings.number("offset.metadata.max.bytes")
+    response = TxnOffsetCommitResponse()
+    known: list[PartitionResponse] = []
+    accepted: dict[TopicPartition, CommittedOffset] = {}
+    for asked in request.topics:
+        answer = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic(asked.name)
+        response.topics.append(answer)
+        for partition in asked.partitions:
+            result = PartitionResponse(partition.partition_index)
+            answer.partitions.append(result)
+            try:
+                cluster.partition(cluster.topic(asked.name), partition.partition_index)
+            except BrokerError as error:
+                result.error_code = error.code
+                continue
+            known.append(result)
+            metadata = partition.committed_metadata or ""
+            if len(metadata) > longest:
+                result.error_code = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                continue
+            accepted[TopicPartition(asked.name, partition.partition_index)] = CommittedOffset(
+                partition.committed_offset, partition.committed_leader_epoch, metadata, now_ms()
+            )
+    if known:
+        code = _commit(call, request, accepted)
+        for result in known:
+            result.error_code = code or result.error_code
+    return response
+
+
+def _commit(
+    call: Call, request: TxnOffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]
+) -> int:
+    groups = call.parts.groups
+    producer = request.producer_id, request.producer_epoch
+    try:
+        groups.check_group_id(request.group_id)
+        admit(
+            call.parts.transactions,
+            call.parts.group_store.partition_for(request.group_id),
+            request.transactional_id,
+            producer,
+            adds=call.version >= FIRST_VERSION_THAT_ADDS,
+            tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
+        )
+        groups.check_commit_in_transaction(
+            request.group_id, request.generation_id, request.member_id, request.group_instance_id
+        )
+        if offsets:
+            groups.commit_in_transaction(request.group_id, producer, offsets)
+    except KafkaStorageError:
+        return CoordinatorNotAvailableError.code
+    except BrokerError as error:
+        return error.code
+    return 0
+
+
+HANDLER = Handler(TxnOffsetCommitRequest, 0, 5, handle)

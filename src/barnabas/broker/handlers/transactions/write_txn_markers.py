@@ -1,0 +1,46 @@
+"""WriteTxnMarkers, versions 1 and 2: ends transactions in partitions without asking their coordinator, as an
+administrator does with those that hang.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.log.markers import EndMarker
+from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
+from barnabas.errors import BrokerError
+from barnabas.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from barnabas.types import TopicPartition
+
+Result = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+
+
+async def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    response = WriteTxnMarkersResponse()
+    for asked in request.markers:
+        marker = EndMarker(
+            asked.producer_id, asked.producer_epoch, asked.transaction_result, asked.coordinator_epoch
+        )
+        needs_newer_epoch = asked.transaction_version >= VERSION_WITH_EPOCH_BUMPS
+        topics = [
+            WriteTxnMarkersResponse.WritableTxnMarkerTopicResult(
+                topic.name,
+                [
+                    _write(call, TopicPartition(topic.name, index), marker, needs_newer_epoch)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in asked.topics
+        ]
+        response.markers.append(WriteTxnMarkersResponse.WritableTxnMarkerResult(asked.producer_id, topics))
+    return response
+
+
+def _write(call: Call, name: TopicPartition, marker: EndMarker, needs_newer_epoch: bool) -> Result:
+    try:
+        call.parts.transactions.write_marker(name, marker, needs_newer_epoch=needs_newer_epoch)
+    except BrokerError as error:
+        return Result(name.partition, error.code)
+    return Result(name.partition)
+
+
+HANDLER = Handler(WriteTxnMarkersRequest, 1, 2, handle)

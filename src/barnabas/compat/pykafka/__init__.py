@@ -1,0 +1,21 @@
+"""pykafka's `pykafka` on Barnabas, as releases 2.3 to 2.8 have it.
+
+Modules have the original's names, and programs import from all of them; what they stand on is in `_ask/`,
+`_produce/`, `_consume/`, `_balance/` and `_cli/`. docs/pykafka.md says for users what differs. Must not know
+other facades of clients.
+"""
+
+import logging
+
+from barnabas.compat.pykafka.broker import Broker
+from barnabas.compat.pykafka.client import KafkaClient
+from barnabas.compat.pykafka.cluster import Cluster
+from barnabas.compat.pykafka.connection import SslConfig
+from barnabas.compat.pykafka.partition import Partition
+from barnabas.compat.pykafka.topic import Topic
+
+__version__ = "2.8.0"
+
+__all__ = ["Broker", "Cluster", "KafkaClient", "Partition", "SslConfig", "Topic"]
+
+logging.getLogger("pykafka").addHandler(logging.NullHandler())

@@ -1,0 +1,1 @@
+"""What balanced consumers stand on: who gets which partition, claims in ZooKeeper, who may consume when."""

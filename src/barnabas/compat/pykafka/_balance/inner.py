@@ -1,0 +1,145 @@
+"""The consumer inside a balanced one: with which settings it is made, for which partitions, and its end.
+
+Owns the settings that both kinds of balanced consumers hand on, and how they are judged. Knows neither
+ZooKeeper nor groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from barnabas.compat.pykafka.common import OffsetType
+from barnabas.compat.pykafka.exceptions import UnicodeException
+from barnabas.compat.pykafka.utils.compat import get_string
+from barnabas.compat.pykafka.utils.error_handlers import valid_int
+
+__all__ = ["InnerConsumer", "InnerSettings", "consumer_class", "group_name", "is_running", "stop_inner"]
+
+
+class InnerConsumer(Protocol):
+    """The part of SimpleConsumer that a balanced one uses."""
+
+    _running: bool
+    _auto_commit_enable: bool
+    consumer_id: bytes
+    generation_id: int
+
+    @property
+    def partitions(self) -> dict[int, Any]: ...
+
+    @property
+    def held_offsets(self) -> dict[int, int]: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def consume(self, block: bool = True, unblock_event: Any = None) -> Any: ...
+
+    def commit_offsets(self, partition_offsets: Any = None) -> None: ...
+
+    def reset_offsets(self, partition_offsets: Any = None) -> None: ...
+
+
+def consumer_class(*, use_rdkafka: bool) -> type[InnerConsumer]:
+    """What consumers inside are made by, found when the first is wanted: a program that only produces has no
+    need of it."""
+    module, name = (
+        ("rdkafka", "RdKafkaSimpleConsumer") if use_rdkafka else ("simpleconsumer", "SimpleConsumer")
+    )
+    return getattr(import_module(f"barnabas.compat.pykafka.{module}"), name)
+
+
+def group_name(consumer_group: bytes | str) -> bytes:
+    """Raises: UnicodeException for a name that is not ASCII."""
+    try:
+        return get_string(consumer_group).encode("ascii")
+    except UnicodeEncodeError:
+        raise UnicodeException(
+            f"Consumer group name '{consumer_group}' contains non-ascii characters"
+        ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InnerSettings:
+    """What a SimpleConsumer inside is made with. Raises: TypeError, ValueError for what is no fit number."""
+
+    consumer_group: bytes
+    fetch_message_max_bytes: int
+    num_consumer_fetchers: int
+    auto_commit_enable: bool
+    auto_commit_interval_ms: int
+    queued_max_messages: int
+    fetch_min_bytes: int
+    fetch_error_backoff_ms: int
+    fetch_wait_max_ms: int
+    offsets_channel_backoff_ms: int
+    offsets_commit_max_retries: int
+    auto_offset_reset: int = OffsetType.EARLIEST
+    consumer_timeout_ms: int
+    compacted_topic: bool
+    deserializer: Callable[[Any, Any], tuple[Any, Any]] | None
+    reset_offset_on_fetch: bool
+
+    def __post_init__(self) -> None:
+        valid_int(self.auto_commit_interval_ms)
+        valid_int(self.fetch_message_max_bytes)
+        valid_int(self.fetch_min_bytes)
+        valid_int(self.num_consumer_fetchers)
+        valid_int(self.queued_max_messages)
+        valid_int(self.fetch_wait_max_ms, allow_zero=True)
+        valid_int(self.consumer_timeout_ms, allow_zero=True, allow_negative=True)
+        valid_int(self.offsets_channel_backoff_ms)
+        valid_int(self.offsets_commit_max_retries, allow_zero=True)
+
+    def consumer(
+        self,
+        made_by: Callable[..., InnerConsumer],
+        topic: Any,
+        cluster: Any,
+        partitions: Iterable[Any],
+        *,
+        reset_offset_on_start: bool,
+        generation_id: int,
+        consumer_id: bytes,
+    ) -> InnerConsumer:
+        """A consumer of `partitions` that is not started yet."""
+        consumer = made_by(
+            topic,
+            cluster,
+            consumer_group=self.consumer_group,
+            partitions=list(partitions),
+            auto_commit_enable=self.auto_commit_enable,
+            auto_commit_interval_ms=self.auto_commit_interval_ms,
+            fetch_message_max_bytes=self.fetch_message_max_bytes,
+            fetch_min_bytes=self.fetch_min_bytes,
+            num_consumer_fetchers=self.num_consumer_fetchers,
+            queued_max_messages=self.queued_max_messages,
+            fetch_wait_max_ms=self.fetch_wait_max_ms,
+            consumer_timeout_ms=self.consumer_timeout_ms,
+            offsets_channel_backoff_ms=self.offsets_channel_backoff_ms,
+            offsets_commit_max_retries=self.offsets_commit_max_retries,
+            auto_offset_reset=self.auto_offset_reset,
+            reset_offset_on_start=reset_offset_on_start,
+            auto_start=False,
+            compacted_topic=self.compacted_topic,
+            deserializer=self.deserializer,
+            reset_offset_on_fetch=self.reset_offset_on_fetch,
+        )
+        consumer.consumer_id = consumer_id
+        consumer.generation_id = generation_id
+        return consumer
+
+
+def is_running(consumer: InnerConsumer | None) -> bool:
+    return consumer is not None and consumer._running  # pyright: ignore[reportPrivateUsage]
+
+
+def stop_inner(consumer: InnerConsumer, *, commits: bool) -> None:
+    """Stops a consumer, which commits only if that is wished and its commits are automatic."""
+    if not commits:
+        consumer._auto_commit_enable = False  # pyright: ignore[reportPrivateUsage]
+    consumer.stop()

@@ -1,0 +1,1 @@
+"""The scripts, by what they are about."""

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.errors import KafkaConnectionError
+from barnabas.net.dialing import dial
+
+WAIT = 10.0
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def local_address(port: int, source: str | None) -> tuple[str, int]:
+    async def main() -> tuple[str, int]:
+        with await dial("127.0.0.1", port, WAIT, "any", -1, -1, source_address=source) as sock:
+            return sock.getsockname()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("source", ["127.0.0.2", "127.0.0.2:", "127.0.0.2:0"])
+def test_a_connection_is_made_from_the_host_that_one_wants(port: int, source: str) -> None:
+    assert local_address(port, source)[0] == "127.0.0.2"
+
+
+def test_a_connection_is_made_from_the_port_that_one_wants(port: int) -> None:
+    with socket.create_server(("127.0.0.2", 0)) as server:
+        free = server.getsockname()[1]
+    assert local_address(port, f"127.0.0.2:{free}") == ("127.0.0.2", free)
+
+
+# An address for documentation (RFC 5737), which no host has, and what is no port.
+@pytest.mark.parametrize("source", ["203.0.113.1", "127.0.0.1:port"])
+def test_an_address_that_cannot_be_bound_to_is_an_error(port: int, source: str) -> None:
+    with pytest.raises(KafkaConnectionError):
+        local_address(port, source)
