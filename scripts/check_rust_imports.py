@@ -40,7 +40,7 @@ LAYERS: list[list[list[str]]] = [
     [["formats"], ["models"]],
     [["python::objects"], ["python::os"]],
     [["python::consume"], ["python::produce"], ["python::values"]],
-    [["python::kafka_python"], ["python::librdkafka"]],
+    [["python::kafka_python"], ["python::librdkafka"], ["python::pykafka"]],
     [["python"]],
 ]
 ROOT_FILES = {"lib.rs"}

@@ -6,6 +6,7 @@ mod librdkafka;
 mod objects;
 mod os;
 mod produce;
+mod pykafka;
 mod values;
 
 use pyo3::prelude::*;
@@ -85,6 +86,12 @@ mod _kernel {
     use super::produce::record_metadata::RecordMetadata;
     #[pymodule_export]
     use super::produce::record_sender::RecordSender;
+    #[pymodule_export]
+    use super::pykafka::message_outlet::MessageOutlet;
+    #[pymodule_export]
+    use super::pykafka::partition_poller::{MessageIterator, PartitionPoller};
+    #[pymodule_export]
+    use super::pykafka::report_queue::ReportQueue;
     #[pymodule_export]
     use super::values::avro_values::AvroCodec;
     #[pymodule_export]

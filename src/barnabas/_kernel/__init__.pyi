@@ -59,6 +59,7 @@ from barnabas._kernel.produce import (
     RecordMetadata,
     RecordSender,
 )
+from barnabas._kernel.pykafka import MessageIterator, MessageOutlet, PartitionPoller, ReportQueue
 from barnabas._kernel.values import AvroCodec, check_json_depth, read_json, write_json
 
 __all__ = [
@@ -86,9 +87,12 @@ __all__ = [
     "HeadersIn",
     "KeyOffsets",
     "Message",
+    "MessageIterator",
+    "MessageOutlet",
     "MessagePoller",
     "MessageSender",
     "ParkedMessages",
+    "PartitionPoller",
     "ProducerBatch",
     "ReceiveBuffer",
     "Record",
@@ -97,6 +101,7 @@ __all__ = [
     "RecordReader",
     "RecordSender",
     "RecordTeller",
+    "ReportQueue",
     "TakenBack",
     "TopicSender",
     "Waker",

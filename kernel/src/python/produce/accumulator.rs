@@ -144,6 +144,10 @@ impl Accumulator {
         Py::new(py, delivery).map(Some)
     }
 
+    pub fn deciding_thread(&self) -> ThreadId {
+        self.deciding_thread
+    }
+
     /// Sees to it that what was just appended to an idle partition is sent, where its connection is lent; whether it was.
     #[cfg(unix)]
     pub fn send_directly(&self, topic: &str, partition: u32) -> bool {

@@ -565,7 +565,7 @@ impl Delivery {
     }
 
     /// Waits without the interpreter lock until something is known; KafkaTimeoutError after `timeout`.
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Result<Py<PyAny>, Py<PyAny>>> {
+    pub fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Result<Py<PyAny>, Py<PyAny>>> {
         static TIMEOUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         if timeout.is_some_and(f64::is_nan) {
             return Err(PyValueError::new_err("timeout is not a number"));

@@ -1,0 +1,1 @@
+"""What pykafka's SimpleConsumer stands on."""

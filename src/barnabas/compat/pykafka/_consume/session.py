@@ -1,0 +1,229 @@
+"""A SimpleConsumer between start and stop: the core's consumer for plain calls, which reads partitions from
+given offsets, with messages as the kernel makes them for pykafka.
+
+Owns what is lent to the kernel, which hands messages out one by one, and the order of threads. What offsets
+mean, and when they are committed, is the SimpleConsumer's: no group is known here.
+"""
+# The methods of PartitionPoller that are not for programs have an underscore.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from barnabas._kernel import PartitionPoller
+from barnabas.broker_errors import OffsetOutOfRangeError
+from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
+from barnabas.client.consume.fetch_buffer import Failure, PartitionState
+from barnabas.compat.pykafka._consume.turns import Turns
+from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
+from barnabas.errors import CorruptBatchError, KafkaTimeoutError
+from barnabas.loop_thread import is_on_loop_thread
+from barnabas.sync.consumer import Consumer
+from barnabas.types import TopicPartition
+
+RETRY_SECONDS = 0.5
+# Between two looks of a greenlet, whose hub a wait in the kernel would hold up.
+GREENLET_SECONDS = 0.005
+
+
+class HeldOffset:
+    """How far a partition was consumed: what is known of ended loans, and of one that goes on.
+
+    Any thread may ask. A loan ends, and an offset is set, under the lock, so that whoever asks meanwhile
+    gets what was before or what is after.
+    """
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self._offset = -1
+        self._loan: int | None = None
+        self._poller_of: Callable[[], PartitionPoller | None] = _nobody
+
+    def get(self) -> int:
+        with self._lock:
+            poller = None if self._loan is None else self._poller_of()
+            progress = None if poller is None else poller._progress
+            if progress is not None and progress[0] == self._loan:
+                self._offset = progress[2] - 1
+            return self._offset
+
+    def set(self, offset: int) -> None:
+        """While nothing is lent."""
+        with self._lock:
+            self._offset = offset
+
+    def lent(self, loan: int, poller_of: Callable[[], PartitionPoller | None]) -> None:
+        with self._lock:
+            self._poller_of = poller_of
+            self._loan = loan
+
+    def take_back(self, poller: PartitionPoller) -> tuple[Any, int]:
+        """Ends the loan: its reader, and how many messages were handed out of it."""
+        with self._lock:
+            self._loan = None
+            returned = poller._take_back()
+            if returned is None:
+                return None, 0
+            _, reader, taken, next_offset, _ = returned
+            if taken:
+                self._offset = next_offset - 1
+            return reader, taken
+
+
+def _nobody() -> None:
+    return None
+
+
+class OutOfRange(Exception):
+    """The partition of this number has nothing at its position."""
+
+    def __init__(self, partition_id: int) -> None:
+        super().__init__(partition_id)
+        self.partition_id = partition_id
+
+
+class MessageSession(Consumer):
+    """`poller`: the program's SimpleConsumer, which is not kept alive by this. `held`: of each partition, by
+    number, of one topic."""
+
+    def __init__(
+        self, poller: PartitionPoller, settings: Mapping[str, Any], topic: str, held: Mapping[int, HeldOffset]
+    ) -> None:
+        """Raises: what the core's Consumer raises for `settings`."""
+        self._poller_of = weakref.ref(poller)
+        self._topic = topic
+        self._held = held
+        self._loan: PartitionState | None = None
+        super().__init__(**settings)
+        self._buffer = self._core.buffer
+        self._turns = Turns(self.wakeup)
+
+    def __del__(self) -> None:
+        # Without a warning: programs for pykafka may drop a consumer that they do not stop.
+        core = getattr(self, "_core", None)
+        if core is not None and not core.is_closed:
+            self._life.end()
+            self._loop.submit(core.close())
+
+    def _notifier(self) -> Callable[[], None]:
+        poller_of, wake = self._poller_of, self._waiting.wake
+
+        def notify() -> None:
+            poller = poller_of()
+            if poller is not None:
+                poller._attend()
+            wake()
+
+        return notify
+
+    def read_from(self, offsets: Mapping[int, int]) -> None:
+        """Reads these partitions from now on."""
+        wanted = {TopicPartition(self._topic, number): offset for number, offset in offsets.items()}
+
+        def assign() -> None:
+            self._core.assign(list(wanted))
+            for partition, offset in wanted.items():
+                self._buffer.seek(partition, offset)
+
+        self._on_loop(assign)
+
+    def move(self, offsets: Mapping[int, int]) -> None:
+        """Sets how far partitions were consumed; what was fetched of them is dropped."""
+        with self._turns.claimed():
+            self._end_loan()
+            for number, offset in offsets.items():
+                self._held[number].set(offset)
+                self._buffer.seek(TopicPartition(self._topic, number), max(offset + 1, 0))
+
+    def next_message(self, timeout: float) -> Any | None:
+        """The next message, and those behind it are lent; None after `timeout` seconds, or earlier.
+
+        Raises: OutOfRange; what a program is to see of errors; what its deserializer raises.
+        """
+        with self._turns.reading():
+            poller = self._poller_of()
+            if poller is None:
+                return None
+            # Before it is looked what there is to attend to: what comes up later is not forgotten.
+            poller._attended()
+            message = poller._next_lent() if self._loan is not None else None
+            if message is None:
+                message = self._next(self._lend_next, timeout)
+                self._is_woken = False
+            return message
+
+    def next_for_greenlet(self, timeout: float, sleep: Callable[[float], object]) -> Any | None:
+        """The same for a thread that others share, who go on while `sleep` is called."""
+        deadline = time.monotonic() + timeout
+        while (message := self.next_message(0)) is None and time.monotonic() < deadline:
+            sleep(GREENLET_SECONDS)
+        return message
+
+    def _lend_next(self) -> Any | None:
+        self._raise_failure()
+        poller = self._poller_of()
+        while poller is not None and (lent := self._buffer.lend()):
+            state, reader = lent
+            self._loan = state
+            self._held[state.partition.partition].lent(poller._lend(reader), self._poller_of)
+            try:
+                message = poller._next_lent()
+            except CorruptBatchError as error:
+                self._end_loan()
+                self._buffer.stop(state, reader, error)
+                self._raise_failure()
+                continue
+            if message is not None:
+                return message
+            self._end_loan(is_exhausted=True)
+        return None
+
+    def _give_back(self) -> None:
+        self._end_loan()
+
+    def _end_loan(self, *, is_exhausted: bool = False) -> None:
+        state, self._loan = self._loan, None
+        poller = self._poller_of()
+        if state is None or poller is None:
+            return
+        reader, taken = self._held[state.partition.partition].take_back(poller)
+        if reader is not None and (taken or is_exhausted):
+            self._buffer.settle(state, reader, taken, is_exhausted=is_exhausted)
+
+    def _raise_failure(self) -> None:
+        while (failure := self._buffer.take_failure()) is not None:
+            error = self._error_of(failure)
+            if error is not None:
+                raise error
+
+    def _error_of(self, failure: Failure) -> BaseException | None:
+        """What a program sees of it; None for what the original asks again for."""
+        error, partition = failure.error, failure.partition
+        if partition is not None:
+            if isinstance(error, OffsetOutOfRangeError):
+                return OutOfRange(partition.partition)
+            loop, go_on = self._loop, partial(self._buffer.try_again, partition)
+            loop.call(lambda: loop.loop.call_later(RETRY_SECONDS, go_on))
+        if is_of_connection(error) or isinstance(error, KafkaTimeoutError):
+            return None
+        return failure_of(error)
+
+    def hold(self) -> None:
+        """Hands out nothing any more; what was handed out counts."""
+        with self._turns.claimed():
+            self._end_loan()
+
+    def end(self) -> None:
+        """Hands out nothing any more; a thread that reads returns."""
+        if is_on_loop_thread():
+            # Wherever the collector happens to run, the loop does not wait for itself.
+            self._life.end()
+            self._loop.submit(self._core.close())
+            return
+        self.hold()
+        self._close(self._closing(CLOSE_TIMEOUT_MS, commit=False), is_hurried=False)

@@ -1,0 +1,1 @@
+"""What pykafka's Producer stands on."""
