@@ -475,17 +475,17 @@ def test_what_a_group_does_to_a_consumer_is_told(broker: Any, make_topic: Any, f
     assert revoked == PartitionsRevoked("told", topic, (partition,))
 
 
-def test_a_fenced_producer_tells_once_that_it_cannot_go_on(apache_kafka: Any, make_topic: Any) -> None:
-    topic = make_topic(apache_kafka)
+def test_a_fenced_producer_tells_once_that_it_cannot_go_on(broker: Any, make_topic: Any) -> None:
+    topic = make_topic(broker)
 
     async def main() -> None:
         events: list[Any] = []
-        async with aio.Producer(apache_kafka.bootstrap, transactional_id=topic, client_id="old") as old:
+        async with aio.Producer(broker.bootstrap, transactional_id=topic, client_id="old") as old:
             old.add_event_listener(lambda e: events.append(e) if isinstance(e, FatalError) else None)
             await old.init_transactions()
             await old.begin_transaction()
             await (await old.send(topic, b"value"))
-            async with aio.Producer(apache_kafka.bootstrap, transactional_id=topic) as new:
+            async with aio.Producer(broker.bootstrap, transactional_id=topic) as new:
                 await new.init_transactions()
             for _ in range(2):
                 with pytest.raises(ProducerFencedError):

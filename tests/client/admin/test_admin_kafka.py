@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -50,7 +50,7 @@ from barnabas.broker_errors import (
     UnsupportedVersionError,
 )
 from barnabas.errors import BarnabasError, MisuseError
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 
 @pytest.fixture(scope="module")
@@ -232,11 +232,19 @@ def test_share_groups_are_described_and_their_offsets_listed_set_and_forgotten(
     admin.delete_groups([group_id])
 
 
+@pytest.fixture
+def transactions_admin(broker: ApacheKafka | EmbeddedBroker) -> Iterator[Admin]:
+    """Of both kinds of brokers in turn."""
+    with Admin(broker.bootstrap) as admin:
+        yield admin
+
+
 def test_transactions_are_described_listed_and_fenced(
-    admin: Admin, apache_kafka: ApacheKafka, flights: str
+    transactions_admin: Admin, broker: ApacheKafka | EmbeddedBroker, make_topic: Callable[..., str]
 ) -> None:
+    admin, flights = transactions_admin, make_topic(broker)
     transactional_id, first = f"tx-{uuid.uuid4().hex}", TopicPartition(flights, 0)
-    with Producer(apache_kafka.bootstrap, transactional_id=transactional_id) as producer:
+    with Producer(broker.bootstrap, transactional_id=transactional_id) as producer:
         producer.init_transactions()
         producer.begin_transaction()
         producer.send(flights, b"open", partition=0).result(timeout=30)
@@ -261,10 +269,11 @@ def test_transactions_are_described_listed_and_fenced(
 
 
 def test_an_open_transaction_is_ended_in_one_partition(
-    admin: Admin, apache_kafka: ApacheKafka, flights: str
+    transactions_admin: Admin, broker: ApacheKafka | EmbeddedBroker, make_topic: Callable[..., str]
 ) -> None:
+    admin, flights = transactions_admin, make_topic(broker)
     first = TopicPartition(flights, 0)
-    producer = Producer(apache_kafka.bootstrap, transactional_id=f"tx-{uuid.uuid4().hex}")
+    producer = Producer(broker.bootstrap, transactional_id=f"tx-{uuid.uuid4().hex}")
     producer.init_transactions()
     producer.begin_transaction()
     producer.send(flights, b"hangs", partition=0).result(timeout=30)

@@ -36,7 +36,7 @@ from barnabas.steps import (
     TransactionPhaseChanged,
     VersionsLearned,
 )
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 from barnabas.types import TopicPartition
 
 
@@ -143,9 +143,9 @@ def test_a_members_way_through_its_group_is_told(apache_kafka: ApacheKafka, prot
     assert left.member_id == joined.member_id
 
 
-def test_a_transactions_states_are_told(apache_kafka: ApacheKafka) -> None:
+def test_a_transactions_states_are_told(broker: ApacheKafka | EmbeddedBroker) -> None:
     topic, steps = unique_name("topic"), list[Step]()
-    with barnabas.Producer(apache_kafka.bootstrap, transactional_id=unique_name("id")) as producer:
+    with barnabas.Producer(broker.bootstrap, transactional_id=unique_name("id")) as producer:
         producer.follow(steps.append)
         producer.init_transactions()
         producer.begin_transaction()

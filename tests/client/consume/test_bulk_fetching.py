@@ -372,9 +372,9 @@ def test_a_fork_does_not_disturb_it(broker: Any, topic: str) -> None:
     consumer.close()
 
 
-def test_only_what_was_committed_is_read(apache_kafka: Any, make_topic: Callable[..., str]) -> None:
-    topic = make_topic(apache_kafka, PARTITIONS)
-    with Producer(apache_kafka.bootstrap, transactional_id=f"id-{topic}", batch_size=50_000) as producer:
+def test_only_what_was_committed_is_read(broker: Any, make_topic: Callable[..., str]) -> None:
+    topic = make_topic(broker, PARTITIONS)
+    with Producer(broker.bootstrap, transactional_id=f"id-{topic}", batch_size=50_000) as producer:
         producer.init_transactions()
         for number in range(0, COUNT, COUNT // 10):
             for is_wanted in (False, True):
@@ -383,7 +383,7 @@ def test_only_what_was_committed_is_read(apache_kafka: Any, make_topic: Callable
                     for partition in range(PARTITIONS):
                         producer.send(topic, value_of(partition, place), partition=partition)
                 producer.commit_transaction() if is_wanted else producer.abort_transaction()
-    with Consumer(apache_kafka.bootstrap, isolation_level="read_committed", **SETTINGS) as consumer:
+    with Consumer(broker.bootstrap, isolation_level="read_committed", **SETTINGS) as consumer:
         consumer.assign(partitions_of(topic))
         Reading(consumer, topic).finish()
 

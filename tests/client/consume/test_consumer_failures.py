@@ -216,11 +216,11 @@ def test_without_checksums_a_changed_byte_goes_unnoticed(
 
 
 def test_read_committed_shows_neither_aborted_nor_open_transactions(
-    apache_kafka: ApacheKafka, make_topic: MakeTopic, eventually: Any
+    broker: ApacheKafka | EmbeddedBroker, make_topic: MakeTopic, eventually: Any
 ) -> None:
-    topic = make_topic(apache_kafka)
-    producer = transactional_producer(apache_kafka, f"{topic}-a")
-    open_producer = transactional_producer(apache_kafka, f"{topic}-b")
+    topic = make_topic(broker)
+    producer = transactional_producer(broker, f"{topic}-a")
+    open_producer = transactional_producer(broker, f"{topic}-b")
 
     def send(values: list[bytes], *, commit: bool) -> None:
         producer.begin_transaction()
@@ -235,8 +235,8 @@ def test_read_committed_shows_neither_aborted_nor_open_transactions(
     send([b"a3"], commit=False)
     settings: Any = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50}
     with (
-        Consumer(apache_kafka.bootstrap, isolation_level="read_committed", **settings) as committed,
-        Consumer(apache_kafka.bootstrap, **settings) as everything,
+        Consumer(broker.bootstrap, isolation_level="read_committed", **settings) as committed,
+        Consumer(broker.bootstrap, **settings) as everything,
     ):
         committed.assign([(topic, 0)])
         everything.assign([(topic, 0)])

@@ -193,13 +193,13 @@ def test_reading_goes_on_behind_a_broker_that_was_restarted(
         assert next_value(consumer) == value
 
 
-def test_only_what_was_committed_is_read(apache_kafka: Any, make_topic: Callable[..., str]) -> None:
-    trickle = Trickle(apache_kafka, make_topic(apache_kafka))
+def test_only_what_was_committed_is_read(broker: Any, make_topic: Callable[..., str]) -> None:
+    trickle = Trickle(broker, make_topic(broker))
     settings: dict[str, Any] = {"isolation_level": "read_committed", "auto_offset_reset": "earliest"}
-    with trickle.producer, Consumer(apache_kafka.bootstrap, **settings) as consumer:
+    with trickle.producer, Consumer(broker.bootstrap, **settings) as consumer:
         consumer.assign([(trickle.topic, 0)])
         serve_directly(consumer, trickle)
-        with Producer(apache_kafka.bootstrap, transactional_id=f"id-{trickle.topic}") as producer:
+        with Producer(broker.bootstrap, transactional_id=f"id-{trickle.topic}") as producer:
             producer.init_transactions()
             for number in range(6):
                 producer.begin_transaction()

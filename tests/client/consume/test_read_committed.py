@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from barnabas import Consumer, TopicPartition
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 MakeTopic = Callable[..., str]
 PARTITIONS = (0, 1)
@@ -76,11 +76,11 @@ class Writer:
 
 
 @pytest.fixture(scope="module")
-def producers(apache_kafka: Any) -> list[Any]:
+def producers(broker: Any) -> list[Any]:
     made = [
         confluent_kafka.Producer(
             {
-                "bootstrap.servers": apache_kafka.bootstrap,
+                "bootstrap.servers": broker.bootstrap,
                 "transactional.id": f"writer-{uuid.uuid4().hex}",
                 "linger.ms": 0,
             }
@@ -121,14 +121,14 @@ STEPS = st.lists(
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_committed_records_show_and_no_others_whatever_the_order_of_transactions(
-    apache_kafka: Any,
+    broker: Any,
     producers: list[Any],
     make_topic: MakeTopic,
     read_topic: Callable[..., list[Any]],
     eventually: Any,
     steps: list[Any],
 ) -> None:
-    topic = make_topic(apache_kafka, len(PARTITIONS))
+    topic = make_topic(broker, len(PARTITIONS))
     writer = Writer(producers, topic)
     try:
         for step in steps:
@@ -139,8 +139,8 @@ def test_committed_records_show_and_no_others_whatever_the_order_of_transactions
         partitions = [TopicPartition(topic, number) for number in PARTITIONS]
         options: Any = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 20}
         with (
-            Consumer(apache_kafka.bootstrap, isolation_level="read_committed", **options) as consumer,
-            Consumer(apache_kafka.bootstrap, **options) as everything,
+            Consumer(broker.bootstrap, isolation_level="read_committed", **options) as consumer,
+            Consumer(broker.bootstrap, **options) as everything,
         ):
 
             def stable_ends() -> dict[TopicPartition, int] | None:
@@ -153,7 +153,7 @@ def test_committed_records_show_and_no_others_whatever_the_order_of_transactions
 
             ends = eventually(stable_ends)
             shown = {p.partition: writer.shown(p.partition, end) for p, end in ends.items()}
-            theirs = read_topic(apache_kafka, topic)
+            theirs = read_topic(broker, topic)
             assert [(m.partition(), m.offset(), m.value()) for m in theirs] == [
                 (number, *row) for number in PARTITIONS for row in shown[number]
             ]
@@ -173,16 +173,16 @@ def test_committed_records_show_and_no_others_whatever_the_order_of_transactions
 
 
 def test_what_was_open_shows_when_it_is_committed_and_the_position_passes_what_was_aborted(
-    apache_kafka: Any, producers: list[Any], make_topic: MakeTopic
+    broker: Any, producers: list[Any], make_topic: MakeTopic
 ) -> None:
-    topic = make_topic(apache_kafka, len(PARTITIONS))
+    topic = make_topic(broker, len(PARTITIONS))
     writer = Writer(producers, topic)
     writer.send(0, 0, 3)
     writer.send(1, 0, 2)
     writer.end(1, commit=True)
     partition = TopicPartition(topic, 0)
     with Consumer(
-        apache_kafka.bootstrap,
+        broker.bootstrap,
         isolation_level="read_committed",
         auto_offset_reset="earliest",
         enable_partition_eof=True,
@@ -205,10 +205,11 @@ def test_what_was_open_shows_when_it_is_committed_and_the_position_passes_what_w
         assert consumer.ends_reached() == {partition: 11}
 
 
+@pytest.mark.parametrize("kind", [ApacheKafka, EmbeddedBroker])
 def test_the_gaps_of_a_compacted_log_are_passed_in_both_isolation_levels(
-    make_topic: MakeTopic, eventually: Any
+    kind: Any, make_topic: MakeTopic, eventually: Any
 ) -> None:
-    with ApacheKafka(config={"log.cleaner.backoff.ms": "50"}) as kafka:
+    with kind(config={"log.cleaner.backoff.ms": "50"}) as kafka:
         topic = make_topic(
             kafka, cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01"
         )

@@ -149,10 +149,10 @@ def test_a_purge_fails_what_waits_and_what_is_under_way(make_topic: MakeTopic, e
 
 
 def test_a_purge_in_a_transaction_leaves_only_the_abort(
-    apache_kafka: ApacheKafka, make_topic: MakeTopic
+    broker: ApacheKafka | EmbeddedBroker, make_topic: MakeTopic
 ) -> None:
-    topic = make_topic(apache_kafka)
-    with Producer(apache_kafka.bootstrap, transactional_id="purged", linger_ms=60_000) as producer:
+    topic = make_topic(broker)
+    with Producer(broker.bootstrap, transactional_id="purged", linger_ms=60_000) as producer:
         producer.init_transactions()
         producer.begin_transaction()
         purged = producer.send(topic, b"v")

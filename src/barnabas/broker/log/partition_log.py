@@ -385,7 +385,7 @@ class PartitionLog:
 
     def aborted_in(self, offset: int, data: bytes) -> list[AbortedSpan]:
         """Which transactions among `data`, read from `offset` on, were aborted."""
-        if not self.producers.aborted or self.producers.aborted[-1].last_offset < offset:
+        if not data or not self.producers.aborted or self.producers.aborted[-1].last_offset < offset:
             return []
         return self.producers.aborted_between(offset, end_of_batches(data, offset))
 

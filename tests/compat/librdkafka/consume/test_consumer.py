@@ -609,9 +609,9 @@ def test_a_group_of_the_consumer_protocol_is_joined_and_left(apache_kafka: Apach
     assert outcomes[1] == outcomes[0]
 
 
-def test_what_was_aborted_is_not_given_out(apache_kafka: ApacheKafka) -> None:
+def test_what_was_aborted_is_not_given_out(broker: ApacheKafka | EmbeddedBroker) -> None:
     topic = f"topic-{uuid.uuid4()}"
-    with Producer(apache_kafka.bootstrap, transactional_id=topic) as producer:
+    with Producer(broker.bootstrap, transactional_id=topic) as producer:
         producer.init_transactions()
         for value in (b"committed", b"aborted", b"also committed"):
             producer.begin_transaction()
@@ -621,12 +621,12 @@ def test_what_was_aborted_is_not_given_out(apache_kafka: ApacheKafka) -> None:
                 producer.abort_transaction()
             else:
                 producer.commit_transaction()
-    with Producer(apache_kafka.bootstrap, transactional_id=topic) as successor:
+    with Producer(broker.bootstrap, transactional_id=topic) as successor:
         # Waits for the last marker, which may be written after the commit was confirmed.
         successor.init_transactions()
     outcomes: list[Any] = []
     for package in (real, ours):
-        bench = Bench(package, apache_kafka, topic)
+        bench = Bench(package, broker, topic)
         with bench.consumer(isolation_level="read_committed", enable_partition_eof=True) as consumer:
             consumer.assign([bench.partition(0, 0)])
             messages = bench.poll(consumer, 3)

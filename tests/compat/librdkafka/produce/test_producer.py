@@ -23,7 +23,7 @@ from tests.compat.both import outcome_of
 import barnabas
 from barnabas.compat import confluent_kafka as ours
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_to_bytes
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 from barnabas.types import GroupIdentity
 
 PACKAGES = [pytest.param(real, id="real"), pytest.param(ours, id="ours")]
@@ -593,19 +593,19 @@ def transactional_calls(package: ModuleType, bootstrap: str, topic: str) -> list
     return told
 
 
-def test_transactions_go_and_fail_as_in_the_real_package(apache_kafka: ApacheKafka, topic: str) -> None:
-    both = [transactional_calls(package, apache_kafka.bootstrap, topic) for package in (real, ours)]
+def test_transactions_go_and_fail_as_in_the_real_package(
+    broker: ApacheKafka | EmbeddedBroker, topic: str
+) -> None:
+    both = [transactional_calls(package, broker.bootstrap, topic) for package in (real, ours)]
     assert both[1] == both[0]
 
 
 def test_a_fenced_producer_is_of_no_more_use(
-    package: ModuleType, apache_kafka: ApacheKafka, topic: str
+    package: ModuleType, broker: ApacheKafka | EmbeddedBroker, topic: str
 ) -> None:
     name = f"tx-{uuid.uuid4().hex}"
     first, second = [
-        package.Producer(
-            {"bootstrap.servers": apache_kafka.bootstrap, "transactional.id": name, "log_level": 0}
-        )
+        package.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name, "log_level": 0})
         for _ in range(2)
     ]
     first.init_transactions()
@@ -623,10 +623,10 @@ def test_a_fenced_producer_is_of_no_more_use(
 
 
 def test_closing_aborts_the_open_transaction_and_serves_the_reports(
-    package: ModuleType, apache_kafka: ApacheKafka, topic: str
+    package: ModuleType, broker: ApacheKafka | EmbeddedBroker, topic: str
 ) -> None:
     name = f"tx-{uuid.uuid4().hex}"
-    producer = package.Producer({"bootstrap.servers": apache_kafka.bootstrap, "transactional.id": name})
+    producer = package.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
     reports = Reports()
     producer.init_transactions()
     producer.begin_transaction()

@@ -104,7 +104,6 @@ def _read_partitions(
     cluster: Cluster, request: FetchRequest, topic: FetchRequest.FetchTopic, read: _Read
 ) -> Iterable[PartitionData]:
     for asked in topic.partitions:
-        partition: Partition | None = None
         try:
             partition = cluster.partition(cluster.resolve(topic.topic, topic.topic_id), asked.partition)
             read.seen.append((partition, partition.log.bytes_appended, partition.log.last_stable_offset))
@@ -112,7 +111,7 @@ def _read_partitions(
             data = _read_partition(partition, asked, request, read)
         except BrokerError as error:
             read.failed = True
-            data = _refusal(asked.partition, error, partition, cluster.leader_epoch)
+            data = _refusal(asked.partition, error, cluster.leader_epoch)
         yield data
 
 
@@ -151,11 +150,14 @@ def _read_partition(
     return data
 
 
-def _refusal(index: int, error: BrokerError, partition: Partition | None, leader_epoch: int) -> PartitionData:
-    data = PartitionData(partition_index=index, error_code=error.code, high_watermark=-1, records=b"")
-    if partition is not None:
-        data.log_start_offset = partition.log.log_start_offset
-        data.high_watermark = partition.log.log_end_offset
+def _refusal(index: int, error: BrokerError, leader_epoch: int) -> PartitionData:
+    data = PartitionData(
+        partition_index=index,
+        error_code=error.code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=b"",
+    )
     if error.code in LEADERSHIP_CODES:
         data.current_leader = FetchResponse.LeaderIdAndEpoch(NODE_ID, leader_epoch)
     return data

@@ -92,16 +92,8 @@ def _append(
     call: Call, request: ProduceRequest, partition: Partition, records: Records | None
 ) -> PartitionResponse:
     topic = partition.topic
-    in_sync_needed = topic.rules.min_in_sync_replicas
-    if request.acks == -1 and in_sync_needed > 1:
-        raise NotEnoughReplicasError(
-            f"topic {topic.name} has min.insync.replicas={in_sync_needed}, but this is a single broker"
-        )
     records = b"" if records is None else records
     batch = _checked(partition, records)
-    _check_settings(topic, batch)
-    if topic.rules.needs_keys:
-        _check_keys(topic, records, batch)
     if batch.is_transactional and request.transactional_id is not None:
         admit(
             call.parts.transactions,
@@ -111,6 +103,14 @@ def _append(
             adds=call.version >= FIRST_VERSION_THAT_ADDS,
             tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
         )
+    in_sync_needed = topic.rules.min_in_sync_replicas
+    if request.acks == -1 and in_sync_needed > 1:
+        raise NotEnoughReplicasError(
+            f"topic {topic.name} has min.insync.replicas={in_sync_needed}, but this is a single broker"
+        )
+    _check_settings(topic, batch)
+    if topic.rules.needs_keys:
+        _check_keys(topic, records, batch)
     records, batches = recompress(records, batch, topic.rules.compression_type)
     appended = partition.append(records, batches)
     return PartitionResponse(

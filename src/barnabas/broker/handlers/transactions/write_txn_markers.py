@@ -7,6 +7,7 @@ from __future__ import annotations
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
+from barnabas.broker_errors import UnknownServerError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from barnabas.types import TopicPartition
@@ -37,6 +38,8 @@ async def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkers
 
 def _write(call: Call, name: TopicPartition, marker: EndMarker, needs_newer_epoch: bool) -> Result:
     try:
+        if marker.producer_epoch < 0:
+            raise UnknownServerError("a marker needs its producer's epoch")
         call.parts.transactions.write_marker(name, marker, needs_newer_epoch=needs_newer_epoch)
     except BrokerError as error:
         return Result(name.partition, error.code)
