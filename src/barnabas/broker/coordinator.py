@@ -15,8 +15,8 @@ from itertools import count
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.group import CommittedOffset, Group, GroupState, JoinResult, Member, Protocols
+from barnabas.broker.group_records import Entry
 from barnabas.broker.group_store import (
-    Entry,
     GroupStore,
     KeptEntry,
     committed_offset,

@@ -17,7 +17,7 @@ from barnabas.broker_errors import FencedInstanceIdError, IllegalGenerationError
 from barnabas.types import TopicPartition
 
 if TYPE_CHECKING:
-    from barnabas.broker.group_store import Entry
+    from barnabas.broker.group_records import Entry
 
 Protocols = Sequence[tuple[str, bytes]]
 """What a member can do, the preferred first: (name, its metadata for that)."""

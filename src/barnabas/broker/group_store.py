@@ -1,81 +1,23 @@
-"""Groups and their offsets in the topic __consumer_offsets, in Kafka's own record formats.
+"""Groups and their offsets in the topic __consumer_offsets.
 
-Owns keys and values. Must not know what a group's states mean.
+Owns what is written of a group. Must not know what a group's states mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
 from barnabas.broker.group import CommittedOffset, Group
-from barnabas.broker.state_topic import (
-    KeptEnd,
-    KeptRecord,
-    Producer,
-    StateTopic,
-    decode_key,
-    decode_value,
-    encode_numbered,
-    record_type,
-)
-from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
-    ConsumerGroupCurrentMemberAssignmentKey,
-)
-from barnabas.protocol.messages.consumer_group_current_member_assignment_value import (
-    ConsumerGroupCurrentMemberAssignmentValue,
-)
-from barnabas.protocol.messages.consumer_group_member_metadata_key import ConsumerGroupMemberMetadataKey
-from barnabas.protocol.messages.consumer_group_member_metadata_value import ConsumerGroupMemberMetadataValue
-from barnabas.protocol.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
-from barnabas.protocol.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
-from barnabas.protocol.messages.consumer_group_target_assignment_member_key import (
-    ConsumerGroupTargetAssignmentMemberKey,
-)
-from barnabas.protocol.messages.consumer_group_target_assignment_member_value import (
-    ConsumerGroupTargetAssignmentMemberValue,
-)
-from barnabas.protocol.messages.consumer_group_target_assignment_metadata_key import (
-    ConsumerGroupTargetAssignmentMetadataKey,
-)
-from barnabas.protocol.messages.consumer_group_target_assignment_metadata_value import (
-    ConsumerGroupTargetAssignmentMetadataValue,
-)
+from barnabas.broker.group_records import Entry, Key, decoded_entry, encoded_key, encoded_value
+from barnabas.broker.state_topic import KeptEnd, Producer, StateTopic
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
 from barnabas.protocol.schema import Message
 from barnabas.types import TopicPartition
-
-# The newest versions that Kafka itself writes without tagged fields, so that older tools read them too.
-VALUE_VERSION = 3
-# OffsetCommitKey came in two versions under one shape, numbered 0 and 1 (RECORD_TYPE is the one written).
-_OFFSET_KEY_TYPES = (0, OffsetCommitKey.RECORD_TYPE)
-
-ConsumerGroupKey = (
-    ConsumerGroupMetadataKey
-    | ConsumerGroupMemberMetadataKey
-    | ConsumerGroupTargetAssignmentMetadataKey
-    | ConsumerGroupTargetAssignmentMemberKey
-    | ConsumerGroupCurrentMemberAssignmentKey
-)
-Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
-Entry = tuple[Key, Message | None]
-"""Key and value of a record; without a value it takes back the earlier one."""
-
-_OTHER_RECORDS: Mapping[int, tuple[type[Key], type[Message]]] = {
-    key.RECORD_TYPE: (key, value)
-    for key, value in (
-        (GroupMetadataKey, GroupMetadataValue),
-        (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
-        (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
-        (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
-        (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
-        (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
-    )
-}
 
 
 class KeptEntry(NamedTuple):
@@ -111,9 +53,9 @@ class GroupStore:
             if isinstance(kept, KeptEnd):
                 yield kept
                 continue
-            entry = _decode(kept)
+            entry = decoded_entry(kept)
             if entry is not None:
-                yield entry
+                yield KeptEntry(*entry, kept.producer_id)
 
 
 def offset_entry(group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> Entry:
@@ -162,25 +104,3 @@ def removal_entries(group: Group) -> list[Entry]:
     offsets: Iterable[Entry] = (offset_entry(group.group_id, partition, None) for partition in partitions)
     consumers = () if group.consumers is None else group.consumers.removal_entries()
     return [*offsets, (GroupMetadataKey(group.group_id), None), *consumers]
-
-
-def encoded_key(key: Key) -> bytes:
-    return encode_numbered(key.RECORD_TYPE, key, 0)
-
-
-def encoded_value(value: Message) -> bytes:
-    version = VALUE_VERSION if isinstance(value, (OffsetCommitValue, GroupMetadataValue)) else 0
-    return encode_numbered(version, value, version)
-
-
-def _decode(kept: KeptRecord) -> KeptEntry | None:
-    kind = record_type(kept.key)
-    if kind in _OFFSET_KEY_TYPES:
-        return _decoded(OffsetCommitKey, OffsetCommitValue, kept)
-    types = _OTHER_RECORDS.get(kind)
-    return None if types is None else _decoded(*types, kept)
-
-
-def _decoded(key_type: type[Key], value_type: type[Message], kept: KeptRecord) -> KeptEntry:
-    value = None if kept.value is None else decode_value(value_type, kept.value)
-    return KeptEntry(decode_key(key_type, kept.key), value, kept.producer_id)

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
-from barnabas.broker.consumer_groups.group import ConsumerGroup, ConsumerGroupState, ConsumerMember
+from barnabas.broker.consumer_groups.group import ConsumerGroup, ConsumerMember, ConsumersState
 
 TOPICS = [uuid.UUID(int=number) for number in range(3)]
 COUNTS = {TOPICS[0]: 5, TOPICS[1]: 7, TOPICS[2]: 1}
@@ -74,7 +74,7 @@ def test_no_partition_has_two_owners_and_in_the_end_each_has_one(assignor: str, 
             heartbeat(client, True)
             client.catch_up()
     if clients:
-        assert group.state is ConsumerGroupState.STABLE
+        assert group.state is ConsumersState.STABLE
     subscribed = frozenset[uuid.UUID]().union(*(client.topics for client in clients.values()))
     expected = {TopicIdPartition(topic, index) for topic in subscribed for index in range(COUNTS[topic])}
     assert {partition for client in clients.values() for partition in client.owned} == expected

@@ -21,19 +21,13 @@ from barnabas.broker.consumer_groups.group import (
     STATIC_LEAVING_EPOCH,
     ConsumerGroup,
     ConsumerMember,
-    MemberState,
+    Reconciliation,
 )
 from barnabas.broker.consumer_groups.records import entries_of, take_up
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group import Group, GroupState
-from barnabas.broker.group_store import (
-    ConsumerGroupKey,
-    Entry,
-    GroupStore,
-    KeptEntry,
-    encoded_key,
-    encoded_value,
-)
+from barnabas.broker.group_records import ConsumerGroupKey, Entry, encoded_key, encoded_value
+from barnabas.broker.group_store import GroupStore, KeptEntry
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd
 from barnabas.broker_errors import (
@@ -83,7 +77,7 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HeartbeatAnswer:
     member_id: str
     member_epoch: int
     heartbeat_interval_ms: int
@@ -149,7 +143,7 @@ class ConsumerGroupCoordinator:
 
     # Heartbeats
 
-    def heartbeat(self, beat: Heartbeat) -> Answer:
+    def heartbeat(self, beat: Heartbeat) -> HeartbeatAnswer:
         """Raises: BrokerError."""
         if beat.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
             return self._leave(beat)
@@ -166,7 +160,7 @@ class ConsumerGroupCoordinator:
         self._restart_session(group, member)
         self._watch_rebalance(group, member)
         self._write(group)
-        return Answer(
+        return HeartbeatAnswer(
             member.member_id,
             member.epoch,
             self._settings.number("group.consumer.heartbeat.interval.ms"),
@@ -326,7 +320,7 @@ class ConsumerGroupCoordinator:
 
     # Leaving
 
-    def _leave(self, beat: Heartbeat) -> Answer:
+    def _leave(self, beat: Heartbeat) -> HeartbeatAnswer:
         group = self.group(beat.group_id)
         if beat.instance_id is None:
             member = group.find(beat.member_id)
@@ -343,7 +337,7 @@ class ConsumerGroupCoordinator:
         else:
             self._remove(group, member, "leaves")
             self._write(group)
-        return Answer(beat.member_id, beat.member_epoch, 0, None)
+        return HeartbeatAnswer(beat.member_id, beat.member_epoch, 0, None)
 
     def _remove(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
         logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
@@ -371,7 +365,7 @@ class ConsumerGroupCoordinator:
 
     def _watch_rebalance(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """A member has its rebalance_timeout_ms to give up what it is to."""
-        if member.state is not MemberState.UNREVOKED_PARTITIONS:
+        if member.state is not Reconciliation.UNREVOKED_PARTITIONS:
             if member.rebalance_timer is not None:
                 member.rebalance_timer.cancel()
                 member.rebalance_timer = None

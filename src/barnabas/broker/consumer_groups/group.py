@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
-from barnabas.broker.group_store import ConsumerGroupKey, Entry
+from barnabas.broker.group_records import ConsumerGroupKey, Entry
 from barnabas.broker_errors import (
     FencedMemberEpochError,
     StaleMemberEpochError,
@@ -31,7 +31,7 @@ STATIC_LEAVING_EPOCH = -2
 Partitions = frozenset[TopicIdPartition]
 
 
-class ConsumerGroupState(Enum):
+class ConsumersState(Enum):
     """Kafka's names of a group's states."""
 
     EMPTY = "Empty"
@@ -40,7 +40,7 @@ class ConsumerGroupState(Enum):
     STABLE = "Stable"
 
 
-class MemberState(IntEnum):
+class Reconciliation(IntEnum):
     """With Kafka's numbers."""
 
     STABLE = 0
@@ -63,7 +63,7 @@ class ConsumerMember:
     server_assignor: str | None = None
     epoch: int = 0
     previous_epoch: int = -1
-    state: MemberState = MemberState.STABLE
+    state: Reconciliation = Reconciliation.STABLE
     assigned: Partitions = frozenset()
     pending_revocation: Partitions = frozenset()
     session_timer: asyncio.TimerHandle | None = None
@@ -107,16 +107,16 @@ class ConsumerGroup:
         return not self.members
 
     @property
-    def state(self) -> ConsumerGroupState:
+    def state(self) -> ConsumersState:
         if not self.members:
-            return ConsumerGroupState.EMPTY
+            return ConsumersState.EMPTY
         if self.epoch > self.assignment_epoch:
-            return ConsumerGroupState.ASSIGNING
+            return ConsumersState.ASSIGNING
         settled = all(
-            member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
+            member.state is Reconciliation.STABLE and member.epoch == self.assignment_epoch
             for member in self.members.values()
         )
-        return ConsumerGroupState.STABLE if settled else ConsumerGroupState.RECONCILING
+        return ConsumersState.STABLE if settled else ConsumersState.RECONCILING
 
     @property
     def assignor_name(self) -> str:
@@ -178,10 +178,10 @@ class ConsumerGroup:
         """Takes a member as far towards its target as may be. `owned`: what it says that it has, None where
         it says nothing. Whether anything has changed."""
         before = member.epoch, member.state, member.assigned, member.pending_revocation
-        if member.state is MemberState.UNREVOKED_PARTITIONS:
+        if member.state is Reconciliation.UNREVOKED_PARTITIONS:
             if owned is not None and member.pending_revocation.isdisjoint(owned):
                 self._move(member, owned)
-        elif member.state is MemberState.UNRELEASED_PARTITIONS or member.epoch != self.assignment_epoch:
+        elif member.state is Reconciliation.UNRELEASED_PARTITIONS or member.epoch != self.assignment_epoch:
             self._move(member, owned)
         return before != (member.epoch, member.state, member.assigned, member.pending_revocation)
 
@@ -192,12 +192,12 @@ class ConsumerGroup:
         wanted = target - kept
         free = wanted - self._had_by_others(member)
         if to_revoke and (owned is None or not to_revoke.isdisjoint(owned)):
-            member.state = MemberState.UNREVOKED_PARTITIONS
+            member.state = Reconciliation.UNREVOKED_PARTITIONS
             member.assigned, member.pending_revocation = kept, to_revoke
             return
         if member.epoch != self.assignment_epoch:
             member.previous_epoch, member.epoch = member.epoch, self.assignment_epoch
-        member.state = MemberState.STABLE if free == wanted else MemberState.UNRELEASED_PARTITIONS
+        member.state = Reconciliation.STABLE if free == wanted else Reconciliation.UNRELEASED_PARTITIONS
         member.assigned, member.pending_revocation = kept | free, frozenset()
 
     def _had_by_others(self, member: ConsumerMember) -> Partitions:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
-from barnabas.broker.consumer_groups.group import ConsumerGroup, ConsumerMember, MemberState
-from barnabas.broker.group_store import ConsumerGroupKey
+from barnabas.broker.consumer_groups.group import ConsumerGroup, ConsumerMember, Reconciliation
+from barnabas.broker.group_records import ConsumerGroupKey
 from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )
@@ -150,7 +150,7 @@ def _take_up_member(group: ConsumerGroup, member_id: str, key: Message, value: M
             member = ConsumerMember(member_id)
             group.add(member)
         member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
-        member.state = MemberState(value.state)
+        member.state = Reconciliation(value.state)
         member.assigned = partitions_of(value.assigned_partitions)
         member.pending_revocation = partitions_of(value.partitions_pending_revocation)
     elif member is not None:
