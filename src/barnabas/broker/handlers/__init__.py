@@ -15,6 +15,8 @@ from barnabas.broker.handlers.cluster import (
 )
 from barnabas.broker.handlers.configs import alter_configs, describe_configs, incremental_alter_configs
 from barnabas.broker.handlers.groups import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
     delete_groups,
     describe_groups,
     find_coordinator,
@@ -56,6 +58,8 @@ _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
