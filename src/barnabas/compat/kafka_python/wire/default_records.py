@@ -16,8 +16,8 @@ from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
 from barnabas.compat.kafka_python.wire.record_bases import (
     ABCRecordBatch,
     ABCRecordBatchBuilder,
-    ReadRecord,
-    WrittenRecord,
+    AppendedRecord,
+    RecordInBatch,
 )
 from barnabas.compat.kafka_python.wire.varints import decode_varint, encode_varint, size_of_varint
 
@@ -56,7 +56,7 @@ class DefaultRecordBase:
     MAX_INT = 2**31 - 1
 
 
-class DefaultRecord(ReadRecord):
+class DefaultRecord(RecordInBatch):
     """A record that was read."""
 
     __module__ = _HOME
@@ -294,7 +294,7 @@ def _bytes_at(data: bytes, position: int) -> tuple[bytes | None, int]:
     return (None, position) if size < 0 else (data[position : position + size], position + size)
 
 
-class DefaultRecordMetadata(WrittenRecord):
+class DefaultRecordMetadata(AppendedRecord):
     """What is known of a record in a batch that is being written."""
 
     __module__ = _HOME

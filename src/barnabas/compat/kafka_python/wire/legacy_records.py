@@ -17,8 +17,8 @@ from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
 from barnabas.compat.kafka_python.wire.record_bases import (
     ABCRecordBatch,
     ABCRecordBatchBuilder,
-    ReadRecord,
-    WrittenRecord,
+    AppendedRecord,
+    RecordInBatch,
 )
 from barnabas.compat.kafka_python.wire.varints import calc_crc32
 
@@ -158,7 +158,7 @@ class LegacyRecordBatch(LegacyRecordBase, ABCRecordBatch):
         )
 
 
-class LegacyRecord(ReadRecord):
+class LegacyRecord(RecordInBatch):
     """A record that was read."""
 
     __module__ = _HOME
@@ -206,7 +206,7 @@ class LegacyRecord(ReadRecord):
         )
 
 
-class LegacyRecordMetadata(WrittenRecord):
+class LegacyRecordMetadata(AppendedRecord):
     """What is known of a record in a message set that is being written."""
 
     __module__ = _HOME

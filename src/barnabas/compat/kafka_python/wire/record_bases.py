@@ -116,7 +116,7 @@ class ABCRecords(ABC):
     def has_next(self) -> bool: ...
 
 
-class ReadRecord(ABCRecord):
+class RecordInBatch(ABCRecord):
     """A record that was read, in any format."""
 
     __module__ = _HOME
@@ -156,7 +156,7 @@ class ReadRecord(ABCRecord):
         return self._value
 
 
-class WrittenRecord:
+class AppendedRecord:
     """What is known of a record that was appended to a batch, in any format."""
 
     __module__ = _HOME
