@@ -302,6 +302,11 @@ class Cluster:
             kept.update(before)
             raise KafkaStorageError(f"cannot keep the settings of {whose}: {described(error)}") from error
 
+    @property
+    def metadata_changes(self) -> int:
+        """How often the metadata has been kept."""
+        return self._metadata.changes
+
     # Features
 
     @property
@@ -367,4 +372,5 @@ class Cluster:
             for topic in self.topics.values()
         ]
         self._metadata.broker_settings = self.settings.dynamic
+        self._metadata.changes += 1
         self._directory.save(self._metadata)

@@ -46,6 +46,8 @@ class BrokerMetadata:
     features: dict[str, int] = field(default_factory=dict[str, int])
     """Levels other than a new cluster's."""
     features_epoch: int = 0
+    changes: int = 0
+    """How often the metadata has been kept."""
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
