@@ -21,6 +21,8 @@ from barnabas.broker.handlers.configs import (
     list_config_resources,
 )
 from barnabas.broker.handlers.groups import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
     delete_groups,
     describe_groups,
     find_coordinator,
@@ -62,6 +64,8 @@ _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,

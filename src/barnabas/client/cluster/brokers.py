@@ -141,7 +141,8 @@ class BrokerMonitor(ConnectionMonitor):
         kind = AuthenticationFailed if isinstance(error, AuthenticationError) else ConnectFailed
         self._listeners.emit(kind(self._client_id, node.node_id, node.host, node.port, error))
         # Whoever asks bootstrap servers says which of them failed, all in one line.
-        if node.node_id != BOOTSTRAP_NODE_ID and self._log_limit.is_due():
+        is_told = node.node_id == BOOTSTRAP_NODE_ID or self._listeners.are_logged
+        if not is_told and self._log_limit.is_due():
             logger.warning(
                 "client %s: cannot connect to %s, attempt %d: %s; will go on trying",
                 self._client_id,

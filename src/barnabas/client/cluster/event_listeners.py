@@ -18,12 +18,17 @@ class EventListeners(Generic[ToldT]):
 
     def __init__(self) -> None:
         self._listeners: tuple[Callable[[ToldT], object], ...] = ()
+        self.are_logged = False
+        """Whether a listener logs what it hears, in words of its own: the client itself does not then."""
 
     def __bool__(self) -> bool:
         """Whether anyone listens: whoever emits costly events asks first."""
         return bool(self._listeners)
 
-    def add(self, listener: Callable[[ToldT], object]) -> None:
+    def add(self, listener: Callable[[ToldT], object], *, logs: bool = False) -> None:
+        """`logs`: it logs failures that it hears of, of connections, of commits in the background, and of
+        polls that come late."""
+        self.are_logged = self.are_logged or logs
         self._listeners = (*self._listeners, listener)
 
     def remove(self, listener: Callable[[ToldT], object]) -> None:

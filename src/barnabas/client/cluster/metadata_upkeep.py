@@ -304,9 +304,10 @@ class MetadataUpkeep:
                 waiter.set_exception(error)
 
     def _tell_failure(self, error: BarnabasError) -> None:
-        if self._log_limit.is_due():
+        is_unreached = isinstance(error, (KafkaConnectionError, KafkaTimeoutError))
+        if not (is_unreached and self._events.are_logged) and self._log_limit.is_due():
             logger.warning("client %s: %s; still trying", self._config.client_id, error)
-        if not self._is_down and isinstance(error, (KafkaConnectionError, KafkaTimeoutError)):
+        if not self._is_down and is_unreached:
             self._is_down = True
             self._events.emit(AllBrokersDown(self._config.client_id, error))
 

@@ -162,13 +162,14 @@ class GroupMembership(ABC):
 
     async def _leave_overdue(self) -> None:
         limit_ms = self._config.max_poll_interval_ms
-        logger.warning(
-            "group %r: no poll for max_poll_interval_ms (%d ms), so this member leaves the group; poll more "
-            "often, take fewer records a poll (max_poll_records), raise max_poll_interval_ms, or set "
-            "max_poll_interval_action to 'pause'",
-            self.group_id,
-            limit_ms,
-        )
+        if not self._client.events.are_logged:
+            logger.warning(
+                "group %r: no poll for max_poll_interval_ms (%d ms), so this member leaves the group; poll "
+                "more often, take fewer records a poll (max_poll_records), raise max_poll_interval_ms, or "
+                "set max_poll_interval_action to 'pause'",
+                self.group_id,
+                limit_ms,
+            )
         overdue_ms = round(-self.polls.overdue_in_ms())
         self._client.events.emit(
             PollIntervalExceeded(self._config.client_id, self.group_id, limit_ms, overdue_ms)

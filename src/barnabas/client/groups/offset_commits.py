@@ -102,7 +102,7 @@ class OffsetCommits:
         if on_commit is not None:
             self._finished.append((on_commit, offsets, error))
             self._on_finished()
-        elif error is not None:
+        elif error is not None and not self._client.events.are_logged:
             logger.warning("committing offsets in the background failed: %s", error)
 
     async def commit(

@@ -198,7 +198,7 @@ class BalancedConsumer:
             self._add_self()
             self._running = True
             self._set_watches()
-            with self._gate.rebalance():
+            with self._gate.rebalance(self._let_go):
                 self._rebalance_once()
         except Exception as error:
             log.exception("Stopping consumer in response to error")
@@ -211,7 +211,7 @@ class BalancedConsumer:
         self._stopping.set()
         is_gone = self._is_session_gone()
         self._hurry()
-        with self._gate.rebalance():
+        with self._gate.rebalance(self._let_go):
             if self._consumer is not None:
                 self._halt_inner(commits=not is_gone)
             self._leave()
@@ -220,6 +220,12 @@ class BalancedConsumer:
         """Ends what a rebalance under way waits for, if it may be for long."""
         if self._owns_zookeeper and self._session is not None and not self._session.client.connected:
             self._session.close()
+
+    def _let_go(self) -> None:
+        """Has a program that waits for a message look whether it may go on waiting."""
+        consumer = self._consumer
+        if is_running(consumer):
+            consumer.cleanup()
 
     def _leave(self) -> None:
         """Gives up all nodes. Consumption is over by then, so whoever claims a partition next is alone."""
@@ -266,6 +272,7 @@ class BalancedConsumer:
         """In kazoo's thread, which must not wait for anything."""
         if state != CONNECTED:
             self._gate.doubt()
+            self._let_go()
         elif self._gate.is_in_doubt and self._running:
             weak = weakref.ref(self)
 
@@ -331,7 +338,7 @@ class BalancedConsumer:
         if not self._running:
             return
         self._worker_exception = error
-        with self._gate.rebalance():
+        with self._gate.rebalance(self._let_go):
             if self._consumer is not None:
                 self._halt_inner(commits=False)
             self._give_up()
@@ -351,7 +358,7 @@ class BalancedConsumer:
         While ZooKeeper is away it tries again, and nothing is handed out.
         """
         while True:
-            with self._gate.rebalance():
+            with self._gate.rebalance(self._let_go):
                 if not self._running:
                     raise ConsumerStoppedException
                 session = self._session

@@ -181,7 +181,7 @@ class ManagedBalancedConsumer(BalancedConsumer):
 
     def _rebalance(self) -> None:
         """Joins the group's next generation, and goes on with the partitions that are its own in it."""
-        with self._gate.rebalance():
+        with self._gate.rebalance(self._let_go):
             if not self._running:
                 raise ConsumerStoppedException
             self._rebalance_once()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.compat.kafka.generation_runs import ours_with
 
 import barnabas
 from barnabas.testing import ApacheKafka
@@ -110,3 +111,12 @@ def test_the_package_itself_says_what_can_be_run() -> None:
     done = run("3", "-m", "kafka")
     assert done.returncode == 1
     assert done.stdout == "Available module interfaces: kafka.consumer, kafka.producer, kafka.admin\n"
+
+
+@pytest.mark.parametrize("generation", ["2", "3"])
+def test_metrics_of_an_admin_client_are_reported_and_failures_are_told_once(generation: str) -> None:
+    program = Path(__file__).parent / "reporting_program.py"
+    before, loggers, heard = ours_with(program, generation)
+    assert before == 0
+    assert loggers == ["kafka"]
+    assert {"admin-metrics", "admin-node-metrics.node-1", "closed"} <= set(heard)

@@ -11,7 +11,12 @@ from typing import Any
 
 import kafka
 from kafka.errors import KafkaError
-from kafka.structs import FetchRequestPayload, OffsetCommitRequestPayload, ProduceRequestPayload
+from kafka.structs import (
+    FetchRequestPayload,
+    OffsetCommitRequestPayload,
+    OffsetFetchRequestPayload,
+    ProduceRequestPayload,
+)
 
 logging.disable(logging.CRITICAL)
 
@@ -51,6 +56,11 @@ def read_one_by_one(client: Any, topic: str, count: str) -> Any:
 def commit(client: Any, topic: str, group: str, offset: str) -> Any:
     client.send_offset_commit_request(group, [OffsetCommitRequestPayload(topic, 0, int(offset), None)])
     return None
+
+
+def committed(client: Any, topic: str, group: str) -> Any:
+    [answer] = client.send_offset_fetch_request(group, [OffsetFetchRequestPayload(topic, 0)])
+    return answer.offset
 
 
 def coordinator(client: Any, group: str) -> Any:
@@ -98,6 +108,16 @@ def read_in_processes(client: Any, topic: str) -> Any:
     found = read(consumer, 9)
     consumer.stop()
     return count, texts(found)
+
+
+LEFT_OPEN: list[Any] = []
+
+
+def leave_processes(client: Any, topic: str, group: str) -> Any:
+    kafka.SimpleProducer(client).send_messages(topic, b"a", b"b", b"c")
+    settings = {"auto_offset_reset": "smallest", "auto_commit_every_t": 3600_000}
+    LEFT_OPEN.append(kafka.MultiProcessConsumer(client.copy(), group, topic, **settings))
+    return texts(read(LEFT_OPEN[0], 2))
 
 
 def ask_all_leaders(client: Any, topic: str) -> Any:

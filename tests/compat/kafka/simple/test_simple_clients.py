@@ -23,7 +23,9 @@ LONGEST_END_SECONDS = 60.0
 Broker = ApacheKafka | ApacheKafkaCluster | EmbeddedBroker
 
 
-def printed(broker: Broker, function: str, *arguments: str, generation: str = "1.2") -> Any:
+def printed(
+    broker: Broker, function: str, *arguments: str, generation: str = "1.2", may_complain: bool = False
+) -> Any:
     """What a function of the program gives, with the facade as one generation."""
     command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-m", "barnabas.compat"]
     done = subprocess.run(
@@ -34,6 +36,8 @@ def printed(broker: Broker, function: str, *arguments: str, generation: str = "1
         env={**os.environ, ENVIRONMENT_VARIABLE: generation},
     )
     assert done.returncode == 0, done.stderr
+    if not may_complain:
+        assert done.stderr == ""
     return json.loads(done.stdout)
 
 
@@ -106,12 +110,21 @@ def test_partitions_are_divided_between_processes(broker: Broker, make_topic: Ca
     assert sorted(values) == [f"value {number}" for number in range(9)]
 
 
+def test_processes_that_nobody_stopped_end_with_the_program_which_commits(
+    broker: Broker, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(broker)
+    group = f"group of {name}"
+    assert printed(broker, "leave_processes", name, group) == ["a", "b"]
+    assert printed(broker, "committed", name, group) == 2
+
+
 def test_a_program_ends_soon_although_its_broker_is_gone(
     own_broker: ApacheKafka | EmbeddedBroker, make_topic: Callable[..., str]
 ) -> None:
     name = make_topic(own_broker)
     begun = time.monotonic()
-    told = printed(own_broker, "commit_without_a_broker", name, str(own_broker.pid))
+    told = printed(own_broker, "commit_without_a_broker", name, str(own_broker.pid), may_complain=True)
     assert told == [1, False]
     assert time.monotonic() - begun < LONGEST_END_SECONDS
 

@@ -53,6 +53,7 @@ class InnerConsumer:
     def __init__(self, topic, cluster, *, partitions, auto_commit_enable, reset_offset_on_start, **settings):
         self._topic = topic
         self._running = False
+        self._woken = threading.Event()
         self._auto_commit_enable = auto_commit_enable
         self.partitions = {partition.id: partition for partition in partitions}
         self.resets = reset_offset_on_start
@@ -72,13 +73,18 @@ class InnerConsumer:
         self._running = False
         self._topic.history.append(("stop", self.consumer_id))
 
+    def cleanup(self):
+        self._woken.set()
+
     def consume(self, block=True, unblock_event=None):
         if not self._running:
             raise ConsumerStoppedException
         if self._topic.is_empty.is_set() or not self.partitions:
             self._topic.waits.set()
             if block:
-                assert unblock_event.wait(30)
+                # As the real one, which looks at the event only when it is woken.
+                assert self._woken.wait(30)
+                assert unblock_event.is_set()
             return None
         ids = sorted(self.partitions)
         partition = ids[self.turn % len(ids)]

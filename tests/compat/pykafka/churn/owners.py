@@ -48,21 +48,23 @@ class OwnerTimeline:
     def given_to_others(
         self, messages: Iterable[tuple[float, int, int]], consumer: str, grace_seconds: float
     ) -> list[tuple[float, int, int]]:
-        """Messages that `consumer` was given while a partition was another's for more than the grace."""
+        """Messages that `consumer` was given while it had not owned the partition for the grace, nor came to
+        own it within that: what is seen is seen late."""
         return [
-            message
-            for message in messages
-            if self._is_anothers(message[1], message[0], consumer, grace_seconds)
+            (at, partition, offset)
+            for at, partition, offset in messages
+            if not self._owners_between(partition, at - grace_seconds, at + grace_seconds) & {consumer, None}
         ]
 
-    def _is_anothers(self, partition: int, at: float, consumer: str, grace_seconds: float) -> bool:
-        owner: str | None = None
-        since = 0.0
-        for time, changed in self.changes.get(partition, ()):
-            if time > at:
-                break
-            owner, since = changed, time
-        return owner not in (None, consumer) and at - since > grace_seconds
+    def _owners_between(self, partition: int, begin: float, end: float) -> set[str | None]:
+        owners: set[str | None] = set()
+        before: str | None = None
+        for time, owner in self.changes.get(partition, ()):
+            if time <= begin:
+                before = owner
+            elif time <= end:
+                owners.add(owner)
+        return owners | {before}
 
 
 def _lasting(since: dict[int, float], partition: int, now: float, is_so: bool) -> float:

@@ -28,8 +28,8 @@ def test_two_owners_are_told():
 
 def test_a_message_given_to_one_while_the_partition_is_long_anothers_is_told():
     timeline = timeline_of((0, {0: ["a"]}, {"a"}), (10, {0: ["b"]}, {"a", "b"}), (20, {}, {"a", "b"}))
-    messages = [(5.0, 0, 1), (10.5, 0, 2), (12.0, 0, 3), (25.0, 0, 4)]
-    assert timeline.given_to_others(messages, "a", 1.0) == [(12.0, 0, 3)]
+    messages = [(5.0, 0, 1), (9.5, 0, 2), (10.5, 0, 3), (12.0, 0, 4), (25.0, 0, 5)]
+    assert timeline.given_to_others(messages, "a", 1.0) == [(12.0, 0, 4)]
     assert timeline.given_to_others(messages, "b", 1.0) == [(5.0, 0, 1)]
 
 

@@ -12,6 +12,9 @@ from barnabas.compat.kafka.protocol.admin.acl import ACLResourceType as Resource
 from barnabas.compat.kafka_python.administer import acls as requests
 from barnabas.compat.kafka_python.administer.session import BrokerSession
 
+_NOTHING_TOLD = 31
+"""KIP-430: the only bit that is set where a broker does not know."""
+
 
 class ResourcePatternFilter:
     """Which resources. `resource_name`: None for any."""
@@ -126,7 +129,7 @@ class ACL(ACLFilter):
 
 def valid_acl_operations(int_vals: Iterable[int]) -> set[Any]:
     """The operations of the bits that brokers set in what a caller may do."""
-    return {ACLOperation(value) for value in int_vals if value not in (0, 1, 2)}
+    return {ACLOperation(value) for value in int_vals if value not in (0, 1, 2, _NOTHING_TOLD)}
 
 
 def operation_names(bits: Iterable[int] | None) -> list[str] | None:

@@ -16,12 +16,14 @@ from barnabas.compat.kafka.admin._structs import StructAnswers
 from barnabas.compat.kafka.admin._topics import TopicAdminMixin
 from barnabas.compat.kafka.admin._transactions import TransactionsAdminMixin
 from barnabas.compat.kafka.admin._users import UserAdminMixin
+from barnabas.compat.kafka.metrics._client_metrics import ClientMetrics
 from barnabas.compat.kafka_python.administer.session import BrokerSession
 from barnabas.compat.kafka_python.config.api_versions import version_spoken
 from barnabas.compat.kafka_python.config.client_settings import client_settings
 from barnabas.compat.kafka_python.config.given import merged
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.generations.settings import default_config
+from barnabas.compat.kafka_python.told.client_log import tell_log
 from barnabas.compat.kafka_python.values.failures import failure_of
 from barnabas.errors import BarnabasError
 
@@ -76,8 +78,14 @@ class KafkaAdminClient(_Calls):
             self._session = BrokerSession(settings)
         except BarnabasError as error:
             raise failure_of(error) from error
+        tell_log(self._session.events)
+        self._metrics = ClientMetrics("admin", self.config, self._session.brokers)
         timeout_ms = self.config[generation().admin_bootstrap_setting]
-        self._session.reach_cluster(self.config["bootstrap_servers"], timeout_ms)
+        try:
+            self._session.reach_cluster(self.config["bootstrap_servers"], timeout_ms)
+        except BaseException:
+            self._metrics.close()
+            raise
         if generation().admin_finds_api_version and self.config["api_version"] is None:
             self.config["api_version"] = version_spoken(self._session.spoken)
         self._closed = False
@@ -90,6 +98,7 @@ class KafkaAdminClient(_Calls):
             return
         self._closed = True
         self._session.close()
+        self._metrics.close()
         log.debug("KafkaAdminClient is now closed.")
 
     def __enter__(self) -> Self:

@@ -6,6 +6,7 @@ program's process, for messages that the program got.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import multiprocessing
 import queue
@@ -94,6 +95,9 @@ class MultiProcessConsumer(Consumer):
                 )
                 process.start()
                 self.procs.append(process)
+        # What is registered last runs first: `multiprocessing` ends the manager when the program ends.
+        atexit.unregister(self.stop)
+        atexit.register(self.stop)
 
     def __repr__(self) -> str:
         count = len(self.procs)

@@ -34,7 +34,7 @@ _FRESH_SECONDS = 0.002
 
 
 class ClientMetrics:
-    """`prefix`: "consumer" or "producer", with which the names of groups begin."""
+    """`prefix`: "admin", "consumer" or "producer", with which the names of groups begin."""
 
     def __init__(
         self, prefix: str, config: Mapping[str, Any], brokers: Callable[[], Iterable[BrokerStats]]

@@ -6,21 +6,24 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from barnabas.broker_errors import error_for
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR
+from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.compat.kafka_python.administer.containers import container_of
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.network.reaching import reach
 from barnabas.compat.kafka_python.values.errors import CLASSES, for_code
 from barnabas.compat.kafka_python.values.failures import failure_of
 from barnabas.errors import BarnabasError, ClosedError
+from barnabas.events import Event
 from barnabas.loop_thread import loop_thread
 from barnabas.protocol.schema import Message, Request, Response, Struct, fields_of
+from barnabas.stats import BrokerStats
 from barnabas.sync.admin import Admin
 
 ResponseT = TypeVar("ResponseT", bound=Response)
@@ -66,6 +69,15 @@ class BrokerSession:
         self._request_timeout_ms = self._client.config.request_timeout_ms
         self.spoken: Mapping[int, tuple[int, int]] = {}
         """The versions that the broker speaks which was reached first, by API key."""
+
+    @property
+    def events(self) -> EventListeners[Event]:
+        """What happens to the connections."""
+        return self._client.events
+
+    def brokers(self) -> Sequence[BrokerStats]:
+        """Figures of the connections to each broker."""
+        return self._client.stats().brokers
 
     def reach_cluster(self, bootstrap_servers: Any, timeout_ms: float) -> None:
         """`bootstrap_servers` as the program gave them. Raises: as `reach`."""

@@ -19,8 +19,8 @@ _HAPPENS_WITHOUT_ERROR = (BrokerDisconnected, OffsetsCommitted)
 
 
 def tell_log(events: EventListeners[Any], *, commits_itself: bool = False) -> None:
-    """Logs from now on what a client's events tell of failures. What fails in a program's own call is
-    raised there: of commits, only a consumer's that `commits_itself` are logged."""
+    """Logs from now on what a client's events tell of failures, in place of the core. What fails in a
+    program's own call is raised there: of commits, only a consumer's that `commits_itself` are logged."""
 
     def log(event: Event) -> None:
         if isinstance(event, _HAPPENS_WITHOUT_ERROR) and event.error is None:
@@ -30,7 +30,7 @@ def tell_log(events: EventListeners[Any], *, commits_itself: bool = False) -> No
         for name, level, text in _lines_of(event):
             logging.getLogger(name).log(getattr(logging, level), "%s", text.format(**_fields(event)))
 
-    events.add(log)
+    events.add(log, logs=True)
 
 
 def _lines_of(event: Event) -> tuple[tuple[str, str, str], ...]:

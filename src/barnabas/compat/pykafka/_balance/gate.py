@@ -7,12 +7,16 @@ nor brokers.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from barnabas.compat.pykafka._balance.parties import WorkerHandler
 
 __all__ = ["RebalanceGate"]
+
+
+def _nothing() -> None:
+    """Nobody waits who would have to be woken."""
 
 
 class RebalanceGate:
@@ -31,12 +35,13 @@ class RebalanceGate:
         """How often `doubt` was called."""
 
     @contextmanager
-    def rebalance(self) -> Generator[None]:
-        """No message is handed out inside; programs that wait for one let go."""
+    def rebalance(self, let_go: Callable[[], None] = _nothing) -> Generator[None]:
+        """No message is handed out inside; programs that wait for one let go. `let_go`: wakes them."""
         with self._count_lock:
             self._rebalances += 1
             self._tell()
         try:
+            let_go()
             with self.lock:
                 yield
         finally:

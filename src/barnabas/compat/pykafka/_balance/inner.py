@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import UnicodeException
@@ -36,6 +36,8 @@ class InnerConsumer(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def cleanup(self) -> None: ...
 
     def consume(self, block: bool = True, unblock_event: Any = None) -> Any: ...
 
@@ -134,7 +136,7 @@ class InnerSettings:
         return consumer
 
 
-def is_running(consumer: InnerConsumer | None) -> bool:
+def is_running(consumer: InnerConsumer | None) -> TypeGuard[InnerConsumer]:
     return consumer is not None and consumer._running  # pyright: ignore[reportPrivateUsage]
 
 

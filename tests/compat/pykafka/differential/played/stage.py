@@ -42,6 +42,8 @@ class Stage(BareStage):
 
     def tool(self, label: str, *arguments: str) -> None:
         """Records what a command line says and how it ends."""
+        # A process of its own begins without what an earlier client found out of another release.
+        self.module("utils").VERSIONS_CACHE.clear()
         output, complaints = _Output(), _Output()
         ended: Any = "returned"
         with (
@@ -53,6 +55,9 @@ class Stage(BareStage):
                 self.module("cli.kafka_tools").main()
             except SystemExit as exit:
                 ended = f"exit {exit.code}"
+            except KeyError:
+                # Ours is one too, and says more.
+                ended = "an error code that pykafka does not know"
             except Exception as error:
                 ended = error
         self.record(f"{label} ended", ended)

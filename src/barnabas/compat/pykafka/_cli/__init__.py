@@ -1,0 +1,1 @@
+"""What pykafka's command line stands on."""

@@ -1,0 +1,1 @@
+"""pykafka's command line."""
