@@ -6,10 +6,12 @@ message meets that is not plain, what waits, and the end.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 from queue import Empty
 from types import TracebackType
@@ -93,7 +95,7 @@ class Producer(MessageOutlet, OfThisProcess):
         self._block_on_queue_full = block_on_queue_full
         self._max_request_size = valid_int(max_request_size)
         self._synchronous = sync
-        self._worker_exception: BaseException | None = None
+        self._worker_exceptions: deque[Exception] = deque(maxlen=1)
         self._delivery_reports: Any = (
             _DeliveryReportQueue() if delivery_reports or sync else _DeliveryReportNone()
         )
@@ -246,13 +248,12 @@ class Producer(MessageOutlet, OfThisProcess):
     # Producing what is not plain
 
     def _raise_worker_exceptions(self) -> None:
-        if self._worker_exception is None:
+        if not self._worker_exceptions:
             return
         # Before it is taken: one that comes meanwhile keeps calls coming here.
         self._set_plain(self._running and self._is_plain())
-        error, self._worker_exception = self._worker_exception, None
-        if error is not None:
-            raise error
+        with contextlib.suppress(IndexError):
+            raise self._worker_exceptions.popleft()
 
     def _produce(self, message: Any, partition_key: Any, timestamp: Any) -> Any:
         if self._serializer is None:
@@ -382,8 +383,8 @@ class Producer(MessageOutlet, OfThisProcess):
         failure = failure_of(error, f"Produce request for {self._name}")
         log.error("Message not delivered!! %r", failure)
         if is_of_connection(error):
-            self._worker_exception = NoBrokersAvailableError(
-                "Unable to connect to a broker to fetch metadata. See logs."
+            self._worker_exceptions.append(
+                NoBrokersAvailableError("Unable to connect to a broker to fetch metadata. See logs.")
             )
             self._set_plain(False)
         return failure
