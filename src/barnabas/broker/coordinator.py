@@ -38,6 +38,7 @@ from barnabas.broker_errors import (
     MemberIdRequiredError,
     NonEmptyGroupError,
     RebalanceInProgressError,
+    StaleMemberEpochError,
     UnknownMemberIdError,
 )
 from barnabas.errors import BrokerError
@@ -518,17 +519,20 @@ class GroupCoordinator:
     def check_commit_in_transaction(
         self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
     ) -> None:
-        """Whether a member, or a program without a group (generation -1), may commit in a transaction."""
+        """Whether a member, or a program that names none (generation -1), may commit in a transaction."""
         self.check_group_id(group_id)
         group = self.groups.get(group_id)
         if group is None:
             if generation >= 0:
                 raise IllegalGenerationError(f"group {group_id} does not exist")
+        elif generation < 0 and not member_id and group_instance_id is None:
+            return
         elif group.consumers is not None:
-            group.consumers.check_member(member_id, generation)
-        elif generation >= 0 or member_id or group_instance_id is not None:
-            if generation < 0 and group.state is GroupState.EMPTY:
-                return
+            try:
+                group.consumers.check_member(member_id, generation)
+            except StaleMemberEpochError as error:
+                raise IllegalGenerationError(error.context) from None
+        elif generation >= 0 or group.state is not GroupState.EMPTY:
             group.find(member_id, group_instance_id)
             group.check_generation(generation)
 

@@ -10,10 +10,16 @@ from barnabas.broker.handlers.cluster import (
     api_versions,
     describe_cluster,
     describe_log_dirs,
+    describe_quorum,
     metadata,
     update_features,
 )
-from barnabas.broker.handlers.configs import alter_configs, describe_configs, incremental_alter_configs
+from barnabas.broker.handlers.configs import (
+    alter_configs,
+    describe_configs,
+    incremental_alter_configs,
+    list_config_resources,
+)
 from barnabas.broker.handlers.groups import (
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -70,6 +76,7 @@ _MODULES = (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
     end_txn,
@@ -80,6 +87,7 @@ _MODULES = (
     init_producer_id,
     join_group,
     leave_group,
+    list_config_resources,
     list_groups,
     list_offsets,
     list_transactions,
