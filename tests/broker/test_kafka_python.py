@@ -12,7 +12,7 @@ from barnabas.testing import EmbeddedBroker
 with warnings.catch_warnings():
     # kafka-python reads its schemas, some of them late, in a way that Python 3.11 deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
-    from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+    from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata
     from kafka import TopicPartition as KafkaTopicPartition
     from kafka.admin import NewTopic
 
@@ -84,4 +84,38 @@ def test_topics_can_be_made_and_deleted(embedded_broker: EmbeddedBroker, topic: 
     assert name in admin.list_topics()
     admin.delete_topics([name])
     assert name not in admin.list_topics()
+    admin.close()
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_transaction_shows_with_its_offsets_once_it_is_committed(
+    embedded_broker: EmbeddedBroker, topic: Topic, commits: bool
+) -> None:
+    source, target, group = topic(), topic(), topic()
+    bootstrap = embedded_broker.bootstrap
+    producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=group)
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(target, b"first")
+    position = KafkaTopicPartition(source, 0)
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.create_topics([NewTopic(source, 1, 1)])
+    producer.send_offsets_to_transaction({position: OffsetAndMetadata(7)}, group)
+    (producer.commit_transaction if commits else producer.abort_transaction)()
+    producer.begin_transaction()
+    producer.send(target, b"second")
+    producer.commit_transaction()
+    producer.close()
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        consumer_timeout_ms=10_000,
+    )
+    assert consumer.committed(position) == (7 if commits else None)
+    consumer.assign([KafkaTopicPartition(target, 0)])
+    expected = [b"first", b"second"] if commits else [b"second"]
+    assert [next(consumer).value for _ in expected] == expected
+    consumer.close()
     admin.close()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,10 @@ class Cluster:
         self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
         self.topics: dict[str, Topic] = {}
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
+        self._colliding_names: dict[str, str] = {}
+        """Names of topics by what stands for all that would collide with them."""
+        self._unsaved: list[Topic] | None = None
+        """Those created while saving is put off."""
         self._producer_ids: Iterator[int] = iter(())
         self.on_deleted: list[Callable[[str], None]] = []
         """Called with the name of each topic that was deleted."""
@@ -158,6 +163,7 @@ class Cluster:
     def _register(self, topic: Topic) -> None:
         self.topics[topic.name] = topic
         self._topics_by_id[topic.topic_id] = topic
+        self._colliding_names[topic.name.replace(".", "_")] = topic.name
 
     def close(self) -> None:
         self.logs.close()
@@ -205,9 +211,9 @@ class Cluster:
             )
         if name in self.topics:
             raise TopicAlreadyExistsError(f"topic {name} exists already")
-        for other in self.topics:
-            if other.replace(".", "_") == name.replace(".", "_"):
-                raise InvalidTopicError(f"topic {name} collides with {other}: '.' and '_' count as the same")
+        other = self._colliding_names.get(name.replace(".", "_"))
+        if other is not None:
+            raise InvalidTopicError(f"topic {name} collides with {other}: '.' and '_' count as the same")
         if not 1 <= partition_count <= MAX_PARTITIONS:
             raise InvalidPartitionsError(
                 f"topic {name}: number of partitions {partition_count} is not from 1 to {MAX_PARTITIONS}"
@@ -221,12 +227,33 @@ class Cluster:
         try:
             self._add_partitions(topic, partition_count)
             self._register(topic)
-            self._save()
+            if self._unsaved is None:
+                self._save()
+            else:
+                self._unsaved.append(topic)
         except OSError as error:
             self._unregister(topic)
             self._remove_partitions(topic, 0)
             raise KafkaStorageError(f"cannot create topic {name}: {described(error)}") from error
         return topic
+
+    @contextmanager
+    def saved_once(self) -> Generator[None]:
+        """Keeps all topics that are created inside with one write at the end, without giving way to anything
+        else. Raises: KafkaStorageError, and then none of them is there."""
+        created = self._unsaved = []
+        try:
+            yield
+        finally:
+            self._unsaved = None
+        try:
+            if created:
+                self._save()
+        except OSError as error:
+            for topic in created:
+                self._unregister(topic)
+                self._remove_partitions(topic, 0)
+            raise KafkaStorageError(f"cannot create topics: {described(error)}") from error
 
     def create_partitions(self, topic: Topic, total: int) -> None:
         """Raises: KafkaStorageError."""
@@ -274,6 +301,11 @@ class Cluster:
             kept.clear()
             kept.update(before)
             raise KafkaStorageError(f"cannot keep the settings of {whose}: {described(error)}") from error
+
+    @property
+    def metadata_changes(self) -> int:
+        """How often the metadata has been kept."""
+        return self._metadata.changes
 
     # Features
 
@@ -332,6 +364,7 @@ class Cluster:
     def _unregister(self, topic: Topic) -> None:
         self.topics.pop(topic.name, None)
         self._topics_by_id.pop(topic.topic_id, None)
+        self._colliding_names.pop(topic.name.replace(".", "_"), None)
 
     def _save(self) -> None:
         self._metadata.topics = [
@@ -339,4 +372,5 @@ class Cluster:
             for topic in self.topics.values()
         ]
         self._metadata.broker_settings = self.settings.dynamic
+        self._metadata.changes += 1
         self._directory.save(self._metadata)

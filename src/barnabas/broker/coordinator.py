@@ -15,9 +15,10 @@ from itertools import count
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.group import CommittedOffset, Group, GroupState, JoinResult, Member, Protocols
+from barnabas.broker.group_records import Entry
 from barnabas.broker.group_store import (
-    Entry,
     GroupStore,
+    KeptEntry,
     committed_offset,
     group_entry,
     offset_entry,
@@ -37,9 +38,11 @@ from barnabas.broker_errors import (
     MemberIdRequiredError,
     NonEmptyGroupError,
     RebalanceInProgressError,
+    StaleMemberEpochError,
     UnknownMemberIdError,
 )
 from barnabas.errors import BrokerError
+from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
@@ -90,14 +93,16 @@ class GroupCoordinator:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self.groups: dict[str, Group] = {}
+        self.on_consumers_gone: list[Callable[[str], None]] = []
+        """Called with the name of each group that has ceased to be one of the consumer protocol."""
         self._groups_in_transactions: dict[int, set[str]] = {}
         """By producer id, the groups that its open transaction has offsets of."""
         self._commits = count()
         cluster.on_deleted.append(self._forget_topic)
 
-    def load(self) -> None:
+    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
-        for kept in self._store.load():
+        for kept in entries:
             if isinstance(kept, KeptEnd):
                 self.end_transaction(kept.partition, kept.producer_id, is_commit=kept.is_commit)
                 continue
@@ -107,6 +112,8 @@ class GroupCoordinator:
                 partition = TopicPartition(key.topic, key.partition)
                 committed = committed_offset(value) if isinstance(value, OffsetCommitValue) else None
                 self._load_offset(group, partition, committed, producer_id)
+            elif not isinstance(key, GroupMetadataKey):
+                continue
             elif isinstance(value, GroupMetadataValue):
                 self._load_group(self.groups.setdefault(key.group, Group(key.group)), value)
             else:
@@ -188,6 +195,7 @@ class GroupCoordinator:
             if attempt.member_id:
                 raise UnknownMemberIdError(f"group {attempt.group_id} does not exist")
             group = Group(attempt.group_id, changed_ms=now_ms())
+        self._turn_classic(group)
         if not group.takes(attempt.protocol_type, attempt.protocols):
             raise InconsistentGroupProtocolError(
                 f"group {group.group_id} has no protocol in common with the new member's "
@@ -204,6 +212,20 @@ class GroupCoordinator:
             group.pending.pop(attempt.member_id).cancel()
             return self._add_member(group, attempt, attempt.member_id)
         return self._join_again(group, attempt)
+
+    def _turn_classic(self, group: Group) -> None:
+        """A group that has no members of the consumer protocol any more may have classic ones."""
+        if group.consumers is None:
+            return
+        if not group.consumers.is_empty:
+            raise InconsistentGroupProtocolError(
+                f"group {group.group_id} has members of the consumer protocol; this broker lets a group have "
+                "those or classic ones, not both"
+            )
+        self._store.append(group.group_id, group.consumers.removal_entries())
+        group.consumers, group.protocol_type = None, ""
+        for notify in self.on_consumers_gone:
+            notify(group.group_id)
 
     def _join_newly(self, group: Group, attempt: JoinAttempt) -> Joining:
         instance = attempt.group_instance_id
@@ -475,6 +497,8 @@ class GroupCoordinator:
             if generation >= 0:
                 raise UnknownMemberIdError(f"group {group_id} does not exist")
             group = Group(group_id, changed_ms=now_ms())
+        elif group.consumers is not None:
+            group.consumers.check_member(member_id, generation)
         elif generation >= 0 or member_id or group_instance_id is not None:
             member = group.find(member_id, group_instance_id)
             group.check_generation(generation)
@@ -495,15 +519,20 @@ class GroupCoordinator:
     def check_commit_in_transaction(
         self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
     ) -> None:
-        """Whether a member, or a program without a group (generation -1), may commit in a transaction."""
+        """Whether a member, or a program that names none (generation -1), may commit in a transaction."""
         self.check_group_id(group_id)
         group = self.groups.get(group_id)
         if group is None:
             if generation >= 0:
                 raise IllegalGenerationError(f"group {group_id} does not exist")
-        elif generation >= 0 or member_id or group_instance_id is not None:
-            if generation < 0 and group.state is GroupState.EMPTY:
-                return
+        elif generation < 0 and not member_id and group_instance_id is None:
+            return
+        elif group.consumers is not None:
+            try:
+                group.consumers.check_member(member_id, generation)
+            except StaleMemberEpochError as error:
+                raise IllegalGenerationError(error.context) from None
+        elif generation >= 0 or group.state is not GroupState.EMPTY:
             group.find(member_id, group_instance_id)
             group.check_generation(generation)
 
@@ -622,6 +651,9 @@ class GroupCoordinator:
         self._stop_timers(group)
         group.state = GroupState.DEAD
         del self.groups[group.group_id]
+        if group.consumers is not None:
+            for notify in self.on_consumers_gone:
+                notify(group.group_id)
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
         return self._loop.call_later(max(0, delay_ms) / 1000, action)

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.broker.log.files import replace_file
@@ -46,6 +46,8 @@ class BrokerMetadata:
     features: dict[str, int] = field(default_factory=dict[str, int])
     """Levels other than a new cluster's."""
     features_epoch: int = 0
+    changes: int = 0
+    """How often the metadata has been kept."""
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
@@ -104,5 +106,11 @@ class DataDirectory:
 
     def save(self, metadata: BrokerMetadata) -> None:
         """Raises: OSError, and then the old metadata stands."""
-        content = {"version": METADATA_VERSION, **asdict(metadata)}
-        replace_file(self.path / METADATA_FILE, json.dumps(content, indent=1).encode())
+        content = {"version": METADATA_VERSION, **_as_dict(metadata)}
+        content["topics"] = [_as_dict(topic) for topic in metadata.topics]
+        # Without line ends json writes in C, which tells where there are thousands of topics.
+        replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
+
+
+def _as_dict(kept: BrokerMetadata | StoredTopic) -> dict[str, object]:
+    return {name: getattr(kept, name) for name in kept.__slots__}

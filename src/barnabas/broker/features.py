@@ -18,10 +18,11 @@ class Feature:
     default: int
 
 
+METADATA_VERSION = "metadata.version"
 TRANSACTION_VERSION = "transaction.version"
 
 FEATURES: Mapping[str, Feature] = {
-    "metadata.version": Feature(7, 30, 30),
+    METADATA_VERSION: Feature(7, 30, 30),
     TRANSACTION_VERSION: Feature(0, 2, 2),
 }
 """Those that this broker has."""

@@ -1,4 +1,4 @@
-"""A consumer group of the classic protocol: its members, its generation, its committed offsets.
+"""A group: its committed offsets, and, of the classic protocol, its members and its generation.
 
 Owns the state and its invariants: which protocol is chosen, who leads, who is a static member. Must not know
 time, storage or requests; `coordinator` moves it along.
@@ -11,9 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker_errors import FencedInstanceIdError, IllegalGenerationError, UnknownMemberIdError
 from barnabas.types import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas.broker.group_records import Entry
 
 Protocols = Sequence[tuple[str, bytes]]
 """What a member can do, the preferred first: (name, its metadata for that)."""
@@ -81,6 +85,23 @@ class Member:
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
 
+class Consumers(Protocol):
+    """The members of a group that has those of the consumer protocol (KIP-848)."""
+
+    @property
+    def is_empty(self) -> bool: ...
+
+    def check_member(self, member_id: str, epoch: int) -> None:
+        """Of a request about offsets. Raises: UnknownMemberIdError, StaleMemberEpochError."""
+        ...
+
+    def subscribes_to(self, topic: str) -> bool: ...
+
+    def removal_entries(self) -> list[Entry]:
+        """What takes back all that was written of them."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class Group:
     """A group. `pending` are member ids given out to clients that have yet to join with them (KIP-394)."""
@@ -106,6 +127,8 @@ class Group:
     """A new group waits group.initial.rebalance.delay.ms for more members, even once all have joined."""
     changed_ms: int = -1
     """When the state last changed; an empty group's offsets age from here."""
+    consumers: Consumers | None = None
+    """With members of these, the group is stable as far as the classic protocol can say."""
 
     def add(self, member: Member) -> None:
         self.members[member.member_id] = member

@@ -1,6 +1,6 @@
-"""Groups and their offsets in the topic __consumer_offsets, in Kafka's own record formats.
+"""Groups and their offsets in the topic __consumer_offsets.
 
-Owns keys and values. Must not know what a group's states mean.
+Owns what is written of a group. Must not know what a group's states mean.
 """
 
 from __future__ import annotations
@@ -10,38 +10,21 @@ from typing import NamedTuple
 
 from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
 from barnabas.broker.group import CommittedOffset, Group
-from barnabas.broker.state_topic import (
-    KeptEnd,
-    KeptRecord,
-    Producer,
-    StateTopic,
-    decode_key,
-    decode_value,
-    encode_numbered,
-    record_type,
-)
+from barnabas.broker.group_records import Entry, Key, decoded_entry, encoded_key, encoded_value
+from barnabas.broker.state_topic import KeptEnd, Producer, StateTopic
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
+from barnabas.protocol.schema import Message
 from barnabas.types import TopicPartition
-
-# The newest versions that Kafka itself writes without tagged fields, so that older tools read them too.
-VALUE_VERSION = 3
-# OffsetCommitKey came in two versions under one shape, numbered 0 and 1 (RECORD_TYPE is the one written).
-_OFFSET_KEY_TYPES = (0, OffsetCommitKey.RECORD_TYPE)
-
-Key = OffsetCommitKey | GroupMetadataKey
-Value = OffsetCommitValue | GroupMetadataValue
-Entry = tuple[Key, Value | None]
-"""A record; without a value it takes back the earlier one."""
 
 
 class KeptEntry(NamedTuple):
     """An entry as it was kept. `producer_id` is that of the transaction it belongs to, or -1."""
 
     key: Key
-    value: Value | None
+    value: Message | None
     producer_id: int
 
 
@@ -60,11 +43,7 @@ class GroupStore:
     def append(self, group_id: str, entries: Sequence[Entry], producer: Producer | None = None) -> None:
         """Raises: KafkaStorageError, with a producer also what its epoch is refused for."""
         records = (
-            (
-                encode_numbered(key.RECORD_TYPE, key, 0),
-                None if value is None else encode_numbered(VALUE_VERSION, value, VALUE_VERSION),
-            )
-            for key, value in entries
+            (encoded_key(key), None if value is None else encoded_value(value)) for key, value in entries
         )
         self.topic.append(group_id, records, producer)
 
@@ -74,9 +53,9 @@ class GroupStore:
             if isinstance(kept, KeptEnd):
                 yield kept
                 continue
-            entry = _decode(kept)
+            entry = decoded_entry(kept)
             if entry is not None:
-                yield entry
+                yield KeptEntry(*entry, kept.producer_id)
 
 
 def offset_entry(group_id: str, partition: TopicPartition, committed: CommittedOffset | None) -> Entry:
@@ -123,15 +102,5 @@ def removal_entries(group: Group) -> list[Entry]:
     """What takes back all that was written of a group."""
     partitions = group.partitions_with_offsets()
     offsets: Iterable[Entry] = (offset_entry(group.group_id, partition, None) for partition in partitions)
-    return [*offsets, (GroupMetadataKey(group.group_id), None)]
-
-
-def _decode(kept: KeptRecord) -> KeptEntry | None:
-    kind, value = record_type(kept.key), kept.value
-    if kind in _OFFSET_KEY_TYPES:
-        offset = None if value is None else decode_value(OffsetCommitValue, value)
-        return KeptEntry(decode_key(OffsetCommitKey, kept.key), offset, kept.producer_id)
-    if kind == GroupMetadataKey.RECORD_TYPE:
-        group = None if value is None else decode_value(GroupMetadataValue, value)
-        return KeptEntry(decode_key(GroupMetadataKey, kept.key), group, kept.producer_id)
-    return None
+    consumers = () if group.consumers is None else group.consumers.removal_entries()
+    return [*offsets, (GroupMetadataKey(group.group_id), None), *consumers]

@@ -14,6 +14,7 @@ from typing import Any
 
 from barnabas import background
 from barnabas.broker.cluster import Cluster
+from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
@@ -84,12 +85,16 @@ class Broker:
             cluster = Cluster(directory, self._config)
             store = GroupStore(cluster)
             groups = GroupCoordinator(cluster, store)
-            groups.load()
+            consumer_groups = ConsumerGroupCoordinator(cluster, store, groups)
+            entries = list(store.load())
+            groups.load(entries)
+            consumer_groups.load(entries)
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             parts = BrokerParts(
-                cluster, groups, store, transactions, transaction_store, self._host, self._port
+                *(cluster, groups, consumer_groups, store),
+                *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
             server = KafkaServer(
@@ -125,6 +130,7 @@ class Broker:
                 await task
         self._tasks.clear()
         await self._server.stop()
+        self._parts.consumer_groups.close()
         self._parts.groups.close()
         self._parts.cluster.close()
         self._directory.release()

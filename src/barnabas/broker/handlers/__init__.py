@@ -10,11 +10,19 @@ from barnabas.broker.handlers.cluster import (
     api_versions,
     describe_cluster,
     describe_log_dirs,
+    describe_quorum,
     metadata,
     update_features,
 )
-from barnabas.broker.handlers.configs import alter_configs, describe_configs, incremental_alter_configs
+from barnabas.broker.handlers.configs import (
+    alter_configs,
+    describe_configs,
+    incremental_alter_configs,
+    list_config_resources,
+)
 from barnabas.broker.handlers.groups import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
     delete_groups,
     describe_groups,
     find_coordinator,
@@ -56,6 +64,8 @@ _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
@@ -66,6 +76,7 @@ _MODULES = (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
     end_txn,
@@ -76,6 +87,7 @@ _MODULES = (
     init_producer_id,
     join_group,
     leave_group,
+    list_config_resources,
     list_groups,
     list_offsets,
     list_transactions,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from barnabas.broker.cluster import Cluster
+from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
@@ -21,6 +22,7 @@ class BrokerParts:
 
     cluster: Cluster
     groups: GroupCoordinator
+    consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore

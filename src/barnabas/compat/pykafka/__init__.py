@@ -7,15 +7,33 @@ other facades of clients.
 
 import logging
 
+from barnabas.compat.pykafka.balancedconsumer import BalancedConsumer
 from barnabas.compat.pykafka.broker import Broker
 from barnabas.compat.pykafka.client import KafkaClient
 from barnabas.compat.pykafka.cluster import Cluster
 from barnabas.compat.pykafka.connection import SslConfig
+from barnabas.compat.pykafka.managedbalancedconsumer import ManagedBalancedConsumer
+from barnabas.compat.pykafka.membershipprotocol import RangeProtocol, RoundRobinProtocol
 from barnabas.compat.pykafka.partition import Partition
+from barnabas.compat.pykafka.producer import Producer
+from barnabas.compat.pykafka.simpleconsumer import SimpleConsumer
 from barnabas.compat.pykafka.topic import Topic
 
 __version__ = "2.8.0"
 
-__all__ = ["Broker", "Cluster", "KafkaClient", "Partition", "SslConfig", "Topic"]
+__all__ = [
+    "BalancedConsumer",
+    "Broker",
+    "Cluster",
+    "KafkaClient",
+    "ManagedBalancedConsumer",
+    "Partition",
+    "Producer",
+    "RangeProtocol",
+    "RoundRobinProtocol",
+    "SimpleConsumer",
+    "SslConfig",
+    "Topic",
+]
 
 logging.getLogger("pykafka").addHandler(logging.NullHandler())

@@ -441,7 +441,7 @@ class BalancedConsumer:
         Returns whether the program's callback went well.
         """
         wanted = set(partitions or ())
-        if not is_running(self._consumer) or wanted != self._partitions:
+        if self._needs_another_inner(wanted):
             consumer = self._get_internal_consumer(list(wanted), start=start)
             if self._post_rebalance_callback is not None:
                 before = (self._consumer.held_offsets if self._consumer else None) or {}
@@ -461,6 +461,11 @@ class BalancedConsumer:
             self._consumer = consumer
         self._gate.set_occupied(is_running(self._consumer))
         return True
+
+    def _needs_another_inner(self, partitions: set[Any]) -> bool:
+        """One that was halted is not used again; who never had a partition has no consumer inside."""
+        is_halted = self._consumer is not None and not is_running(self._consumer)
+        return is_halted or partitions != self._partitions
 
     def _get_internal_consumer(
         self, partitions: Iterable[Any] | None = None, start: bool = True

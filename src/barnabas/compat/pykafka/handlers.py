@@ -18,6 +18,7 @@ from queue import Queue as Queue
 from threading import Semaphore as Semaphore
 from typing import Any, ClassVar, NamedTuple
 
+from barnabas.compat.pykafka._ask.greenlets import GreenletEvent
 from barnabas.compat.pykafka.exceptions import SocketDisconnectedError
 from barnabas.compat.pykafka.utils.compat import buffer
 
@@ -100,16 +101,14 @@ def __getattr__(name: str) -> Any:
 
 
 def _gevent_handler() -> type[Handler]:
-    event, lock, queue, socket = (
-        import_module(f"gevent.{each}") for each in ("event", "lock", "queue", "socket")
-    )
+    lock, queue, socket = (import_module(f"gevent.{each}") for each in ("lock", "queue", "socket"))
     gevent: Any = import_module("gevent")
 
     class GEventHandler(Handler):
         """Waits in greenlets: while one waits, others run."""
 
         Queue: Any = queue.JoinableQueue
-        Event: Any = event.Event
+        Event: Any = GreenletEvent
         Lock: Any = lock.RLock
         RLock: Any = lock.RLock
         Semaphore: Any = lock.Semaphore

@@ -142,6 +142,10 @@ class ManagedBalancedConsumer(BalancedConsumer):
         # The coordinator answers a join within the group's session time-out.
         return
 
+    def _needs_another_inner(self, partitions: set[Any]) -> bool:
+        # Each generation has its own.
+        return True
+
     def _is_session_gone(self) -> bool:
         # What a coordinator no longer knows it refuses by itself: commits carry the generation.
         return False

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from importlib import import_module
 from typing import Any
 
+from barnabas.compat.pykafka.balancedconsumer import BalancedConsumer
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import LeaderNotFoundError
+from barnabas.compat.pykafka.handlers import ThreadingHandler
+from barnabas.compat.pykafka.managedbalancedconsumer import ManagedBalancedConsumer
 from barnabas.compat.pykafka.partition import Partition, milliseconds_of
+from barnabas.compat.pykafka.producer import Producer
 from barnabas.compat.pykafka.protocol import PartitionOffsetRequest
+from barnabas.compat.pykafka.rdkafka import RdKafkaProducer, RdKafkaSimpleConsumer
+from barnabas.compat.pykafka.simpleconsumer import SimpleConsumer
 
 __all__ = ["Topic"]
 
@@ -88,39 +93,36 @@ class Topic:
             )
 
     def get_producer(self, use_rdkafka: bool = False, **kwargs: Any) -> Any:
-        """A Producer. `use_rdkafka` is what there is anyway."""
+        """A Producer. `use_rdkafka` is what there is anyway. Raises: ImportError for that with greenlets."""
         if use_rdkafka:
+            self._refuse_greenlets()
             kwargs.pop("block_on_queue_full", None)
-            return _class_of("rdkafka", "RdKafkaProducer")(self._cluster, self, **kwargs)
-        return _class_of("producer", "Producer")(self._cluster, self, **kwargs)
+            return RdKafkaProducer(self._cluster, self, **kwargs)
+        return Producer(self._cluster, self, **kwargs)
 
     def get_sync_producer(self, **kwargs: Any) -> Any:
         """A Producer that waits for each message."""
-        return _class_of("producer", "Producer")(self._cluster, self, sync=True, **kwargs)
+        return Producer(self._cluster, self, sync=True, **kwargs)
 
     def get_simple_consumer(
         self, consumer_group: Any = None, use_rdkafka: bool = False, **kwargs: Any
     ) -> Any:
-        """A SimpleConsumer. `use_rdkafka` is what there is anyway."""
-        cls = (
-            _class_of("rdkafka", "RdKafkaSimpleConsumer")
-            if use_rdkafka
-            else _class_of("simpleconsumer", "SimpleConsumer")
-        )
+        """A SimpleConsumer. `use_rdkafka` is what there is anyway. Raises: ImportError for that with
+        greenlets."""
+        if use_rdkafka:
+            self._refuse_greenlets()
+        cls = RdKafkaSimpleConsumer if use_rdkafka else SimpleConsumer
         return cls(self, self._cluster, consumer_group=consumer_group, **kwargs)
+
+    def _refuse_greenlets(self) -> None:
+        if not isinstance(self._cluster.handler, ThreadingHandler):
+            raise ImportError("use_rdkafka cannot be used with gevent")
 
     def get_balanced_consumer(self, consumer_group: Any, managed: bool = False, **kwargs: Any) -> Any:
         """A BalancedConsumer, which shares the topic by way of ZooKeeper; `managed`: by way of Kafka."""
         if managed:
-            cls = _class_of("managedbalancedconsumer", "ManagedBalancedConsumer")
-            return cls(self, self._cluster, consumer_group, **kwargs)
+            return ManagedBalancedConsumer(self, self._cluster, consumer_group, **kwargs)
         zookeeper = self._cluster._zookeeper_connect
         if "zookeeper_connect" not in kwargs and zookeeper is not None:
             kwargs["zookeeper_connect"] = zookeeper
-        return _class_of("balancedconsumer", "BalancedConsumer")(
-            self, self._cluster, consumer_group, **kwargs
-        )
-
-
-def _class_of(module: str, name: str) -> Any:
-    return getattr(import_module(f"barnabas.compat.pykafka.{module}"), name)
+        return BalancedConsumer(self, self._cluster, consumer_group, **kwargs)

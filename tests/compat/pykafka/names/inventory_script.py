@@ -48,14 +48,14 @@ def default_of(value):
 
 def members(cls):
     found = {"__init__": parameters(cls)}
-    own = [each for each in cls.__mro__ if is_own(each)]
+    own = [each for each in cls.__mro__ if each.__module__ != "builtins"]
     for name in dir(cls):
         if not is_public(name) or not any(name in vars(each) for each in own):
             continue
         value = inspect.getattr_static(cls, name)
         if isinstance(value, (staticmethod, classmethod)):
             value = value.__func__
-        found[name] = parameters(value) if inspect.isfunction(value) else None
+        found[name] = parameters(value) if inspect.isroutine(value) else None
     return found
 
 

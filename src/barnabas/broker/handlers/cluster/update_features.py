@@ -7,9 +7,9 @@ type of 2 or 3. Versions 0 and 1 have a result for each feature.
 from __future__ import annotations
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.features import FEATURES
+from barnabas.broker.features import FEATURES, METADATA_VERSION
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import FeatureUpdateFailedError, InvalidRequestError, InvalidUpdateVersionError
+from barnabas.broker_errors import InvalidUpdateVersionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 
@@ -20,41 +20,53 @@ Result = UpdateFeaturesResponse.UpdatableFeatureResult
 
 async def handle(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     cluster = call.parts.cluster
+    # Of two updates of a feature the last one counts.
+    updates = {update.feature: update for update in request.feature_updates}
     try:
-        levels = _checked(cluster, request, call.version)
+        for update in updates.values():
+            problem = _problem(cluster, update, _upgrade_type(update, call.version))
+            if problem is not None:
+                raise InvalidUpdateVersionError(
+                    "The update failed for all features since the following feature had an error: " + problem
+                )
         if not request.validate_only:
-            cluster.change_features(levels)
+            cluster.change_features({name: update.max_version_level for name, update in updates.items()})
     except BrokerError as error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.context or None)
-    results = [Result(update.feature, error_message=None) for update in request.feature_updates]
-    return UpdateFeaturesResponse(error_message=None, results=results)
+    return UpdateFeaturesResponse(
+        error_message=None, results=[Result(name, error_message="NONE") for name in updates]
+    )
 
 
-def _checked(cluster: Cluster, request: UpdateFeaturesRequest, version: int) -> dict[str, int]:
-    levels: dict[str, int] = {}
-    for update in request.feature_updates:
-        if update.feature in levels:
-            raise InvalidRequestError(f"feature {update.feature} is in the request more than once")
-        feature = FEATURES.get(update.feature)
-        if feature is None or not feature.lowest <= update.max_version_level <= feature.highest:
-            raise InvalidUpdateVersionError(
-                f"Invalid update version {update.max_version_level} for feature {update.feature}."
-            )
-        current = cluster.feature_levels()[update.feature]
-        may_lower = update.allow_downgrade if version == 0 else update.upgrade_type > UPGRADE
-        if update.upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
-            raise InvalidRequestError(f"upgrade type {update.upgrade_type} is not known")
-        if update.max_version_level < current and not may_lower:
-            raise InvalidUpdateVersionError(
-                f"feature {update.feature} is at level {current}; going down to {update.max_version_level} "
-                "has to be asked for as a downgrade"
-            )
-        if update.max_version_level > current and may_lower:
-            raise FeatureUpdateFailedError(
-                f"feature {update.feature} is at level {current}: {update.max_version_level} is no downgrade"
-            )
-        levels[update.feature] = update.max_version_level
-    return levels
+def _upgrade_type(update: Update, version: int) -> int:
+    if version > 0:
+        return update.upgrade_type
+    return SAFE_DOWNGRADE if update.allow_downgrade else UPGRADE
+
+
+def _problem(cluster: Cluster, update: Update, upgrade_type: int) -> str | None:
+    feature, level = FEATURES.get(update.feature), update.max_version_level
+    refusal = f"Invalid update version {level} for feature {update.feature}. "
+    if upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+        return refusal + "The controller does not support the given upgrade type."
+    if feature is None:
+        return refusal + "Local controller 1 does not support this feature."
+    if not feature.lowest <= level <= feature.highest:
+        return refusal + f"Local controller 1 only supports versions {feature.lowest}-{feature.highest}"
+    current = cluster.feature_levels()[update.feature]
+    if level < current and upgrade_type == UPGRADE:
+        return refusal + (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
+            "unsafe downgrade."
+        )
+    if level > current and upgrade_type != UPGRADE:
+        return refusal + "Can't downgrade to a newer version."
+    if level < current and update.feature == METADATA_VERSION:
+        return (
+            f"Unsupported metadata.version downgrade from {current} to {level}. Refusing to perform the "
+            "requested downgrade because it might delete metadata information."
+        )
+    return None
 
 
 HANDLER = Handler(UpdateFeaturesRequest, 0, 2, handle)

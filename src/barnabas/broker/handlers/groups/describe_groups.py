@@ -17,17 +17,20 @@ async def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsRe
     groups = call.parts.groups.groups
     return DescribeGroupsResponse(
         groups=[
-            _describe(groups[group_id]) if group_id in groups else _missing(group_id, call.version)
+            _missing(group_id, call.version, group)
+            if (group := groups.get(group_id)) is None or group.consumers is not None
+            else _describe(group)
             for group_id in request.groups
         ]
     )
 
 
-def _missing(group_id: str, version: int) -> DescribedGroup:
+def _missing(group_id: str, version: int, group: Group | None) -> DescribedGroup:
     described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
     if version >= FIRST_VERSION_WITH_NOT_FOUND:
         described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        described.error_message = f"group {group_id} does not exist"
+        what = "not found" if group is None else "is not a classic group"
+        described.error_message = f"Group {group_id} {what}."
     return described
 
 

@@ -1,28 +1,31 @@
-"""ListGroups, versions 0 to 5: by state from version 4 on, by type from 5 on. All groups are of type
-"classic".
-"""
+"""ListGroups, versions 0 to 5: by state from version 4 on, by type from 5 on."""
 
 from __future__ import annotations
 
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-GROUP_TYPE = "classic"
-
 
 async def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
+    parts = call.parts
+    groups = [(group, parts.consumer_groups.groups.get(name)) for name, group in parts.groups.groups.items()]
+    listed = [
+        ListGroupsResponse.ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type,
+            group_state=group.state.value if consumers is None else consumers.state.value,
+            group_type="classic" if consumers is None else "consumer",
+        )
+        for group, consumers in groups
+    ]
     states = {state.lower() for state in request.states_filter}
     types = {name.lower() for name in request.types_filter}
     return ListGroupsResponse(
         groups=[
-            ListGroupsResponse.ListedGroup(
-                group_id=group.group_id,
-                protocol_type=group.protocol_type,
-                group_state=group.state.value,
-                group_type=GROUP_TYPE,
-            )
-            for group in call.parts.groups.groups.values()
-            if (not states or group.state.value.lower() in states) and (not types or GROUP_TYPE in types)
+            group
+            for group in listed
+            if (not states or group.group_state.lower() in states)
+            and (not types or group.group_type in types)
         ]
     )
 

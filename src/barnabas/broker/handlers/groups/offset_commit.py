@@ -10,11 +10,14 @@ from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     KafkaStorageError,
     OffsetMetadataTooLargeError,
+    UnsupportedVersionError,
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from barnabas.types import TopicPartition
 
+FIRST_VERSION_OF_CONSUMERS = 9
+"""Members of the consumer protocol may use none before it."""
 PartitionResponse = OffsetCommitResponse.OffsetCommitResponsePartition
 
 
@@ -57,6 +60,14 @@ def _accept(
 
 
 def _commit(call: Call, request: OffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]) -> int:
+    group = call.parts.groups.groups.get(request.group_id)
+    is_consumer = group is not None and group.consumers is not None
+    if (
+        is_consumer
+        and call.version < FIRST_VERSION_OF_CONSUMERS
+        and request.generation_id_or_member_epoch >= 0
+    ):
+        return UnsupportedVersionError.code
     try:
         call.parts.groups.commit(
             request.group_id,

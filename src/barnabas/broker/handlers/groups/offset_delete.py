@@ -41,7 +41,8 @@ def _delete(
 ) -> OffsetDeleteResponse.OffsetDeleteResponseTopic:
     indexes = [partition.partition_index for partition in topic.partitions]
     code: int = ErrorCode.NONE
-    if topic.name in _subscribed_topics(group):
+    consumers = group.consumers
+    if topic.name in _subscribed_topics(group) or (consumers and consumers.subscribes_to(topic.name)):
         code = GroupSubscribedToTopicError.code
     else:
         groups.delete_offsets(group, [TopicPartition(topic.name, index) for index in indexes])

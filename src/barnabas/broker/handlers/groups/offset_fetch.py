@@ -30,24 +30,32 @@ async def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse
     groups = call.parts.groups.groups
     if call.version < FIRST_VERSION_WITH_MANY_GROUPS:
         return _answer_one(groups.get(request.group_id), request)
-    return OffsetFetchResponse(
-        groups=[
-            OffsetFetchResponse.OffsetFetchResponseGroup(
-                group_id=asked.group_id,
-                topics=_answer_many(call, groups.get(asked.group_id), asked, request.require_stable),
-                error_code=_member_error(call, asked),
-            )
-            for asked in request.groups
-        ]
+    stable = request.require_stable
+    return OffsetFetchResponse(groups=[_answer_group(call, asked, stable) for asked in request.groups])
+
+
+def _answer_group(
+    call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
+) -> OffsetFetchResponse.OffsetFetchResponseGroup:
+    code = _member_error(call, asked)
+    group = call.parts.groups.groups.get(asked.group_id)
+    topics = [] if code else _answer_many(call, group, asked, require_stable)
+    return OffsetFetchResponse.OffsetFetchResponseGroup(
+        group_id=asked.group_id, topics=topics, error_code=code
     )
 
 
 def _member_error(call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup) -> int:
     """Version 9 names the member that asks, as KIP-848 groups need; others leave it out."""
     group = call.parts.groups.groups.get(asked.group_id)
-    if asked.member_epoch < 0 or not asked.member_id or group is None:
+    if group is None or (asked.member_epoch < 0 and not asked.member_id):
         return 0
     try:
+        if group.consumers is not None:
+            group.consumers.check_member(asked.member_id or "", asked.member_epoch)
+            return 0
+        if asked.member_epoch < 0 or not asked.member_id:
+            return 0
         group.find(asked.member_id, None)
         group.check_generation(asked.member_epoch)
     except BrokerError as error:

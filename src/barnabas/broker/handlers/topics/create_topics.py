@@ -6,6 +6,8 @@ of an assignment by hand this node. Creating topics with the names of internal o
 
 from __future__ import annotations
 
+from collections import Counter
+
 from barnabas.broker.cluster import INTERNAL_TOPICS, NODE_ID, Topic
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker.settings import TOPIC_SETTINGS, SettingSource, TopicSettings
@@ -14,6 +16,7 @@ from barnabas.broker_errors import (
     InvalidReplicationFactorError,
     InvalidRequestError,
     InvalidTopicError,
+    KafkaStorageError,
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -23,13 +26,16 @@ FIRST_VERSION_WITH_DEFAULTS = 4
 
 
 async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    names = [topic.name for topic in request.topics]
-    return CreateTopicsResponse(
-        topics=[
-            _create(call, topic, names.count(topic.name) > 1, request.validate_only)
-            for topic in request.topics
-        ]
-    )
+    times = Counter(topic.name for topic in request.topics)
+    results: list[Result] = []
+    try:
+        with call.parts.cluster.saved_once():
+            results.extend(
+                _create(call, topic, times[topic.name] > 1, request.validate_only) for topic in request.topics
+            )
+    except KafkaStorageError as error:
+        results = [result if result.error_code else _refusal(result.name, error) for result in results]
+    return CreateTopicsResponse(topics=results)
 
 
 def _create(
@@ -49,7 +55,11 @@ def _create(
         kept = cluster.check_new_topic(asked.name, count, settings)
         return _describe(TopicSettings(kept, cluster.settings), asked.name, count, None)
     except BrokerError as error:
-        return Result(name=asked.name, error_code=error.code, error_message=error.context, configs=[])
+        return _refusal(asked.name, error)
+
+
+def _refusal(name: str, error: BrokerError) -> Result:
+    return Result(name=name, error_code=error.code, error_message=error.context, configs=[])
 
 
 def _partition_count(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.simpleconsumer import SimpleConsumer
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
 
@@ -13,7 +15,54 @@ __all__ = ["RdKafkaSimpleConsumer"]
 class RdKafkaSimpleConsumer(SimpleConsumer):
     """A SimpleConsumer as `use_rdkafka` makes one."""
 
-    def __init__(self, topic: Any, cluster: Any, consumer_group: Any = None, **arguments: Any) -> None:
-        self._fetch_error_backoff_ms = valid_int(arguments.get("fetch_error_backoff_ms", 500))
-        arguments.setdefault("queued_max_messages", 10**5)
-        super().__init__(topic, cluster, consumer_group=consumer_group, **arguments)
+    def __init__(
+        self,
+        topic: Any,
+        cluster: Any,
+        consumer_group: Any = None,
+        partitions: Iterable[Any] | None = None,
+        fetch_message_max_bytes: int = 1024 * 1024,
+        num_consumer_fetchers: int = 1,
+        auto_commit_enable: bool = False,
+        auto_commit_interval_ms: int = 60 * 1000,
+        queued_max_messages: int = 10**5,
+        fetch_min_bytes: int = 1,
+        fetch_error_backoff_ms: int = 500,
+        fetch_wait_max_ms: int = 100,
+        offsets_channel_backoff_ms: int = 1000,
+        offsets_commit_max_retries: int = 5,
+        auto_offset_reset: int = OffsetType.EARLIEST,
+        consumer_timeout_ms: int = -1,
+        auto_start: bool = True,
+        reset_offset_on_start: bool = False,
+        compacted_topic: bool = False,
+        generation_id: int = -1,
+        consumer_id: bytes = b"",
+        deserializer: Callable[[Any, Any], Any] | None = None,
+        reset_offset_on_fetch: bool = True,
+    ) -> None:
+        self._fetch_error_backoff_ms = valid_int(fetch_error_backoff_ms)
+        super().__init__(
+            topic,
+            cluster,
+            consumer_group=consumer_group,
+            partitions=partitions,
+            fetch_message_max_bytes=fetch_message_max_bytes,
+            num_consumer_fetchers=num_consumer_fetchers,
+            auto_commit_enable=auto_commit_enable,
+            auto_commit_interval_ms=auto_commit_interval_ms,
+            queued_max_messages=queued_max_messages,
+            fetch_min_bytes=fetch_min_bytes,
+            fetch_wait_max_ms=fetch_wait_max_ms,
+            offsets_channel_backoff_ms=offsets_channel_backoff_ms,
+            offsets_commit_max_retries=offsets_commit_max_retries,
+            auto_offset_reset=auto_offset_reset,
+            consumer_timeout_ms=consumer_timeout_ms,
+            auto_start=auto_start,
+            reset_offset_on_start=reset_offset_on_start,
+            compacted_topic=compacted_topic,
+            generation_id=generation_id,
+            consumer_id=consumer_id,
+            deserializer=deserializer,
+            reset_offset_on_fetch=reset_offset_on_fetch,
+        )

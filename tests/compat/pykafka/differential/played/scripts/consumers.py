@@ -53,7 +53,7 @@ def a_consumer_of_the_latest_reads_what_comes(pykafka: Any, stage: Any) -> None:
 
 
 @on_kafka()
-def a_group_goes_on_where_it_committed(pykafka: Any, stage: Any) -> None:
+def a_group_begins_where_it_committed(pykafka: Any, stage: Any) -> None:
     name, group = stage.filled_topic(b"a", b"b", b"c", b"d"), stage.group()
     first = reading(stage, name, consumer_group=group.encode())
     stage.record("read", [first.consume().value for _ in range(2)])

@@ -1,0 +1,418 @@
+"""The coordinator of groups of the consumer protocol: heartbeats, sessions, rebalance time-outs (KIP-848).
+
+Owns time and the order in which a heartbeat is dealt with, and sees to it that what is answered is on disk
+first. Must not know requests and responses, nor how an assignment is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
+from barnabas.broker.consumer_groups.group import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    STATIC_LEAVING_EPOCH,
+    ConsumerGroup,
+    ConsumerMember,
+    Reconciliation,
+)
+from barnabas.broker.consumer_groups.records import entries_of, take_up
+from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.group import Group, GroupState
+from barnabas.broker.group_records import ConsumerGroupKey, Entry, encoded_key, encoded_value
+from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.log.manager import now_ms
+from barnabas.broker.state_topic import KeptEnd
+from barnabas.broker_errors import (
+    CoordinatorNotAvailableError,
+    FencedInstanceIdError,
+    GroupIdNotFoundError,
+    GroupMaxSizeReachedError,
+    InvalidRegularExpressionError,
+    KafkaStorageError,
+    UnknownMemberIdError,
+    UnreleasedInstanceIdError,
+)
+from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
+from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
+
+logger = logging.getLogger(__name__)
+
+PROTOCOL_TYPE = "consumer"
+# As Kafka counts: the first member is in epoch 2.
+FIRST_EPOCH = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What a member says. None, or -1, is what it has not said since it last did."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    client_id: str
+    client_host: str
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    subscribed_topic_names: frozenset[str] | None = None
+    subscribed_topic_regex: str | None = None
+    server_assignor: str | None = None
+    owned: frozenset[TopicIdPartition] | None = None
+
+    @property
+    def says_all(self) -> bool:
+        """So that it has to be told all as well."""
+        subscribes = self.subscribed_topic_names is not None or self.subscribed_topic_regex is not None
+        return self.member_epoch == JOINING_EPOCH or (
+            self.rebalance_timeout_ms >= 0 and subscribes and self.owned is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatAnswer:
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int
+    assigned: frozenset[TopicIdPartition] | None
+    """None where the member knows."""
+
+
+class ConsumerGroupCoordinator:
+    """Belongs to one event loop; every method finishes at once. Offsets are with `GroupCoordinator`, whose
+    group of the same name has this one as its `consumers`."""
+
+    def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
+        self._cluster = cluster
+        self._settings = cluster.settings
+        self._store = store
+        self._groups = groups
+        self._loop = asyncio.get_running_loop()
+        self.groups: dict[str, ConsumerGroup] = {}
+        groups.on_consumers_gone.append(self._forget)
+
+    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
+        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        for kept in entries:
+            if isinstance(kept, KeptEnd):
+                continue
+            key, value, _ = kept
+            if isinstance(key, (OffsetCommitKey, GroupMetadataKey)):
+                continue
+            group = self.groups.setdefault(key.group_id, ConsumerGroup(key.group_id))
+            take_up(group, key, value)
+            if value is None:
+                group.written.pop(encoded_key(key), None)
+            else:
+                group.written[encoded_key(key)] = key, encoded_value(value)
+        for group in list(self.groups.values()):
+            if not group.written:
+                del self.groups[group.group_id]
+                continue
+            self._attach(group)
+            group.partition_counts = self._partition_counts(self._subscriptions(group))
+            for member in group.members.values():
+                self._restart_session(group, member)
+                self._watch_rebalance(group, member)
+
+    def close(self) -> None:
+        """Stops all timers."""
+        for group in self.groups.values():
+            for member in group.members.values():
+                _stop_timers(member)
+
+    def group(self, group_id: str) -> ConsumerGroup:
+        """Raises: GroupIdNotFoundError."""
+        group = self.groups.get(group_id)
+        if group is None:
+            is_other = group_id in self._groups.groups
+            raise GroupIdNotFoundError(
+                f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
+            )
+        return group
+
+    def _forget(self, group_id: str) -> None:
+        self.groups.pop(group_id, None)
+
+    # Heartbeats
+
+    def heartbeat(self, beat: Heartbeat) -> HeartbeatAnswer:
+        """Raises: BrokerError."""
+        if beat.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
+            return self._leave(beat)
+        joins = beat.member_epoch == JOINING_EPOCH
+        group = self._group_to_join(beat.group_id) if joins else self._joined_group(beat.group_id)
+        if beat.subscribed_topic_regex is not None:
+            _compiled(beat.subscribed_topic_regex)
+        member = self._static_member(group, beat) if beat.instance_id else self._dynamic_member(group, beat)
+        before = member.assigned
+        if self._take_in(group, member, beat) or self._topics_changed(group):
+            group.epoch += 1
+        self._assign(group)
+        group.reconcile(member, beat.owned)
+        self._restart_session(group, member)
+        self._watch_rebalance(group, member)
+        self._write(group)
+        return HeartbeatAnswer(
+            member.member_id,
+            member.epoch,
+            self._settings.number("group.consumer.heartbeat.interval.ms"),
+            member.assigned if beat.says_all or member.assigned != before else None,
+        )
+
+    def _joined_group(self, group_id: str) -> ConsumerGroup:
+        try:
+            return self.group(group_id)
+        except GroupIdNotFoundError:
+            raise GroupIdNotFoundError(f"Consumer group {group_id} not found.") from None
+
+    def _group_to_join(self, group_id: str) -> ConsumerGroup:
+        group = self.groups.get(group_id)
+        if group is not None:
+            return group
+        classic = self._groups.groups.get(group_id)
+        if classic is not None and (classic.state is not GroupState.EMPTY or classic.pending):
+            raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
+        return ConsumerGroup(group_id, epoch=FIRST_EPOCH)
+
+    def _attach(self, group: ConsumerGroup) -> None:
+        """Makes it the group of its name."""
+        self.groups[group.group_id] = group
+        shared = self._groups.groups.setdefault(group.group_id, Group(group.group_id, changed_ms=now_ms()))
+        shared.consumers = group
+        shared.protocol_type = PROTOCOL_TYPE
+        self._tell_state(group)
+
+    def _tell_state(self, group: ConsumerGroup) -> None:
+        shared = self._groups.groups[group.group_id]
+        state = GroupState.EMPTY if group.is_empty else GroupState.STABLE
+        if shared.state is not state:
+            shared.state, shared.changed_ms = state, now_ms()
+
+    def _dynamic_member(self, group: ConsumerGroup, beat: Heartbeat) -> ConsumerMember:
+        if beat.member_epoch != JOINING_EPOCH or beat.member_id in group.members:
+            member = group.find(beat.member_id)
+            member.check_epoch(beat.member_epoch, beat.owned)
+            return member
+        return self._add(group, ConsumerMember(beat.member_id or str(uuid.uuid4())))
+
+    def _add(self, group: ConsumerGroup, member: ConsumerMember) -> ConsumerMember:
+        room = self._settings.number("group.consumer.max.size")
+        if len(group.members) >= room:
+            raise GroupMaxSizeReachedError(
+                f"The consumer group has reached its maximum capacity of {room} members."
+            )
+        group.add(member)
+        self._attach(group)
+        logger.info("group %s: member %s joins", group.group_id, member.member_id)
+        return member
+
+    def _static_member(self, group: ConsumerGroup, beat: Heartbeat) -> ConsumerMember:
+        known = group.static_members.get(beat.instance_id or "")
+        if beat.member_epoch != JOINING_EPOCH:
+            if known is None:
+                raise UnknownMemberIdError(f"Instance id {beat.instance_id} is unknown.")
+            self._check_instance(group, beat, known)
+            member = group.find(known)
+            member.check_epoch(beat.member_epoch, beat.owned)
+            return member
+        if known is None:
+            member_id = beat.member_id or str(uuid.uuid4())
+            return self._add(group, ConsumerMember(member_id, beat.instance_id))
+        member = group.members[known]
+        if beat.member_id == known:
+            member.check_epoch(beat.member_epoch, beat.owned)
+            return member
+        if member.epoch != STATIC_LEAVING_EPOCH:
+            raise UnreleasedInstanceIdError(
+                f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join the "
+                f"group because the instance id is owned by {known} member."
+            )
+        return self._replace(group, member, beat.member_id or str(uuid.uuid4()))
+
+    @staticmethod
+    def _check_instance(group: ConsumerGroup, beat: Heartbeat, known: str) -> None:
+        if known != beat.member_id:
+            raise FencedInstanceIdError(
+                f"Static member {beat.member_id} with instance id {beat.instance_id} was fenced by member "
+                f"{known}."
+            )
+
+    def _replace(self, group: ConsumerGroup, old: ConsumerMember, member_id: str) -> ConsumerMember:
+        """A static member has come back, under a new id: it takes over what the old one had."""
+        _stop_timers(old)
+        target = group.target.get(old.member_id)
+        group.remove(old)
+        member = ConsumerMember(
+            member_id,
+            old.instance_id,
+            old.rack_id,
+            rebalance_timeout_ms=old.rebalance_timeout_ms,
+            subscribed_topic_names=old.subscribed_topic_names,
+            subscribed_topic_regex=old.subscribed_topic_regex,
+            server_assignor=old.server_assignor,
+            previous_epoch=old.previous_epoch,
+            assigned=old.assigned,
+        )
+        group.add(member)
+        if target is not None:
+            group.target[member_id] = target
+        return member
+
+    def _take_in(self, group: ConsumerGroup, member: ConsumerMember, beat: Heartbeat) -> bool:
+        """Whether members or what they subscribe to are other than before."""
+        names, regex = member.subscribed_topic_names, member.subscribed_topic_regex
+        is_new = member.member_id not in group.target and member.epoch == JOINING_EPOCH
+        member.client_id, member.client_host = beat.client_id, beat.client_host
+        if beat.rebalance_timeout_ms >= 0:
+            member.rebalance_timeout_ms = beat.rebalance_timeout_ms
+        if beat.rack_id is not None:
+            member.rack_id = beat.rack_id
+        if beat.server_assignor is not None:
+            member.server_assignor = beat.server_assignor
+        if beat.subscribed_topic_names is not None:
+            member.subscribed_topic_names = beat.subscribed_topic_names
+        if beat.subscribed_topic_regex is not None:
+            member.subscribed_topic_regex = beat.subscribed_topic_regex or None
+        return is_new or (names, regex) != (member.subscribed_topic_names, member.subscribed_topic_regex)
+
+    # Assigning
+
+    def _subscriptions(self, group: ConsumerGroup) -> dict[str, frozenset[uuid.UUID]]:
+        topics = self._cluster.topics
+        patterns = {member.subscribed_topic_regex for member in group.members.values()}
+        resolved = {
+            pattern: [name for name in topics if _compiled(pattern).fullmatch(name)]
+            for pattern in patterns
+            if pattern is not None
+        }
+        return {
+            member_id: frozenset(topics[name].topic_id for name in names if name in topics)
+            for member_id, names in group.subscribed_topics(resolved).items()
+        }
+
+    def _partition_counts(self, subscriptions: dict[str, frozenset[uuid.UUID]]) -> dict[uuid.UUID, int]:
+        wanted = frozenset[uuid.UUID]().union(*subscriptions.values())
+        return {
+            topic.topic_id: len(topic.partitions)
+            for topic in self._cluster.topics.values()
+            if topic.topic_id in wanted
+        }
+
+    def _topics_changed(self, group: ConsumerGroup) -> bool:
+        return self._partition_counts(self._subscriptions(group)) != group.partition_counts
+
+    def _assign(self, group: ConsumerGroup) -> None:
+        if group.epoch <= group.assignment_epoch:
+            return
+        subscriptions = self._subscriptions(group)
+        group.partition_counts = self._partition_counts(subscriptions)
+        assign = ASSIGNORS[group.assignor_name]
+        group.target = dict(assign(subscriptions, group.partition_counts, group.target))
+        group.assignment_epoch = group.epoch
+
+    # Leaving
+
+    def _leave(self, beat: Heartbeat) -> HeartbeatAnswer:
+        group = self.group(beat.group_id)
+        if beat.instance_id is None:
+            member = group.find(beat.member_id)
+        else:
+            known = group.static_members.get(beat.instance_id)
+            if known is None:
+                raise UnknownMemberIdError(f"Instance id {beat.instance_id} is unknown.")
+            self._check_instance(group, beat, known)
+            member = group.members[known]
+        if beat.member_epoch == STATIC_LEAVING_EPOCH:
+            member.previous_epoch, member.epoch = member.epoch, STATIC_LEAVING_EPOCH
+            member.pending_revocation = frozenset()
+            self._write(group)
+        else:
+            self._remove(group, member, "leaves")
+            self._write(group)
+        return HeartbeatAnswer(beat.member_id, beat.member_epoch, 0, None)
+
+    def _remove(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
+        logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
+        _stop_timers(member)
+        group.remove(member)
+        group.epoch += 1
+        self._tell_state(group)
+
+    def _expel(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
+        self._remove(group, member, why)
+        try:
+            self._write(group)
+        except CoordinatorNotAvailableError as error:
+            logger.error("group %s cannot be written down, to be tried again: %s", group.group_id, error)
+
+    # Time
+
+    def _restart_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        if member.session_timer is not None:
+            member.session_timer.cancel()
+        timeout_ms = self._settings.number("group.consumer.session.timeout.ms")
+        member.session_timer = self._later(
+            timeout_ms, lambda: self._expel(group, member, f"was not heard of for {timeout_ms} ms")
+        )
+
+    def _watch_rebalance(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """A member has its rebalance_timeout_ms to give up what it is to."""
+        if member.state is not Reconciliation.UNREVOKED_PARTITIONS:
+            if member.rebalance_timer is not None:
+                member.rebalance_timer.cancel()
+                member.rebalance_timer = None
+        elif member.rebalance_timer is None:
+            timeout_ms = member.rebalance_timeout_ms
+            member.rebalance_timer = self._later(
+                timeout_ms,
+                lambda: self._expel(group, member, f"gave nothing up for {timeout_ms} ms"),
+            )
+
+    def _later(self, delay_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
+        return self._loop.call_later(max(0, delay_ms) / 1000, action)
+
+    # Writing down
+
+    def _write(self, group: ConsumerGroup) -> None:
+        """Brings the records on disk up to the group as it is. Raises: CoordinatorNotAvailableError, and then
+        the next time does."""
+        written: dict[bytes, tuple[ConsumerGroupKey, bytes]] = {}
+        changed: list[Entry] = []
+        for key, value in entries_of(group):
+            place, found = encoded_key(key), (key, encoded_value(value))
+            written[place] = found
+            if group.written.get(place) != found:
+                changed.append((key, value))
+        changed += [(key, None) for place, (key, _) in group.written.items() if place not in written]
+        if not changed:
+            return
+        try:
+            self._store.append(group.group_id, changed)
+        except KafkaStorageError as error:
+            raise CoordinatorNotAvailableError(str(error)) from error
+        group.written = written
+
+
+def _stop_timers(member: ConsumerMember) -> None:
+    for timer in (member.session_timer, member.rebalance_timer):
+        if timer is not None:
+            timer.cancel()
+    member.session_timer = member.rebalance_timer = None
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Raises: InvalidRegularExpressionError."""
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise InvalidRegularExpressionError(
+            f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
+        ) from None

@@ -1,0 +1,391 @@
+"""The same heartbeats to Apache Kafka and to the embedded broker: what differs is only which partition goes
+to whom, as both are free to choose that."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.net.connection import Connection
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
+from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.testing import ApacheKafka
+
+TIMEOUT_MS = 30_000
+NOT_READY = (14, 16)
+"""The coordinator loads, or it is not one yet."""
+PARTITIONS = 19
+# Of heartbeats of all members, until nothing moves any more.
+ROUNDS = 8
+MEMBERS = [str(uuid.UUID(int=number)) for number in range(1, 5)]
+ONE, TWO, THREE, FOUR = MEMBERS
+
+
+class Theatre:
+    """One broker with one group and its topics on it, and all that it answered, without what may differ."""
+
+    def __init__(self, connection: Connection, group: str, topics: dict[str, uuid.UUID]) -> None:
+        self.connection = connection
+        self.group = group
+        self.topics = topics
+        self.names = {topic_id: name.rpartition("-")[2] for name, topic_id in topics.items()}
+        self.answers: list[Any] = []
+        self.epochs: dict[str, int] = {}
+        self.owned: dict[str, list[tuple[uuid.UUID, list[int]]]] = {}
+
+    @classmethod
+    async def open(cls, bootstrap: str, run: str) -> Theatre:
+        host, _, port = bootstrap.rpartition(":")
+        connection = await Connection.open(host, int(port), client_id="test")
+        names = {f"{run}-a": 4, f"{run}-b": 3, f"{run}-c": 12}
+        request = CreateTopicsRequest(
+            topics=[
+                CreateTopicsRequest.CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+                for name, count in names.items()
+            ]
+        )
+        response = await connection.submit(request, timeout_ms=TIMEOUT_MS)
+        topics = {topic.name: topic.topic_id for topic in response.topics}
+        theatre = cls(connection, f"group-{run}", topics)
+        await theatre.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[theatre.group]))
+        while True:
+            listed = await theatre.ask(ListGroupsRequest())
+            described = await theatre.ask(DescribeGroupsRequest(groups=[theatre.group]))
+            if listed.error_code == 0 and described.groups[0].error_code not in NOT_READY:
+                break
+            await asyncio.sleep(0.05)
+        await theatre._until_topics_are_known()
+        return theatre
+
+    async def _until_topics_are_known(self) -> None:
+        """To the coordinator: it assigns partitions of them to a member of another group."""
+        group, self.group = self.group, f"scratch-{self.group}"
+        epoch, found = 0, 0
+        while found < PARTITIONS:
+            response = await self.beat(
+                ONE, epoch, subscribed_topic_names=list(self.topics), rebalance_timeout_ms=60_000
+            )
+            if epoch == response.member_epoch:
+                await asyncio.sleep(0.05)
+            epoch = response.member_epoch
+            found = sum(len(indexes) for _, indexes in self.owned.get(ONE, ()))
+        await self.beat(ONE, -1)
+        self.group = group
+        self.answers.clear()
+        self.owned.clear()
+
+    async def ask(self, request: Any, version: int | None = None) -> Any:
+        return await self.connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)
+
+    async def beat(
+        self, member: str, epoch: int, *, owned: Any = (), topics: str | None = None, **fields: Any
+    ) -> Any:
+        """A heartbeat. `owned`: "all" that the member was told to have. `topics`: letters of topics."""
+        run = self.group.removeprefix("group-")
+        if topics is not None:
+            fields["subscribed_topic_names"] = [f"{run}-{letter}" for letter in topics]
+        if owned == "all":
+            owned = self.owned.get(member, [])
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=self.group,
+            member_id=member,
+            member_epoch=epoch,
+            topic_partitions=None
+            if owned is None
+            else [ConsumerGroupHeartbeatRequest.TopicPartitions(*each) for each in owned],
+            **fields,
+        )
+        response = await self.ask(request)
+        assigned = None
+        if response.error_code == 0:
+            self.epochs[member] = response.member_epoch
+        if response.assignment is not None:
+            found = [(each.topic_id, list(each.partitions)) for each in response.assignment.topic_partitions]
+            self.owned[member] = found
+            assigned = sorted((self.names[topic_id], len(indexes)) for topic_id, indexes in found)
+        message = response.error_message and response.error_message.replace(run, "RUN")
+        # Which expression is regular, and what is wrong with one, the libraries say in words of their own.
+        message = message and message.partition("regular expression:")[0]
+        self.answers.append((response.error_code, message, response.member_epoch, assigned))
+        return response
+
+    async def join(self, member: str, topics: str = "a", **fields: Any) -> Any:
+        return await self.beat(member, 0, topics=topics, rebalance_timeout_ms=60_000, **fields)
+
+    async def stay(self, member: str, *, behind: int = 0, owned: Any = "all", **fields: Any) -> Any:
+        """With the epoch that the member was told, or one `behind` that."""
+        return await self.beat(member, self.epochs.get(member, 0) - behind, owned=owned, **fields)
+
+    async def describe(self) -> None:
+        response = await self.ask(ConsumerGroupDescribeRequest(group_ids=[self.group]))
+        [group] = response.groups
+        members = sorted(
+            (
+                member.member_id,
+                member.instance_id,
+                member.member_epoch,
+                member.client_id,
+                member.client_host,
+                sorted(name.rpartition("-")[2] for name in member.subscribed_topic_names),
+                member.subscribed_topic_regex,
+                sum(len(topic.partitions) for topic in member.assignment.topic_partitions),
+                sum(len(topic.partitions) for topic in member.target_assignment.topic_partitions),
+                member.member_type,
+            )
+            for member in group.members
+        )
+        self.answers.append(
+            (
+                group.error_code,
+                group.group_state,
+                group.group_epoch,
+                group.assignment_epoch,
+                group.assignor_name,
+                members,
+            )
+        )
+
+    async def commit(self, member: str, epoch: int, version: int | None = None) -> None:
+        [(name, _), *_] = self.topics.items()
+        request = OffsetCommitRequest(
+            group_id=self.group,
+            generation_id_or_member_epoch=epoch,
+            member_id=member,
+            topics=[
+                OffsetCommitRequest.OffsetCommitRequestTopic(
+                    name=name,
+                    topic_id=self.topics[name],
+                    partitions=[OffsetCommitRequest.OffsetCommitRequestPartition(0, 7)],
+                )
+            ],
+        )
+        response = await self.ask(request, version)
+        self.answers.append(response.topics[0].partitions[0].error_code)
+
+    async def committed(self, member: str | None, epoch: int) -> None:
+        request = OffsetFetchRequest(
+            groups=[OffsetFetchRequest.OffsetFetchRequestGroup(self.group, member, epoch, topics=None)]
+        )
+        [group] = (await self.ask(request)).groups
+        offsets = [p.committed_offset for topic in group.topics for p in topic.partitions]
+        self.answers.append((group.error_code, offsets))
+
+    async def list_and_describe_classically(self) -> None:
+        listed = await self.ask(ListGroupsRequest(types_filter=["consumer"]))
+        self.answers.append(
+            [
+                (group.protocol_type, group.group_state, group.group_type)
+                for group in listed.groups
+                if group.group_id == self.group
+            ]
+        )
+        described = await self.ask(DescribeGroupsRequest(groups=[self.group]))
+        self.answers.append((described.groups[0].error_code, described.groups[0].group_state))
+
+    async def delete(self) -> None:
+        response = await self.ask(DeleteGroupsRequest(groups_names=[self.group]))
+        self.answers.append(response.results[0].error_code)
+
+
+Script = Callable[[Theatre], Awaitable[None]]
+
+
+async def members_share_and_hand_over(on: Theatre) -> None:
+    await on.join(ONE)
+    await on.stay(ONE)
+    await on.describe()
+    await on.join(TWO)
+    await on.describe()
+    await on.stay(TWO, owned=None)
+    await on.stay(ONE)
+    await on.describe()
+    await on.stay(TWO)
+    await on.stay(ONE)
+    await on.stay(ONE)
+    await on.stay(TWO)
+    await on.describe()
+    await on.beat(TWO, -1)
+    await on.stay(ONE, owned=None)
+    await on.stay(ONE)
+    await on.describe()
+    await on.beat(ONE, -1)
+    await on.describe()
+    await on.list_and_describe_classically()
+    await on.delete()
+    await on.describe()
+
+
+async def a_member_asks_wrongly(on: Theatre) -> None:
+    await on.beat(ONE, 0, topics="a")
+    await on.beat(ONE, 0, topics="a", rebalance_timeout_ms=100, owned=None)
+    await on.beat(ONE, 0, rebalance_timeout_ms=100)
+    await on.beat("", 0, topics="a", rebalance_timeout_ms=100)
+    await on.beat(ONE, -3)
+    await on.beat(ONE, -2)
+    await on.beat(ONE, 5)
+    await on.beat(ONE, -1)
+    await on.join(ONE, instance_id=" ")
+    await on.join(ONE, rack_id="")
+    await on.join(ONE, server_assignor="nobody")
+    await on.describe()
+    await on.join(ONE, rack_id="r")
+    await on.beat(TWO, 1)
+    await on.beat(ONE, 7)
+    await on.stay(ONE, instance_id="i")
+    await on.beat(ONE, -1, instance_id="i")
+
+
+async def answers_get_lost(on: Theatre) -> None:
+    await on.join(ONE)
+    await on.join(ONE)
+    await on.join(TWO)
+    await on.stay(ONE)
+    await on.stay(ONE, behind=1)
+    await on.stay(ONE)
+    await on.stay(ONE, behind=1)
+    await on.stay(ONE, behind=1, owned=None)
+    await on.stay(ONE, behind=2)
+    await on.join(THREE)
+    await on.stay(ONE)
+    await on.stay(TWO)
+    await on.describe()
+    await on.join(TWO)
+    await on.describe()
+    await on.stay(TWO, behind=1)
+    await on.stay(TWO, behind=3)
+    await on.join(ONE)
+    await on.describe()
+
+
+async def subscriptions_change(on: Theatre) -> None:
+    await on.join(ONE, "ab")
+    await on.join(TWO, "b")
+    await on.describe()
+    await on.stay(ONE)
+    await on.stay(ONE)
+    await on.stay(TWO)
+    await on.describe()
+    await on.stay(ONE, topics="b", rebalance_timeout_ms=60_000)
+    await on.describe()
+    await on.stay(ONE)
+    await on.stay(TWO)
+    await on.describe()
+    await on.stay(ONE, owned=None, subscribed_topic_regex="(")
+
+
+async def static_members_come_back(on: Theatre) -> None:
+    await on.join(ONE, instance_id="i")
+    await on.join(TWO, instance_id="i")
+    await on.stay(ONE, instance_id="i")
+    await on.beat(TWO, 2, instance_id="i")
+    await on.beat(ONE, -2, instance_id="i")
+    await on.describe()
+    await on.join(TWO, instance_id="i")
+    await on.describe()
+    await on.stay(ONE, instance_id="i")
+    await on.beat(TWO, -1, instance_id="i")
+    await on.describe()
+
+
+async def offsets_belong_to_members(on: Theatre) -> None:
+    await on.commit("", -1)
+    await on.join(ONE)
+    await on.commit("", -1)
+    for epoch in (0, 1, 2, 3):
+        await on.commit(ONE, epoch)
+    await on.commit(TWO, 2)
+    await on.commit(ONE, 2, version=8)
+    await on.committed(None, -1)
+    for epoch in (-1, 0, 2, 4):
+        await on.committed(ONE, epoch)
+    await on.committed(TWO, 2)
+    await on.delete()
+    await on.beat(ONE, -1)
+    await on.commit("", -1)
+    await on.list_and_describe_classically()
+    await on.delete()
+    await on.committed(None, -1)
+
+
+@pytest.fixture(scope="module")
+def assigning_kafka() -> Iterator[ApacheKafka]:
+    """One that assigns with each change, not only once a second."""
+    with ApacheKafka(config={"group.consumer.assignment.interval.ms": "0"}) as kafka:
+        yield kafka
+
+
+SCRIPTS = [
+    members_share_and_hand_over,
+    a_member_asks_wrongly,
+    answers_get_lost,
+    subscriptions_change,
+    static_members_come_back,
+    offsets_belong_to_members,
+]
+
+
+async def played(script: Script, bootstrap: str, run: str) -> list[Any]:
+    theatre = await Theatre.open(bootstrap, run)
+    try:
+        await asyncio.wait_for(script(theatre), 60)
+    finally:
+        theatre.connection.close()
+    return theatre.answers
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.__name__)
+def test_heartbeats_get_the_answers_that_kafka_gives(
+    script: Script, assigning_kafka: Any, embedded_broker: Any
+) -> None:
+    run = uuid.uuid4().hex[:8]
+    expected = asyncio.run(played(script, assigning_kafka.bootstrap, run))
+    found = asyncio.run(played(script, embedded_broker.bootstrap, run))
+    for number, (kafkas, ours) in enumerate(zip(expected, found, strict=True)):
+        assert ours == kafkas, f"answer {number}"
+
+
+def at_random(seed: int) -> Script:
+    """Members join and leave, and give up what they are to, until all have what they shall."""
+
+    async def script(on: Theatre) -> None:
+        dice = random.Random(seed)
+        joined: set[str] = set()
+        for _ in range(12):
+            member = dice.choice(MEMBERS)
+            if member in joined:
+                joined.remove(member)
+                await on.beat(member, -1)
+            else:
+                joined.add(member)
+                await on.join(member, "c")
+            if dice.random() < 0.7:
+                for _ in range(ROUNDS):
+                    for other in sorted(joined):
+                        await on.stay(other)
+                on.answers.clear()
+                await on.describe()
+
+    return script
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_by_chance_have_the_epochs_that_kafkas_have(
+    seed: int, assigning_kafka: Any, embedded_broker: Any
+) -> None:
+    run = uuid.uuid4().hex[:8]
+    expected = asyncio.run(played(at_random(seed), assigning_kafka.bootstrap, run))
+    found = asyncio.run(played(at_random(seed), embedded_broker.bootstrap, run))
+    for number, (kafkas, ours) in enumerate(zip(expected, found, strict=True)):
+        assert ours == kafkas, f"answer {number}"

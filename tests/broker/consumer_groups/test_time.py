@@ -1,0 +1,67 @@
+"""Members that are silent, or keep what they are to give up, for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.broker.in_process import Client, run
+
+from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+ONE, TWO = (str(uuid.UUID(int=number)) for number in (1, 2))
+
+
+class Member:
+    def __init__(self, client: Client, member_id: str) -> None:
+        self.client = client
+        self.member_id = member_id
+        self.epoch = 0
+        self.partitions = 0
+
+    async def beat(self, *, owned: Any = None, **fields: Any) -> int:
+        """The error code."""
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="g",
+            member_id=self.member_id,
+            member_epoch=self.epoch,
+            topic_partitions=owned,
+            **fields,
+        )
+        response = await self.client.send(request)
+        if response.error_code == 0:
+            self.epoch = response.member_epoch
+            if response.assignment is not None:
+                self.partitions = sum(len(each.partitions) for each in response.assignment.topic_partitions)
+        return response.error_code
+
+    async def join(self, rebalance_timeout_ms: int = 60_000) -> None:
+        code = await self.beat(
+            owned=[], subscribed_topic_names=["t"], rebalance_timeout_ms=rebalance_timeout_ms
+        )
+        assert code == 0
+
+
+@pytest.mark.parametrize("fault", ["silence", "greed"])
+def test_a_member_in_the_way_of_others_is_removed(fault: str, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t", 4)
+        one, two = Member(client, ONE), Member(client, TWO)
+        await one.join(rebalance_timeout_ms=300)
+        assert one.partitions == 4
+        await two.join()
+        assert two.partitions == 0
+        while two.partitions < 4:
+            await asyncio.sleep(0.02)
+            assert await two.beat() == 0
+            if fault == "greed":
+                # It is told to give two up, and never says that it has.
+                assert await one.beat() in (0, ErrorCode.UNKNOWN_MEMBER_ID)
+        assert await one.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+
+    session_ms = "500" if fault == "silence" else "45000"
+    run(tmp_path, scenario, config={"group.consumer.session.timeout.ms": session_ms})

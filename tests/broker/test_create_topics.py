@@ -1,0 +1,79 @@
+"""Many topics in one request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.broker.data_directory import DataDirectory
+from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
+
+from .in_process import Client, run
+
+
+def request_for(*names: str) -> CreateTopicsRequest:
+    return CreateTopicsRequest(topics=[CreateTopicsRequest.CreatableTopic(name, 1, 1) for name in names])
+
+
+def test_the_topics_of_a_request_are_kept_by_one_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves: list[Any] = []
+    save = DataDirectory.save
+
+    def counted(directory: DataDirectory, metadata: Any) -> None:
+        saves.append(metadata)
+        save(directory, metadata)
+
+    names = [f"topic-{number}" for number in range(300)]
+
+    async def create(client: Client) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(DataDirectory, "save", counted)
+            answer = await client.send(request_for(*names, "no/slash", "topic_1"))
+        codes = [topic.error_code for topic in answer.topics]
+        assert codes == [0] * 300 + [ErrorCode.INVALID_TOPIC_EXCEPTION, 0]
+        assert len(saves) == 1
+
+    async def look(client: Client) -> None:
+        assert set(names) < set(client.broker._parts.cluster.topics)  # pyright: ignore
+
+    run(tmp_path, create)
+    run(tmp_path, look)
+
+
+def test_names_that_differ_only_in_dots_and_underscores_collide_until_one_is_gone(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        answer = await client.send(request_for("a.b", "a_b", "a-b"))
+        codes = [topic.error_code for topic in answer.topics]
+        assert codes == [0, ErrorCode.INVALID_TOPIC_EXCEPTION, 0]
+        cluster = client.broker._parts.cluster  # pyright: ignore
+        cluster.delete_topic(cluster.topic("a.b"))
+        assert (await client.send(request_for("a_b"))).topics[0].error_code == 0
+
+    run(tmp_path, scenario)
+
+
+def test_none_of_a_request_is_there_when_it_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(directory: DataDirectory, metadata: Any) -> None:
+        raise OSError(28, "full")
+
+    async def scenario(client: Client) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(DataDirectory, "save", fail)
+            answer = await client.send(request_for("a", "no/slash", "b"))
+        assert [topic.error_code for topic in answer.topics] == [
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            ErrorCode.KAFKA_STORAGE_ERROR,
+        ]
+        assert not client.broker._parts.cluster.topics  # pyright: ignore
+        answer = await client.send(request_for("a", "b"))
+        assert [topic.error_code for topic in answer.topics] == [0, 0]
+
+    run(tmp_path, scenario)
