@@ -24,8 +24,8 @@ _PATIENCE_SECONDS = 30.0
 
 
 class KafkaConnection:
-    """A cluster that runs. `brokers`: host:port of each, separated by commas. `zookeeper` and `brokers_ssl` are
-    kept for who asks; `bin_dir` is not needed."""
+    """A cluster that runs. `brokers`: host:port of each, separated by commas. `zookeeper` and `brokers_ssl`
+    are kept for who asks; `bin_dir` is not needed."""
 
     def __init__(self, bin_dir: Any, brokers: str, zookeeper: str | None, brokers_ssl: Any = None) -> None:
         self.brokers = brokers
