@@ -277,10 +277,17 @@ class Cluster:
 
     def _update_broker(self, id_: int, told: Any) -> None:
         known = self._brokers.get(id_)
+        if known is not None and (told.host, told.port) != (known.host, known.port):
+            # The original cannot go on then.
+            log.info("Broker id %s is at %s:%s now", id_, told.host, told.port)
+            known.disconnect()
+            known = None
         if known is None:
             log.debug("Discovered broker id %s: %s:%s", id_, told.host, told.port)
             self._brokers[id_] = self._broker(id_, told.host, told.port)
-        elif not known.connected:
+        elif known.connected:
+            log.info("Broker %s:%s metadata unchanged. Continuing.", known.host, known.port)
+        else:
             log.info("Reconnecting to broker id %s: %s:%s", id_, told.host, told.port)
             try:
                 known.connect()
@@ -288,10 +295,6 @@ class Cluster:
                 log.info(
                     "Failed to re-establish connection with broker id %s: %s:%s", id_, told.host, told.port
                 )
-        elif (told.host, told.port) != (known.host, known.port):
-            raise Exception("Broker host/port change detected! %s", known)
-        else:
-            log.info("Broker %s:%s metadata unchanged. Continuing.", known.host, known.port)
 
     def get_managed_group_descriptions(self) -> dict[bytes, Any]:
         """A DescribeGroupResponse of each group whose members Kafka manages, by its name."""

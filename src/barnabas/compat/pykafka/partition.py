@@ -101,10 +101,10 @@ class Partition:
             self._leader = brokers[metadata.leader]
             if _ids(self._replicas) != sorted(metadata.replicas):
                 log.info("Updating replicas list for %s", self)
-                self._replicas = [brokers[each] for each in metadata.replicas]
+            self._replicas = [brokers[each] for each in metadata.replicas]
             if _ids(self._isr) != sorted(metadata.isr):
                 log.info("Updating in sync replicas list for %s", self)
-                self._isr = [brokers[each] for each in metadata.isr]
+            self._isr = [brokers[each] for each in metadata.isr]
         except KeyError:
             raise LeaderNotFoundError(
                 "Replica for partition %s not available. This is probably because none of its replicas are "

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from barnabas.client.admin.types.topics import NewTopic
-from barnabas.compat.pykafka import KafkaClient
+from barnabas.compat.pykafka import Broker, KafkaClient
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import (
     InvalidTopic,
@@ -244,6 +244,19 @@ def test_the_cores_clients_get_along_with_the_settings_of_a_cluster(
     assert settings["bootstrap_servers"] == [kafka.bootstrap]
     with Admin(**settings) as admin:
         assert admin.describe_cluster().cluster_id == kafka.cluster_id
+
+
+def test_a_broker_that_moved_is_found_where_it_is_now(kafka: ApacheKafka) -> None:
+    client = KafkaClient(kafka.bootstrap)
+    topic = client.topics["moved"]
+    moved = Broker(1, "127.0.0.1", 1, client.cluster.handler, SHORT_MS, SHORT_MS)
+    client.brokers[1] = topic.partitions[0]._leader = moved
+    client.update_cluster()
+    found = client.brokers[1]
+    assert found is not moved
+    assert found.connected
+    assert topic.partitions[0].leader is found
+    assert topic.partitions[0].replicas == [found]
 
 
 @pytest.fixture
