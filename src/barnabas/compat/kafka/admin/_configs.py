@@ -9,7 +9,7 @@ from typing import Any
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.util import EnumHelper
 from barnabas.compat.kafka_python.administer import configs as requests
-from barnabas.compat.kafka_python.administer.containers import Container, container_of
+from barnabas.compat.kafka_python.administer.containers import container_of
 from barnabas.compat.kafka_python.administer.session import BrokerSession
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -225,7 +225,7 @@ class ConfigAdminMixin:
                 }
         return found
 
-    def _config_entry(self, config: Container, resource_type: Any) -> tuple[str, dict[str, Any]]:
+    def _config_entry(self, config: Any, resource_type: Any) -> tuple[str, dict[str, Any]]:
         entry = config.to_dict()
         return self._process_config(entry, resource_type), entry
 

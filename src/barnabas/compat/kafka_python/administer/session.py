@@ -7,7 +7,6 @@ request.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -19,10 +18,11 @@ from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.network.reaching import reach
 from barnabas.compat.kafka_python.values.errors import CLASSES, for_code
 from barnabas.compat.kafka_python.values.failures import failure_of
+from barnabas.compat.kafka_python.wire.translation import fitting
 from barnabas.errors import BarnabasError, ClosedError
 from barnabas.events import Event
 from barnabas.loop_thread import loop_thread
-from barnabas.protocol.schema import Message, Request, Response, Struct, fields_of
+from barnabas.protocol.schema import Message, Request, Response
 from barnabas.stats import BrokerStats
 from barnabas.sync.admin import Admin
 
@@ -228,7 +228,7 @@ class BrokerSession:
     ) -> BrokerAnswer[ResponseT]:
         connection = await self._client.connect(node_id)
         version = _version(type(request), connection.versions, min_version, max_version)
-        response = await self._client.send(node_id, _fitting(request, version), max_version=version)
+        response = await self._client.send(node_id, fitting(request, version), max_version=version)
         node = self._client.node(node_id)
         return BrokerAnswer(response, version, request, node_id if node is None else node.node_id)
 
@@ -238,21 +238,6 @@ class BrokerSession:
                 for key in keys:
                     self._client.forget_coordinator(key_type, key)
                 raise error_for(code, f"coordinator of {', '.join(keys)}")
-
-
-def _fitting(message: Any, version: int) -> Any:
-    """Without the fields that a version does not have: what a call cannot do without them asks for a newer
-    one."""
-    changed = copy(message)
-    cls: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
-    for field in fields_of(cls):
-        value = getattr(message, field.name)
-        if not field.wire.present(version):
-            value = field.default if field.default_factory is None else field.default_factory()
-        elif field.wire.is_array and value and isinstance(value[0], Struct):
-            value = [_fitting(each, version) for each in value]
-        setattr(changed, field.name, value)
-    return changed
 
 
 def _version(

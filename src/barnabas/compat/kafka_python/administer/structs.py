@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from barnabas.compat.kafka_python.administer.containers import struct_type
 from barnabas.compat.kafka_python.generations.struct_names import BIT_FIELDS, STRUCT_NAMES
-from barnabas.protocol.schema import Message, fields_of
+from barnabas.protocol.schema import Message, Struct, fields_of
 
 __all__ = ["AnswerStruct", "StructField", "struct_of"]
 
@@ -90,6 +89,12 @@ def _shape(top: type[Message], cls: type[Any], version: int, path: str) -> tuple
             StructField(names.get(where, field.name), field.name, is_bits, field.wire.is_array, inner)
         )
     return tuple(shape)
+
+
+def struct_type(top: type[Message], name: str) -> type[Struct] | None:
+    """The class of a part of a message, by Kafka's name for it."""
+    found = getattr(top, name, None)
+    return found if isinstance(found, type) and issubclass(found, Struct) else None
 
 
 def _value(field: StructField, value: Any) -> Any:

@@ -13,7 +13,12 @@ from typing import Any, ClassVar
 from barnabas._kernel import RecordReader, compress, crc32c, decompress
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
-from barnabas.compat.kafka_python.wire.record_bases import ABCRecord, ABCRecordBatch, ABCRecordBatchBuilder
+from barnabas.compat.kafka_python.wire.record_bases import (
+    ABCRecordBatch,
+    ABCRecordBatchBuilder,
+    AppendedRecord,
+    RecordInBatch,
+)
 from barnabas.compat.kafka_python.wire.varints import decode_varint, encode_varint, size_of_varint
 
 __all__ = [
@@ -51,7 +56,7 @@ class DefaultRecordBase:
     MAX_INT = 2**31 - 1
 
 
-class DefaultRecord(ABCRecord):
+class DefaultRecord(RecordInBatch):
     """A record that was read."""
 
     __module__ = _HOME
@@ -66,37 +71,13 @@ class DefaultRecord(ABCRecord):
         value: bytes | None,
         headers: list[tuple[str, bytes | None]],
     ) -> None:
+        super().__init__(offset, timestamp, timestamp_type, key, value)
         self._size_in_bytes = size_in_bytes
-        self._offset = offset
-        self._timestamp = timestamp
-        self._timestamp_type = timestamp_type
-        self._key = key
-        self._value = value
         self._headers = headers
 
     @property
     def size_in_bytes(self) -> int:
         return self._size_in_bytes
-
-    @property
-    def offset(self) -> int:
-        return self._offset
-
-    @property
-    def timestamp(self) -> int:
-        return self._timestamp
-
-    @property
-    def timestamp_type(self) -> int:
-        return self._timestamp_type
-
-    @property
-    def key(self) -> bytes | None:
-        return self._key
-
-    @property
-    def value(self) -> bytes | None:
-        return self._value
 
     @property
     def headers(self) -> list[tuple[str, bytes | None]]:
@@ -313,31 +294,14 @@ def _bytes_at(data: bytes, position: int) -> tuple[bytes | None, int]:
     return (None, position) if size < 0 else (data[position : position + size], position + size)
 
 
-class DefaultRecordMetadata:
+class DefaultRecordMetadata(AppendedRecord):
     """What is known of a record in a batch that is being written."""
 
     __module__ = _HOME
 
-    def __init__(self, offset: int, size: int, timestamp: int) -> None:
-        self._offset = offset
-        self._size = size
-        self._timestamp = timestamp
-
-    @property
-    def offset(self) -> int:
-        return self._offset
-
     @property
     def crc(self) -> None:
         """Records of magic 2 have none of their own."""
-
-    @property
-    def size(self) -> int:
-        return self._size
-
-    @property
-    def timestamp(self) -> int:
-        return self._timestamp
 
     def __repr__(self) -> str:
         return (

@@ -14,7 +14,12 @@ from barnabas._kernel import compress, decompress
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.compat.kafka_python.wire.lz4_of_old import as_of_old, as_of_today
 from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
-from barnabas.compat.kafka_python.wire.record_bases import ABCRecord, ABCRecordBatch, ABCRecordBatchBuilder
+from barnabas.compat.kafka_python.wire.record_bases import (
+    ABCRecordBatch,
+    ABCRecordBatchBuilder,
+    AppendedRecord,
+    RecordInBatch,
+)
 from barnabas.compat.kafka_python.wire.varints import calc_crc32
 
 __all__ = [
@@ -153,7 +158,7 @@ class LegacyRecordBatch(LegacyRecordBase, ABCRecordBatch):
         )
 
 
-class LegacyRecord(ABCRecord):
+class LegacyRecord(RecordInBatch):
     """A record that was read."""
 
     __module__ = _HOME
@@ -169,38 +174,14 @@ class LegacyRecord(ABCRecord):
         crc: int,
         crc_bytes: Any,
     ) -> None:
+        super().__init__(offset, timestamp, timestamp_type, key, value)
         self._magic = magic
-        self._offset = offset
-        self._timestamp = timestamp
-        self._timestamp_type = timestamp_type
-        self._key = key
-        self._value = value
         self._crc = crc
         self._crc_bytes = crc_bytes
 
     @property
     def magic(self) -> int:
         return self._magic
-
-    @property
-    def offset(self) -> int:
-        return self._offset
-
-    @property
-    def timestamp(self) -> int | None:
-        return self._timestamp
-
-    @property
-    def timestamp_type(self) -> int | None:
-        return self._timestamp_type
-
-    @property
-    def key(self) -> bytes | None:
-        return self._key
-
-    @property
-    def value(self) -> bytes | None:
-        return self._value
 
     @property
     def headers(self) -> list[tuple[str, bytes | None]]:
@@ -225,32 +206,18 @@ class LegacyRecord(ABCRecord):
         )
 
 
-class LegacyRecordMetadata:
+class LegacyRecordMetadata(AppendedRecord):
     """What is known of a record in a message set that is being written."""
 
     __module__ = _HOME
 
     def __init__(self, offset: int, crc: int, size: int, timestamp: int) -> None:
-        self._offset = offset
+        super().__init__(offset, size, timestamp)
         self._crc = crc
-        self._size = size
-        self._timestamp = timestamp
-
-    @property
-    def offset(self) -> int:
-        return self._offset
 
     @property
     def crc(self) -> int:
         return self._crc
-
-    @property
-    def size(self) -> int:
-        return self._size
-
-    @property
-    def timestamp(self) -> int:
-        return self._timestamp
 
     def __repr__(self) -> str:
         return (

@@ -114,3 +114,66 @@ class ABCRecords(ABC):
 
     @abstractmethod
     def has_next(self) -> bool: ...
+
+
+class RecordInBatch(ABCRecord):
+    """A record that was read, in any format."""
+
+    __module__ = _HOME
+
+    def __init__(
+        self,
+        offset: int,
+        timestamp: int | None,
+        timestamp_type: int | None,
+        key: bytes | None,
+        value: bytes | None,
+    ) -> None:
+        self._offset = offset
+        self._timestamp = timestamp
+        self._timestamp_type = timestamp_type
+        self._key = key
+        self._value = value
+
+    @property
+    def offset(self) -> int:
+        return self._offset
+
+    @property
+    def timestamp(self) -> int | None:
+        return self._timestamp
+
+    @property
+    def timestamp_type(self) -> int | None:
+        return self._timestamp_type
+
+    @property
+    def key(self) -> bytes | None:
+        return self._key
+
+    @property
+    def value(self) -> bytes | None:
+        return self._value
+
+
+class AppendedRecord:
+    """What is known of a record that was appended to a batch, in any format."""
+
+    __module__ = _HOME
+
+    def __init__(self, offset: int, size: int, timestamp: int) -> None:
+        self._offset = offset
+        self._size = size
+        self._timestamp = timestamp
+
+    @property
+    def offset(self) -> int:
+        return self._offset
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def timestamp(self) -> int:
+        return self._timestamp

@@ -20,7 +20,7 @@ from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.registry import REQUESTS
 from barnabas.protocol.schema import Request, Response, Struct, fields_of
 
-__all__ = ["TranslatedRequest", "fitting"]
+__all__ = ["TranslatedRequest", "answer_to", "core_of", "fitting"]
 
 
 class TranslatedRequest:
@@ -35,14 +35,7 @@ class TranslatedRequest:
         self.expects_answer: bool = request.expect_response()
         self._sent_version: Any = self.version
         self._is_struct = not hasattr(request, "to_core")
-        self._core: Any = self._of_struct() if self._is_struct else None
-
-    def _of_struct(self) -> Any:
-        version: Any = self.version
-        try:
-            return decode(REQUESTS[self.asked.API_KEY], version, self.asked.encode())
-        except BrokenProtocolError as error:
-            raise ValueError(str(error)) from None
+        self._core: Any = core_of(request) if self._is_struct else None
 
     def request_for(self, spoken: Mapping[int, tuple[int, int]]) -> tuple[Request[Any], int]:
         """The core's request for a broker that speaks so, and its version."""
@@ -65,7 +58,21 @@ class TranslatedRequest:
         if not self._is_struct:
             return self.asked.answer_of_core(response, version)
         answer_in_old_version(self._core, response, version, self._sent_version)
-        return self.asked.RESPONSE_TYPE.decode(encode(fitting(response, version), version))
+        return answer_to(self.asked, response)
+
+
+def core_of(request: Any) -> Request[Any]:
+    """A struct of a request as the core's. Raises: ValueError for what cannot be written."""
+    try:
+        return decode(REQUESTS[request.API_KEY], request.API_VERSION, request.encode())
+    except BrokenProtocolError as error:
+        raise ValueError(str(error)) from None
+
+
+def answer_to(request: Any, response: Response) -> Any:
+    """The core's answer as the struct that goes with one of a request."""
+    version = request.API_VERSION
+    return request.RESPONSE_TYPE.decode(encode(fitting(response, version), version))
 
 
 def fitting(message: Any, version: int) -> Any:
