@@ -1,4 +1,4 @@
-"""Users' SCRAM credentials: the same requests to Apache Kafka and to the embedded broker get the same answers."""
+"""Users' SCRAM credentials: Apache Kafka and the embedded broker give the same answers."""
 
 from __future__ import annotations
 

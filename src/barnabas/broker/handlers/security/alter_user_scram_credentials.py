@@ -37,6 +37,7 @@ async def handle(call: Call, request: AlterUserScramCredentialsRequest) -> Alter
     for change in asked:
         key = change.name, change.mechanism
         try:
+            check_user(*key)
             if times[change.name] > 1:
                 raise DuplicateResourceError("A user credential cannot be altered twice in the same request")
             if isinstance(change, Upsertion):
@@ -57,7 +58,6 @@ async def handle(call: Call, request: AlterUserScramCredentialsRequest) -> Alter
 
 
 def _credential(asked: Upsertion) -> ScramCredential:
-    check_user(asked.name, asked.mechanism)
     check_iterations(asked.iterations)
     if not asked.salted_password:
         raise UnknownServerError("")

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials, version 0 (KIP-554): which credentials users have; of all where none is named."""
+"""DescribeUserScramCredentials, version 0 (KIP-554): users' credentials, of all where none is named."""
 
 from __future__ import annotations
 
