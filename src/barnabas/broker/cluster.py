@@ -241,7 +241,7 @@ class Cluster:
     @contextmanager
     def saved_once(self) -> Generator[None]:
         """Keeps all topics that are created inside with one write at the end, without giving way to anything
-        else. Raises: KafkaStorageError, and then none of them is there."""
+        else. Raises: KafkaStorageError, which says why none of them is there then."""
         created = self._unsaved = []
         try:
             yield
@@ -254,7 +254,7 @@ class Cluster:
             for topic in created:
                 self._unregister(topic)
                 self._remove_partitions(topic, 0)
-            raise KafkaStorageError(f"cannot create topics: {described(error)}") from error
+            raise KafkaStorageError(described(error)) from error
 
     def create_partitions(self, topic: Topic, total: int) -> None:
         """Raises: KafkaStorageError."""
