@@ -14,11 +14,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from barnabas.testing.distribution import DEFAULT_VERSION
 from bench.broker import kafka
 from bench.page_cache import PageCache, page_cache
 from bench.results import Result, Results, markdown, rich_tables
 from bench.runs import Topics, asked, measure, run
-from bench.works import COMPAT_WORKS, CORE_WORKS, OURS, PEER, PEER_AS_IT_COMES, Work, is_writing
+from bench.works import (
+    COMPAT_WORKS,
+    CORE_WORKS,
+    OLD_KAFKA,
+    OURS,
+    PEER,
+    PEER_AS_IT_COMES,
+    PYKAFKA_WORKS,
+    Work,
+    is_writing,
+)
 
 CODECS = ("none", "lz4", "zstd")
 # Each is measured on its own: whatever the machine does besides falls into a few of them.
@@ -41,9 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="works whose name has this in it, such as consume/list")
     parser.add_argument("--clients", default="", help="comma-separated names, all if left out")
     parser.add_argument("--codecs", default=",".join(CODECS), help=f"default {','.join(CODECS)}")
-    parser.add_argument(
-        "--compat", action="store_true", help="confluent-kafka's and kafka-python's own code on our facades"
-    )
+    parser.add_argument("--compat", action="store_true", help="others' own code on our facades")
     parser.add_argument("--bootstrap", help="a Kafka to use instead of starting one")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     return parser.parse_args()
@@ -56,7 +65,12 @@ def is_whole(options: argparse.Namespace) -> bool:
 
 class Bench:
     def __init__(
-        self, options: argparse.Namespace, bootstrap: str, progress: Progress, cache: PageCache
+        self,
+        options: argparse.Namespace,
+        bootstrap: str,
+        progress: Progress,
+        cache: PageCache,
+        results: Results,
     ) -> None:
         self._options = options
         self._bootstrap = bootstrap
@@ -65,7 +79,7 @@ class Bench:
         self._topics = Topics(bootstrap)
         self._page_cache = cache
         self._records: int = options.records or RECORDS
-        self.results = Results(options.runs)
+        self.results = results
 
     def measure_all(self, works: list[Work], codecs: list[str]) -> None:
         most = max(share for work in works for share in work.share_of_records.values())
@@ -155,26 +169,33 @@ def main() -> int:
     # What pip installed has its bytecode: a checkout's would be compiled in every process that is measured.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     options = arguments()
-    table = COMPAT_WORKS if options.compat else CORE_WORKS
-    works = [work for work in table if options.only in work.name]
-    if not works:
-        names = ", ".join(work.name for work in table)
+    tables = {DEFAULT_VERSION: COMPAT_WORKS, OLD_KAFKA: PYKAFKA_WORKS}
+    if not options.compat:
+        tables = {DEFAULT_VERSION: CORE_WORKS}
+    wanted = {
+        release: works
+        for release, table in tables.items()
+        if (works := [work for work in table if options.only in work.name])
+    }
+    if not wanted:
+        names = ", ".join(work.name for table in tables.values() for work in table)
         sys.exit(f"bench: no work has {options.only!r} in its name; there are {names}")
     codecs = ["none"] if options.compat else [codec for codec in options.codecs.split(",") if codec]
     errors = Console(stderr=True)
     began = time.monotonic()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with (
-        kafka(options.bootstrap) as bootstrap,
-        page_cache() as cache,
-        Progress(*columns, console=errors, transient=True) as progress,
-    ):
-        bench = Bench(options, bootstrap, progress, cache)
-        bench.warm_up()
-        if is_whole(options):
-            bench.measure_latency()
-        bench.measure_all(works, codecs)
-    results = bench.results
+    results = Results(options.runs)
+    for release, works in wanted.items():
+        with (
+            kafka(options.bootstrap, release) as bootstrap,
+            page_cache() as cache,
+            Progress(*columns, console=errors, transient=True) as progress,
+        ):
+            bench = Bench(options, bootstrap, progress, cache, results)
+            bench.warm_up()
+            if is_whole(options):
+                bench.measure_latency()
+            bench.measure_all(works, codecs)
     if options.json:
         print(json.dumps(results.as_json(), indent=2))
     else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from barnabas.testing import ApacheKafka
+from barnabas.testing.distribution import DEFAULT_VERSION
 
 # Kafka's defaults where those of `barnabas.testing`, which wants it small and quick to start, differ.
 KAFKA_SETTINGS = {
@@ -28,10 +29,10 @@ KAFKA_JAVA_OPTIONS = [
 
 
 @contextmanager
-def kafka(bootstrap: str | None) -> Iterator[str]:
-    """Bootstrap servers: those given, or of a broker that runs meanwhile."""
+def kafka(bootstrap: str | None, release: str = DEFAULT_VERSION) -> Iterator[str]:
+    """Bootstrap servers: those given, or of a broker of that release, which runs meanwhile."""
     if bootstrap is not None:
         yield bootstrap
         return
-    with ApacheKafka(heap_mb=1024, config=KAFKA_SETTINGS, java_options=KAFKA_JAVA_OPTIONS) as broker:
+    with ApacheKafka(release, heap_mb=1024, config=KAFKA_SETTINGS, java_options=KAFKA_JAVA_OPTIONS) as broker:
         yield broker.bootstrap

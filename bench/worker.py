@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from bench.page_cache import fill_page_cache
-from bench.works import FACADE, KAFKA_FACADE, PEER_AS_IT_COMES, Task, is_writing
+from bench.works import FACADE, KAFKA_FACADE, PEER_AS_IT_COMES, PYKAFKA_FACADE, PYKAFKA_PEER, Task, is_writing
 
 MODULES = {
     "barnabas": "barnabas_native",
@@ -23,6 +23,8 @@ MODULES = {
     "aiokafka": "aio_kafka",
     "kafka-python": "kafka_python",
     KAFKA_FACADE: "kafka_python_facade",
+    PYKAFKA_PEER: "pykafka",
+    PYKAFKA_FACADE: "pykafka_facade",
     "raw": "raw",
 }
 

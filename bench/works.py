@@ -20,9 +20,11 @@ VALUE_COUNT = 10_000
 OURS = "barnabas"
 FACADE = "barnabas, as confluent_kafka"
 KAFKA_FACADE = "barnabas, as kafka-python"
-OWN = (OURS, FACADE, KAFKA_FACADE)
+PYKAFKA_FACADE = "barnabas, as pykafka"
+OWN = (OURS, FACADE, KAFKA_FACADE, PYKAFKA_FACADE)
 PEER = "confluent-kafka"
 KAFKA_PEER = "kafka-python"
+PYKAFKA_PEER = "pykafka"
 PEER_AS_IT_COMES = "confluent-kafka, defaults"
 """With the settings it has by itself; the limits are to be held against the tuned one."""
 LIMIT = "raw"
@@ -188,6 +190,33 @@ COMPAT_WORKS = [
         "kafka: import and first message",
         {KAFKA_FACADE: 0, KAFKA_PEER: 0},
         peer=KAFKA_PEER,
+        least_ratio=1,
+    ),
+]
+
+OLD_KAFKA = "2.8.2"
+"""Of the time of pykafka, whose requests those of today do not know."""
+# The same code on pykafka and on ours.
+PYKAFKA_WORKS = [
+    Work(
+        "consume/pykafka",
+        "pykafka: for message in consumer",
+        {PYKAFKA_FACADE: 1, PYKAFKA_PEER: 0.05},
+        peer=PYKAFKA_PEER,
+        least_ratio=20,
+    ),
+    Work(
+        "produce/pykafka",
+        "pykafka: produce()",
+        {PYKAFKA_FACADE: 1, PYKAFKA_PEER: 0.05},
+        peer=PYKAFKA_PEER,
+        least_ratio=15,
+    ),
+    Work(
+        "produce/pykafka_sync",
+        "pykafka: produce(), sync=True",
+        {PYKAFKA_FACADE: 0.002, PYKAFKA_PEER: 0.001},
+        peer=PYKAFKA_PEER,
         least_ratio=1,
     ),
 ]

@@ -101,8 +101,11 @@ class MessageOutlet:
         bytes; else all goes to `_produce`. `sync_timeout`: of a `produce` that waits, in seconds, negative
         for without end. `reports`: has an attribute `queue`, a ReportQueue, for each thread."""
 
+    def _set_plain(self, is_plain: bool) -> None:
+        """Whether `produce` may append by itself; else it goes to `_produce`. Any thread."""
+
     def _stop_appending(self) -> None:
-        """From now on `produce` goes to `_produce`. Any thread."""
+        """From now on `produce` goes to `_produce`, and what is appended nevertheless is late. Any thread."""
 
     def _append_message(
         self, message: Any, value: Any, key: Any, partition: int, timestamp_ms: int | None = None

@@ -326,7 +326,12 @@ impl MessageOutlet {
         Ok(())
     }
 
-    /// From now on `produce` goes to `_produce`. Any thread.
+    /// Whether `produce` may append by itself, of a producer for which `_open` said so. Any thread.
+    fn _set_plain(&self, is_plain: bool) {
+        self.is_plain.store(is_plain, Ordering::Release);
+    }
+
+    /// From now on `produce` goes to `_produce`, and what is appended nevertheless is late. Any thread.
     fn _stop_appending(&self) {
         self.is_plain.store(false, Ordering::Release);
         self.is_open.store(false, Ordering::Release);

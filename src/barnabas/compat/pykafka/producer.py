@@ -6,10 +6,12 @@ message meets that is not plain, what waits, and the end.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 from queue import Empty
 from types import TracebackType
@@ -40,7 +42,7 @@ __all__ = ["Producer"]
 
 log = logging.getLogger("pykafka.producer")
 
-_METADATA_SECONDS = 60.0
+_METADATA_SECONDS = 10.0
 _PATIENCE_SECONDS = 5.0
 # Between two looks of a greenlet, whose hub a wait in the kernel would hold up.
 _GREENLET_SECONDS = 0.001
@@ -93,7 +95,7 @@ class Producer(MessageOutlet, OfThisProcess):
         self._block_on_queue_full = block_on_queue_full
         self._max_request_size = valid_int(max_request_size)
         self._synchronous = sync
-        self._worker_exception: BaseException | None = None
+        self._worker_exceptions: deque[Exception] = deque(maxlen=1)
         self._delivery_reports: Any = (
             _DeliveryReportQueue() if delivery_reports or sync else _DeliveryReportNone()
         )
@@ -246,9 +248,12 @@ class Producer(MessageOutlet, OfThisProcess):
     # Producing what is not plain
 
     def _raise_worker_exceptions(self) -> None:
-        error, self._worker_exception = self._worker_exception, None
-        if error is not None:
-            raise error
+        if not self._worker_exceptions:
+            return
+        # Before it is taken: one that comes meanwhile keeps calls coming here.
+        self._set_plain(self._running and self._is_plain())
+        with contextlib.suppress(IndexError):
+            raise self._worker_exceptions.popleft()
 
     def _produce(self, message: Any, partition_key: Any, timestamp: Any) -> Any:
         if self._serializer is None:
@@ -262,6 +267,7 @@ class Producer(MessageOutlet, OfThisProcess):
             raise RuntimeError("Producer.produce got a timestamp with protocol 0")
         if not self._running:
             raise ProducerStoppedException()
+        self._raise_worker_exceptions()
         if self._serializer is not None:
             message, partition_key = self._serializer(message, partition_key)
         partitions = list(self._topic.partitions.values())
@@ -365,25 +371,22 @@ class Producer(MessageOutlet, OfThisProcess):
             raise error
 
     def _raise_failure(self, error: BaseException) -> None:
-        if type(error) is KafkaTimeoutError and not self._has_failed_with(error):
+        if type(error) is KafkaTimeoutError:
             self._raise_worker_exceptions()
             raise ProduceFailureError("Delivery report not received after timeout") from error
         failure = self.failure_told(error)
         self._raise_worker_exceptions()
         raise failure from error
 
-    def _has_failed_with(self, error: BaseException) -> bool:
-        """Whether a message was given up for this, rather than the wait for it."""
-        return error.__traceback__ is not None and self._core is not None and self._core.is_closed
-
     def failure_told(self, error: BaseException) -> BaseException:
         """What a message failed with, as its report has it."""
         failure = failure_of(error, f"Produce request for {self._name}")
         log.error("Message not delivered!! %r", failure)
         if is_of_connection(error):
-            self._worker_exception = NoBrokersAvailableError(
-                "Unable to connect to a broker to fetch metadata. See logs."
+            self._worker_exceptions.append(
+                NoBrokersAvailableError("Unable to connect to a broker to fetch metadata. See logs.")
             )
+            self._set_plain(False)
         return failure
 
 

@@ -53,6 +53,7 @@ class Member:
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(command, env=environment, stdout=errors, stderr=errors)
         self.is_paused = False
+        self._resumed_at: list[float] = []
         self._id: str | None = None
 
     @property
@@ -72,6 +73,15 @@ class Member:
             (float(at), int(partition), int(offset)) for _, at, partition, offset in self._lines("message")
         ]
 
+    def messages_taken_while_awake(self) -> list[tuple[float, int, int]]:
+        """`messages`, but for the first after each pause: a call had that in hand when the pause began."""
+        messages = self.messages()
+        for resumed in self._resumed_at:
+            first = next((each for each in messages if each[0] >= resumed), None)
+            if first is not None:
+                messages.remove(first)
+        return messages
+
     @property
     def end(self) -> str | None:
         return next((" ".join(words[2:]) for words in self._lines("end")), None)
@@ -85,6 +95,7 @@ class Member:
         self.is_paused = True
 
     def resume(self) -> None:
+        self._resumed_at.append(time.time())
         self.process.send_signal(signal.SIGCONT)
         self.is_paused = False
 

@@ -76,10 +76,11 @@ class OwnerWatcher:
 
     def _watch(self) -> None:
         while not self._is_over.wait(0.05):
+            began = time.time()
             try:
                 owners = self._owners()
             except (KazooException, KazooTimeoutError):
-                self._timeline.forget_gaps()
+                self._timeline.see_nothing(began)
                 continue
             living = {
                 member.consumer_id
@@ -91,12 +92,12 @@ class OwnerWatcher:
     def _owners(self) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}
         try:
-            names = self._client.get_children_async(self._folder).get(timeout=2)
+            names = self._client.get_children_async(self._folder).get(timeout=1)
         except NoNodeError:
             return found
         for name, pending in [(name, self._client.get_async(f"{self._folder}/{name}")) for name in names]:
             try:
-                owner = pending.get(timeout=2)[0].decode()
+                owner = pending.get(timeout=1)[0].decode()
             except NoNodeError:
                 continue
             found.setdefault(int(name.rpartition("-")[2]), []).append(owner)
@@ -263,7 +264,9 @@ class Churn:
         figures.longest_without_node_seconds = timeline.longest_without_node
         figures.longest_without_living_owner_seconds = timeline.longest_without_living_owner
         for member in self._all:
-            others = timeline.given_to_others(member.messages(), member.consumer_id or "", GRACE_SECONDS)
+            others = timeline.given_to_others(
+                member.messages_taken_while_awake(), member.consumer_id or "", GRACE_SECONDS
+            )
             if member.is_ours:
                 figures.ours_given_of_others += others
             else:

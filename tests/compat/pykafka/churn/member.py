@@ -56,7 +56,7 @@ def main():
         consumer.stop()
         tell("end", "stopped")
     except BaseException as error:
-        tell("end", repr(error).replace("\n", " "))
+        tell("end", repr(error).replace("\n", " "), "from", repr(error.__cause__).replace("\n", " "))
         if not isinstance(error, ConsumerStoppedException):
             sys.stderr.write(f"{error!r}\n")
         os._exit(1)

@@ -40,10 +40,12 @@ class OwnerTimeline:
                 _lasting(self._without_living, partition, now, owner not in living),
             )
 
-    def forget_gaps(self) -> None:
-        """Gaps begin anew: nobody could see, or own anything, for a while."""
+    def see_nothing(self, now: float) -> None:
+        """ZooKeeper was away: owners are not known, and gaps begin anew."""
         self._without_node.clear()
         self._without_living.clear()
+        for known in self.changes.values():
+            known.append((now, None))
 
     def given_to_others(
         self, messages: Iterable[tuple[float, int, int]], consumer: str, grace_seconds: float

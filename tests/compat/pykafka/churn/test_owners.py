@@ -35,7 +35,14 @@ def test_a_message_given_to_one_while_the_partition_is_long_anothers_is_told():
 
 def test_gaps_begin_anew_after_nobody_could_see():
     timeline = timeline_of((0, {}, set()))
-    timeline.forget_gaps()
+    timeline.see_nothing(20)
     timeline.see(30, {}, set())
     timeline.see(31, {}, set())
     assert timeline.longest_without_node == 1
+
+
+def test_nobody_is_blamed_for_what_he_was_given_while_zookeeper_was_away():
+    timeline = timeline_of((0, {0: ["a"]}, {"a"}), (10, {0: ["b"]}, {"a", "b"}))
+    timeline.see_nothing(12)
+    timeline.see(20, {0: ["b"]}, {"a", "b"})
+    assert timeline.given_to_others([(11.5, 0, 1), (15.0, 0, 2)], "a", 0.4) == [(11.5, 0, 1)]

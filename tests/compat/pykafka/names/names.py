@@ -21,6 +21,7 @@ STILL_MISSING = FOLDER / "names_still_missing.txt"
 # uses; and what its threads have their queues in, which are not here.
 NOT_FOR_PROGRAMS = {
     "pykafka.balancedconsumer.rdkafka",
+    "pykafka.cli.kafka_tools.PY3",
     "pykafka.producer.ERROR_CODES",
     "pykafka.producer.OwnedBroker",
     *(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import gc
 import subprocess
@@ -17,9 +18,11 @@ from barnabas.compat.pykafka.common import CompressionType
 from barnabas.compat.pykafka.exceptions import (
     KafkaException,
     MessageSizeTooLarge,
+    NoBrokersAvailableError,
     ProduceFailureError,
     ProducerQueueFullError,
     ProducerStoppedException,
+    SocketDisconnectedError,
 )
 from barnabas.compat.pykafka.partitioners import hashing_partitioner
 from barnabas.compat.pykafka.utils import serialize_utf8
@@ -270,6 +273,33 @@ def test_a_wait_that_takes_too_long_is_an_error(own_broker: Any, make_topic: Any
             producer.produce(b"x")
     finally:
         own_broker.resume()
+    producer.stop()
+
+
+def test_a_broker_that_is_away_is_told_of_by_the_report_and_the_next_call(
+    own_broker: Any, make_topic: Any
+) -> None:
+    client = KafkaClient(own_broker.bootstrap)
+    topic = client.topics[make_topic(own_broker).encode()]
+    producer = topic.get_producer(
+        delivery_reports=True, linger_ms=1, max_retries=1, ack_timeout_ms=200, retry_backoff_ms=10
+    )
+    producer.produce(b"1")
+    assert producer.get_delivery_report(timeout=20)[1] is None
+    own_broker.stop()
+    producer.produce(b"2")
+    message, error = producer.get_delivery_report(timeout=20)
+    assert message.value == b"2"
+    assert isinstance(error, SocketDisconnectedError)
+    with pytest.raises(NoBrokersAvailableError):
+        producer.produce(b"3")
+    own_broker.start()
+    delivered = None
+    while delivered is None or delivered[1] is not None:
+        with contextlib.suppress(NoBrokersAvailableError):
+            producer.produce(b"4")
+            delivered = producer.get_delivery_report(timeout=20)
+    assert delivered[0].offset == 1
     producer.stop()
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from barnabas.client.admin.types.configs import ConfigResource, ResourceType
 from barnabas.compat.pykafka._ask.security import security_settings
 from barnabas.compat.pykafka.exceptions import KafkaException
 from barnabas.errors import BarnabasError
-from barnabas.sync.admin import Admin
 
 __all__ = ["ClusterCore"]
 
@@ -65,6 +63,10 @@ class ClusterCore:
         return self._creates_topics
 
     def _ask_whether_topics_are_created(self) -> bool:
+        # Few programs need it, and it is large.
+        from barnabas.client.admin.types.configs import ConfigResource, ResourceType
+        from barnabas.sync.admin import Admin
+
         try:
             with Admin(**self.settings()) as admin:
                 node = admin.describe_cluster().nodes[0]

@@ -21,7 +21,7 @@ from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
 from barnabas.client.consume.fetch_buffer import Failure, PartitionState
 from barnabas.compat.pykafka._consume.turns import Turns
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
-from barnabas.errors import CorruptBatchError, KafkaTimeoutError
+from barnabas.errors import CorruptBatchError
 from barnabas.loop_thread import is_on_loop_thread
 from barnabas.sync.consumer import Consumer
 from barnabas.types import TopicPartition
@@ -209,7 +209,7 @@ class MessageSession(Consumer):
                 return OutOfRange(partition.partition)
             loop, go_on = self._loop, partial(self._buffer.try_again, partition)
             loop.call(lambda: loop.loop.call_later(RETRY_SECONDS, go_on))
-        if is_of_connection(error) or isinstance(error, KafkaTimeoutError):
+        if is_of_connection(error):
             return None
         return failure_of(error)
 

@@ -12,8 +12,6 @@ from barnabas.compat.pykafka import exceptions
 
 __all__ = ["failure_of", "is_of_connection"]
 
-_TOO_LARGE = 10
-
 
 def failure_of(error: BaseException, info: str = "") -> Any:
     """The exception for `error`, with `info` for its text where the error is a broker's answer."""
@@ -29,10 +27,8 @@ def failure_of(error: BaseException, info: str = "") -> Any:
             )
         case own.ClosedError():
             return exceptions.ProducerStoppedException(str(error))
-        case own.KafkaConnectionError() | own.AuthenticationError():
+        case own.KafkaConnectionError() | own.AuthenticationError() | own.KafkaTimeoutError():
             return exceptions.SocketDisconnectedError(str(error))
-        case own.KafkaTimeoutError():
-            return exceptions.RequestTimedOut(str(error))
         case own.NoSuchPartitionError():
             return exceptions.UnknownTopicOrPartition(str(error))
         case own.BarnabasError():
@@ -42,5 +38,6 @@ def failure_of(error: BaseException, info: str = "") -> Any:
 
 
 def is_of_connection(error: BaseException) -> bool:
-    """Whether no broker was reached."""
-    return isinstance(error, own.BootstrapError | own.KafkaConnectionError | own.AuthenticationError)
+    """Whether no broker was reached, or none answered in time."""
+    kinds = (own.BootstrapError, own.KafkaConnectionError, own.AuthenticationError, own.KafkaTimeoutError)
+    return isinstance(error, kinds)
