@@ -50,6 +50,7 @@ class ClientMetrics:
         self._brokers = brokers
         self._names = generation().metric_names
         self._known: set[str] = set()
+        self._bootstrap_numbers: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
         self._add(f"{prefix}-metrics", "connections", CONNECTION_FIGURES, lambda: tuple(brokers()))
         self._is_closed = threading.Event()
@@ -76,7 +77,10 @@ class ClientMetrics:
         """Adds metrics of what was not known yet."""
         with self._lock:
             for broker in self._brokers():
-                self._add_once(f"node-{_node(broker)}", lambda key: self._add_node(key))
+                if broker.node_id < 0:
+                    number = len(self._bootstrap_numbers)
+                    self._bootstrap_numbers.setdefault((broker.host, broker.port), number)
+                self._add_once(f"node-{self._node(broker)}", lambda key: self._add_node(key))
             self._look_for_topics()
 
     def _look_for_topics(self) -> None:
@@ -87,13 +91,18 @@ class ClientMetrics:
             self._known.add(key)
             add(key)
 
+    def _node(self, broker: BrokerStats) -> str:
+        if broker.node_id >= 0:
+            return str(broker.node_id)
+        return f"bootstrap-{self._bootstrap_numbers.get((broker.host, broker.port))}"
+
     def _add_node(self, key: str) -> None:
         brokers = self._brokers
         self._add(
             f"{self._prefix}-node-metrics.{key}",
             "node-metrics",
             CONNECTION_FIGURES,
-            lambda: tuple(each for each in brokers() if f"node-{_node(each)}" == key),
+            lambda: tuple(each for each in brokers() if f"node-{self._node(each)}" == key),
         )
 
     def metrics(self, raw: bool) -> dict[Any, Any]:
@@ -186,10 +195,6 @@ def _of_topic(stats: S, topic: str) -> S:
         partition: figures for partition, figures in stats.partitions.items() if partition.topic == topic
     }
     return dataclasses.replace(stats, partitions=partitions)
-
-
-def _node(broker: BrokerStats) -> str:
-    return f"bootstrap-{broker.host}:{broker.port}" if broker.node_id < 0 else str(broker.node_id)
 
 
 def _watch(metrics_of: weakref.ref[ClientMetrics], is_closed: threading.Event) -> None:
