@@ -20,6 +20,7 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
+from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
     TOPIC_SETTINGS,
@@ -240,7 +241,7 @@ class Cluster:
     @contextmanager
     def saved_once(self) -> Generator[None]:
         """Keeps all topics that are created inside with one write at the end, without giving way to anything
-        else. Raises: KafkaStorageError, and then none of them is there."""
+        else. Raises: KafkaStorageError, which says why none of them is there then."""
         created = self._unsaved = []
         try:
             yield
@@ -253,7 +254,7 @@ class Cluster:
             for topic in created:
                 self._unregister(topic)
                 self._remove_partitions(topic, 0)
-            raise KafkaStorageError(f"cannot create topics: {described(error)}") from error
+            raise KafkaStorageError(described(error)) from error
 
     def create_partitions(self, topic: Topic, total: int) -> None:
         """Raises: KafkaStorageError."""
@@ -330,6 +331,25 @@ class Cluster:
             self._metadata.features = before
             self._metadata.features_epoch -= 1
             raise KafkaStorageError(f"cannot keep the levels of features: {described(error)}") from error
+
+    # Users
+
+    @property
+    def scram_credentials(self) -> dict[UserAndMechanism, ScramCredential]:
+        return {(kept.user, kept.mechanism): kept for kept in self._metadata.scram_credentials}
+
+    def change_scram_credentials(self, changes: Mapping[UserAndMechanism, ScramCredential | None]) -> None:
+        """Sets checked credentials, or takes them away. Raises: KafkaStorageError."""
+        if not changes:
+            return
+        before = self._metadata.scram_credentials
+        after = {**self.scram_credentials, **changes}
+        self._metadata.scram_credentials = [kept for kept in after.values() if kept is not None]
+        try:
+            self._save()
+        except OSError as error:
+            self._metadata.scram_credentials = before
+            raise KafkaStorageError(f"cannot keep users' credentials: {described(error)}") from error
 
     def next_producer_id(self) -> int:
         """An id that no producer ever had; reserved on disk in blocks. Raises: KafkaStorageError."""

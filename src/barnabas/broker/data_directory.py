@@ -15,6 +15,7 @@ from pathlib import Path
 
 from barnabas.broker.log.files import replace_file
 from barnabas.broker.log.manager import log_directories
+from barnabas.broker.scram_users import ScramCredential
 from barnabas.errors import BarnabasError
 
 METADATA_FILE = "metadata.json"
@@ -48,6 +49,7 @@ class BrokerMetadata:
     features_epoch: int = 0
     changes: int = 0
     """How often the metadata has been kept."""
+    scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
@@ -100,7 +102,8 @@ class DataDirectory:
             if content.pop("version") != METADATA_VERSION:
                 raise DataDirectoryError(f"{path} was written by a later release; use that one")
             topics = [StoredTopic(**topic) for topic in content.pop("topics")]
-            return BrokerMetadata(**content, topics=topics)
+            users = [ScramCredential(**user) for user in content.pop("scram_credentials", ())]
+            return BrokerMetadata(**content, topics=topics, scram_credentials=users)
         except (ValueError, KeyError, TypeError) as error:
             raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None
 
@@ -108,9 +111,10 @@ class DataDirectory:
         """Raises: OSError, and then the old metadata stands."""
         content = {"version": METADATA_VERSION, **_as_dict(metadata)}
         content["topics"] = [_as_dict(topic) for topic in metadata.topics]
+        content["scram_credentials"] = [_as_dict(user) for user in metadata.scram_credentials]
         # Without line ends json writes in C, which tells where there are thousands of topics.
         replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
 
 
-def _as_dict(kept: BrokerMetadata | StoredTopic) -> dict[str, object]:
+def _as_dict(kept: BrokerMetadata | StoredTopic | ScramCredential) -> dict[str, object]:
     return {name: getattr(kept, name) for name in kept.__slots__}

@@ -41,6 +41,7 @@ from barnabas.broker.handlers.records import (
     offset_for_leader_epoch,
     produce,
 )
+from barnabas.broker.handlers.security import alter_user_scram_credentials, describe_user_scram_credentials
 from barnabas.broker.handlers.topics import (
     create_partitions,
     create_topics,
@@ -64,6 +65,7 @@ _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_user_scram_credentials,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_partitions,
@@ -79,6 +81,7 @@ _MODULES = (
     describe_quorum,
     describe_topic_partitions,
     describe_transactions,
+    describe_user_scram_credentials,
     end_txn,
     fetch,
     find_coordinator,

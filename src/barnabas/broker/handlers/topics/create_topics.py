@@ -34,7 +34,7 @@ async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsRespon
                 _create(call, topic, times[topic.name] > 1, request.validate_only) for topic in request.topics
             )
     except KafkaStorageError as error:
-        results = [result if result.error_code else _refusal(result.name, error) for result in results]
+        results = [result if result.error_code else _not_kept(result.name, error) for result in results]
     return CreateTopicsResponse(topics=results)
 
 
@@ -56,6 +56,10 @@ def _create(
         return _describe(TopicSettings(kept, cluster.settings), asked.name, count, None)
     except BrokerError as error:
         return _refusal(asked.name, error)
+
+
+def _not_kept(name: str, error: KafkaStorageError) -> Result:
+    return _refusal(name, KafkaStorageError(f"cannot create topic {name}: {error.context}"))
 
 
 def _refusal(name: str, error: BrokerError) -> Result:

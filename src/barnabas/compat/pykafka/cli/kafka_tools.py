@@ -20,8 +20,10 @@ from barnabas.compat.pykafka.client import KafkaClient
 from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.protocol import CreateTopicRequest, PartitionOffsetCommitRequest
 from barnabas.compat.pykafka.utils import parse_version
+from barnabas.compat.pykafka.utils.compat import PY3
 
 __all__ = [
+    "PY3",
     "consume_topic",
     "create_topic",
     "delete_topic",

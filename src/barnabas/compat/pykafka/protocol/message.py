@@ -66,6 +66,10 @@ class Message(common.Message, Serializable):
         assert protocol_version in (0, 1)
         self.protocol_version = protocol_version
 
+    def __bool__(self) -> bool:
+        # Its length is that of bytes, which a deserializer's value need not be.
+        return True
+
     def __len__(self) -> int:
         has_timestamp = self.protocol_version > 0 and self.timestamp
         return (
