@@ -18,10 +18,12 @@ class Feature:
     default: int
 
 
+GROUP_VERSION = "group.version"
 METADATA_VERSION = "metadata.version"
 TRANSACTION_VERSION = "transaction.version"
 
 FEATURES: Mapping[str, Feature] = {
+    GROUP_VERSION: Feature(0, 1, 1),
     METADATA_VERSION: Feature(7, 30, 30),
     TRANSACTION_VERSION: Feature(0, 2, 2),
 }

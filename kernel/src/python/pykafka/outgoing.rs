@@ -78,7 +78,19 @@ impl OutgoingMessages {
 
     fn tell(self, py: Python<'_>, batch: &Arc<BatchOutcome>) -> PyResult<()> {
         let Self { rules, kept } = self;
+        // Whatever the program's classes raise, these messages are outstanding no more.
         let count = kept.len();
+        let told = Self::tell_each(&rules, kept, py, batch);
+        rules.outstanding.remove(count);
+        told
+    }
+
+    fn tell_each(
+        rules: &OutgoingRules,
+        kept: Vec<OutgoingMessage>,
+        py: Python<'_>,
+        batch: &Arc<BatchOutcome>,
+    ) -> PyResult<()> {
         // The error made last, and the address of what it was made of.
         let mut last_error: Option<(usize, Py<PyAny>)> = None;
         for OutgoingMessage { index, message, reports } in kept {
@@ -111,7 +123,6 @@ impl OutgoingMessages {
                 reports.push((message, Some(error)));
             }
         }
-        rules.outstanding.remove(count);
         Ok(())
     }
 }
