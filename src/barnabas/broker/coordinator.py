@@ -12,10 +12,11 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Protocol
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.group import CommittedOffset, Group, GroupState, JoinResult, Member, Protocols
-from barnabas.broker.group_records import Entry
+from barnabas.broker.group_records import Entry, Key
 from barnabas.broker.group_store import (
     GroupStore,
     KeptEntry,
@@ -51,6 +52,7 @@ from barnabas.types import TopicPartition
 logger = logging.getLogger(__name__)
 
 MINUTE_MS = 60_000
+CONSUMER_TYPE = "consumer"
 
 
 Joining = tuple[Member, asyncio.Future[JoinResult]]
@@ -82,6 +84,22 @@ class JoinAttempt:
     supports_skipping_assignment: bool
 
 
+class BesideConsumers(Protocol):
+    """Members of the classic protocol in groups that have members of the consumer protocol."""
+
+    def join(self, attempt: JoinAttempt) -> JoinResult: ...
+
+    def sync(
+        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
+    ) -> tuple[str, bytes]: ...
+
+    def heartbeat(
+        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
+    ) -> None: ...
+
+    def leave(self, group_id: str, member_id: str, group_instance_id: str | None) -> None: ...
+
+
 class GroupCoordinator:
     """All groups. Belongs to one event loop; every method but the waiting ones finishes at once.
 
@@ -93,6 +111,8 @@ class GroupCoordinator:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self.groups: dict[str, Group] = {}
+        self.classic_members: BesideConsumers | None = None
+        """Set by whoever coordinates the other members."""
         self.on_consumers_gone: list[Callable[[str], None]] = []
         """Called with the name of each group that has ceased to be one of the consumer protocol."""
         self._groups_in_transactions: dict[int, set[str]] = {}
@@ -170,6 +190,9 @@ class GroupCoordinator:
 
     async def join(self, attempt: JoinAttempt) -> JoinResult:
         """Waits until all members have joined; what the new generation is."""
+        if (others := self._beside_consumers(attempt.group_id)) is not None:
+            self._check_session_timeout(attempt)
+            return others.join(attempt)
         member, future = self._join(attempt)
         try:
             return await future
@@ -183,13 +206,7 @@ class GroupCoordinator:
 
     def _join(self, attempt: JoinAttempt) -> Joining:
         self.check_group_id(attempt.group_id)
-        lowest = self._settings.number("group.min.session.timeout.ms")
-        highest = self._settings.number("group.max.session.timeout.ms")
-        if not lowest <= attempt.session_timeout_ms <= highest:
-            raise InvalidSessionTimeoutError(
-                f"session timeout {attempt.session_timeout_ms} ms is not from {lowest} to {highest} "
-                "(group.min.session.timeout.ms, group.max.session.timeout.ms)"
-            )
+        self._check_session_timeout(attempt)
         group = self.groups.get(attempt.group_id)
         if group is None:
             if attempt.member_id:
@@ -213,15 +230,26 @@ class GroupCoordinator:
             return self._add_member(group, attempt, attempt.member_id)
         return self._join_again(group, attempt)
 
+    def _check_session_timeout(self, attempt: JoinAttempt) -> None:
+        lowest = self._settings.number("group.min.session.timeout.ms")
+        highest = self._settings.number("group.max.session.timeout.ms")
+        if not lowest <= attempt.session_timeout_ms <= highest:
+            raise InvalidSessionTimeoutError(
+                f"session timeout {attempt.session_timeout_ms} ms is not from {lowest} to {highest} "
+                "(group.min.session.timeout.ms, group.max.session.timeout.ms)"
+            )
+
+    def _beside_consumers(self, group_id: str) -> BesideConsumers | None:
+        """Who has the classic members of a group that has others too."""
+        group = self.groups.get(group_id)
+        if group is None or group.consumers is None or group.consumers.is_empty:
+            return None
+        return self.classic_members
+
     def _turn_classic(self, group: Group) -> None:
         """A group that has no members of the consumer protocol any more may have classic ones."""
         if group.consumers is None:
             return
-        if not group.consumers.is_empty:
-            raise InconsistentGroupProtocolError(
-                f"group {group.group_id} has members of the consumer protocol; this broker lets a group have "
-                "those or classic ones, not both"
-            )
         self._store.append(group.group_id, group.consumers.removal_entries())
         group.consumers, group.protocol_type = None, ""
         for notify in self.on_consumers_gone:
@@ -319,6 +347,38 @@ class GroupCoordinator:
         future.set_result(result)
         return future
 
+    def give_up_members(self, group: Group) -> list[Key]:
+        """Has a group's members told to join again, elsewhere; the keys of what was written of them."""
+        self._stop_timers(group)
+        moved = RebalanceInProgressError(f"group {group.group_id} gets members of the consumer protocol")
+        for member in group.members.values():
+            _fail(member.joining, moved)
+            _fail(member.syncing, moved)
+            member.joining = member.syncing = None
+        group.members.clear()
+        group.static_members.clear()
+        group.pending.clear()
+        group.leader = group.protocol = ""
+        return [GroupMetadataKey(group.group_id)]
+
+    def take_members(self, group: Group, generation: int, members: Iterable[Member]) -> None:
+        """The group's members of the consumer protocol have gone, and these are left: they join again.
+
+        Raises: KafkaStorageError.
+        """
+        assert group.consumers is not None
+        removal = group.consumers.removal_entries()
+        for notify in self.on_consumers_gone:
+            notify(group.group_id)
+        group.consumers, group.generation, group.protocol_type = None, generation, CONSUMER_TYPE
+        for member in members:
+            group.add(member)
+            self._restart_session(group, member)
+        group.protocol = group.choose_protocol()
+        self._set_state(group, GroupState.STABLE)
+        self._store.append(group.group_id, [*removal, group_entry(group)])
+        self._rebalance(group)
+
     # Rebalancing
 
     def _rebalance(self, group: Group) -> None:
@@ -389,8 +449,11 @@ class GroupCoordinator:
         protocol_type: str | None,
         protocol: str | None,
         assignments: Mapping[str, bytes],
-    ) -> tuple[Group, bytes]:
-        """Waits for the leader's assignment; the group, and this member's part of it."""
+    ) -> tuple[str, str, bytes]:
+        """Waits for the leader's assignment: the protocol's type and name, and this member's part of it."""
+        if (others := self._beside_consumers(group_id)) is not None:
+            name, assignment = others.sync(group_id, generation, member_id, group_instance_id)
+            return CONSUMER_TYPE, name, assignment
         group = self._existing(group_id)
         member = group.find(member_id, group_instance_id)
         group.check_generation(generation)
@@ -403,12 +466,13 @@ class GroupCoordinator:
             raise RebalanceInProgressError(f"group {group_id} rebalances")
         self._restart_session(group, member)
         if group.state is GroupState.STABLE:
-            return group, member.assignment
+            return group.protocol_type, group.protocol, member.assignment
         _fail(member.syncing, UnknownMemberIdError("the member has asked again on another connection"))
         future = member.syncing = self._loop.create_future()
         if member_id == group.leader:
             self._take_assignments(group, assignments)
-        return group, await future
+        assignment = await future
+        return group.protocol_type, group.protocol, assignment
 
     def _take_assignments(self, group: Group, assignments: Mapping[str, bytes]) -> None:
         for member in group.members.values():
@@ -435,6 +499,9 @@ class GroupCoordinator:
     def heartbeat(
         self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
     ) -> None:
+        if (others := self._beside_consumers(group_id)) is not None:
+            others.heartbeat(group_id, generation, member_id, group_instance_id)
+            return
         group = self._existing(group_id)
         member = group.find(member_id, group_instance_id)
         group.check_generation(generation)
@@ -445,6 +512,9 @@ class GroupCoordinator:
     def leave(self, group_id: str, member_id: str, group_instance_id: str | None) -> None:
         """A static member may be removed by its instance id alone, as an administrator does."""
         self.check_group_id(group_id)
+        if (others := self._beside_consumers(group_id)) is not None:
+            others.leave(group_id, member_id, group_instance_id)
+            return
         group = self._existing(group_id)
         if member_id in group.pending:
             self._expire_pending(group, member_id)

@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from barnabas.client.groups.classic_messages import (
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -18,12 +23,18 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.testing import ApacheKafka
+from barnabas.types import TopicPartition
 
 TIMEOUT_MS = 30_000
+MEMBER_ID_REQUIRED = 79
 NOT_READY = (14, 16)
 """The coordinator loads, or it is not one yet."""
 PARTITIONS = 19
@@ -42,6 +53,8 @@ class Theatre:
         self.topics = topics
         self.names = {topic_id: name.rpartition("-")[2] for name, topic_id in topics.items()}
         self.answers: list[Any] = []
+        self.host, self.port = "", 0
+        self.others: list[Connection] = []
         self.epochs: dict[str, int] = {}
         self.owned: dict[str, list[tuple[uuid.UUID, list[int]]]] = {}
 
@@ -59,6 +72,7 @@ class Theatre:
         response = await connection.submit(request, timeout_ms=TIMEOUT_MS)
         topics = {topic.name: topic.topic_id for topic in response.topics}
         theatre = cls(connection, f"group-{run}", topics)
+        theatre.host, theatre.port = host, int(port)
         await theatre.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[theatre.group]))
         while True:
             listed = await theatre.ask(ListGroupsRequest())
@@ -85,6 +99,9 @@ class Theatre:
         self.group = group
         self.answers.clear()
         self.owned.clear()
+
+    def topic(self, letter: str) -> str:
+        return f"{self.group.removeprefix('group-')}-{letter}"
 
     async def ask(self, request: Any, version: int | None = None) -> Any:
         return await self.connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)
@@ -319,10 +336,159 @@ async def offsets_belong_to_members(on: Theatre) -> None:
     await on.committed(None, -1)
 
 
+class ClassicMember:
+    """Joins, syncs and so on by the classic protocol, on a connection of its own."""
+
+    def __init__(self, on: Theatre, connection: Connection) -> None:
+        self.on = on
+        self.connection = connection
+        self.member_id = ""
+        self.generation = -1
+        self.owned: list[TopicPartition] = []
+
+    @classmethod
+    async def connect(cls, on: Theatre) -> ClassicMember:
+        connection = await Connection.open(on.host, on.port, client_id="classic")
+        on.others.append(connection)
+        return cls(on, connection)
+
+    async def ask(self, request: Any) -> Any:
+        return await self.connection.submit(request, timeout_ms=TIMEOUT_MS)
+
+    def note(self, *what: Any) -> None:
+        self.on.answers.append(what)
+
+    async def join(self, *, cooperative: bool = True, instance: str | None = None) -> None:
+        """Twice, where it has to come back with its id."""
+        topic = self.on.topic("c")
+        metadata = encode_subscription(
+            [topic], self.owned if cooperative else [], self.generation, None, None
+        )
+        protocol = JoinGroupRequest.JoinGroupRequestProtocol("cooperative-sticky", metadata)
+        while True:
+            response = await self.ask(
+                JoinGroupRequest(
+                    group_id=self.on.group,
+                    session_timeout_ms=30_000,
+                    rebalance_timeout_ms=30_000,
+                    member_id=self.member_id,
+                    group_instance_id=instance,
+                    protocol_type="consumer",
+                    protocols=[protocol],
+                )
+            )
+            leads = response.leader == response.member_id
+            self.note("join", response.error_code, response.protocol_name, response.protocol_type, leads)
+            self.member_id = response.member_id
+            if response.error_code != MEMBER_ID_REQUIRED:
+                break
+        self.generation = response.generation_id
+        self.note("generation", self.generation)
+
+    async def sync(self, assignments: dict[str, list[int]] | None = None) -> None:
+        """`assignments`: partitions of topic c by member, where this one leads."""
+        topic = self.on.topic("c")
+        response = await self.ask(
+            SyncGroupRequest(
+                group_id=self.on.group,
+                generation_id=self.generation,
+                member_id=self.member_id,
+                protocol_type="consumer",
+                protocol_name="cooperative-sticky",
+                assignments=[
+                    SyncGroupRequest.SyncGroupRequestAssignment(
+                        member_id,
+                        encode_assignment([TopicPartition(topic, index) for index in indexes]),
+                    )
+                    for member_id, indexes in (assignments or {}).items()
+                ],
+            )
+        )
+        if response.error_code == 0:
+            self.owned = decode_assignment(response.assignment)
+        self.note("sync", response.error_code, response.protocol_name, len(self.owned))
+
+    async def heartbeat(self) -> None:
+        response = await self.ask(
+            HeartbeatRequest(group_id=self.on.group, generation_id=self.generation, member_id=self.member_id)
+        )
+        self.note("heartbeat", response.error_code)
+
+    async def leave(self) -> None:
+        member = LeaveGroupRequest.MemberIdentity(self.member_id)
+        response = await self.ask(LeaveGroupRequest(group_id=self.on.group, members=[member]))
+        self.note("leave", response.members[0].error_code)
+
+
+async def classic_members_join_those_of_the_other_protocol(on: Theatre) -> None:
+    await on.join(ONE, "c")
+    classic = await ClassicMember.connect(on)
+    await classic.join()
+    await classic.sync()
+    await classic.heartbeat()
+    await on.stay(ONE)
+    await classic.heartbeat()
+    await on.stay(ONE)
+    await classic.heartbeat()
+    await classic.join()
+    await classic.sync()
+    await classic.heartbeat()
+    await on.join(TWO, "c")
+    await on.stay(ONE)
+    await classic.heartbeat()
+    await classic.sync()
+    await classic.join()
+    await classic.sync()
+    await classic.leave()
+    await on.stay(ONE)
+    await on.stay(TWO)
+
+
+async def a_classic_group_is_taken_over_and_given_back(on: Theatre) -> None:
+    first = await ClassicMember.connect(on)
+    await first.join()
+    await first.sync({first.member_id: list(range(12))})
+    await on.join(ONE, "c")
+    await first.heartbeat()
+    await first.join()
+    await first.sync()
+    await on.stay(ONE)
+    # It gives up what it has lost, and says so.
+    await first.heartbeat()
+    await first.join()
+    await first.sync()
+    await on.stay(ONE)
+    await on.commit(first.member_id, first.generation)
+    await on.commit(first.member_id, first.generation - 1)
+    await on.committed(first.member_id, first.generation - 1)
+    await on.beat(ONE, -1)
+    await on.list_and_describe_classically()
+    await on.commit(first.member_id, first.generation)
+    await first.heartbeat()
+    await on.describe()
+
+
+async def a_group_is_given_back_while_members_come(on: Theatre) -> None:
+    first, second = await ClassicMember.connect(on), await ClassicMember.connect(on)
+    await on.join(ONE, "c")
+    await first.join()
+    await first.sync()
+    await second.join()
+    await second.sync()
+    await on.beat(ONE, -1)
+    await on.list_and_describe_classically()
+    await on.commit(first.member_id, first.generation)
+    await on.commit(second.member_id, second.generation)
+    await first.heartbeat()
+    await second.heartbeat()
+
+
 @pytest.fixture(scope="module")
 def assigning_kafka() -> Iterator[ApacheKafka]:
     """One that assigns with each change, not only once a second."""
-    with ApacheKafka(config={"group.consumer.assignment.interval.ms": "0"}) as kafka:
+    with ApacheKafka(
+        config={"group.consumer.assignment.interval.ms": "0", "group.initial.rebalance.delay.ms": "0"}
+    ) as kafka:
         yield kafka
 
 
@@ -333,6 +499,9 @@ SCRIPTS = [
     subscriptions_change,
     static_members_come_back,
     offsets_belong_to_members,
+    classic_members_join_those_of_the_other_protocol,
+    a_classic_group_is_taken_over_and_given_back,
+    a_group_is_given_back_while_members_come,
 ]
 
 
@@ -341,7 +510,8 @@ async def played(script: Script, bootstrap: str, run: str) -> list[Any]:
     try:
         await asyncio.wait_for(script(theatre), 60)
     finally:
-        theatre.connection.close()
+        for connection in (theatre.connection, *theatre.others):
+            connection.close()
     return theatre.answers
 
 

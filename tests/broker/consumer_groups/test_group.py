@@ -94,6 +94,18 @@ def test_a_uniform_assignment_is_as_even_as_can_be_and_moves_no_more_than_that_n
     assert all(third[member] >= second[member] for member in everyone)
 
 
+@pytest.mark.parametrize("members", range(1, 12))
+def test_a_newcomer_is_given_its_share_and_nobody_else_gets_anything(members: int) -> None:
+    counts = {TOPICS[0]: 24}
+    everyone = {f"m{number:02}": frozenset(TOPICS[:1]) for number in range(members)}
+    before = ASSIGNORS["uniform"](everyone, counts, {})
+    after = ASSIGNORS["uniform"]({**everyone, "new": frozenset(TOPICS[:1])}, counts, before)
+    assert len(after["new"]) == 24 // (members + 1)
+    assert all(after[member] <= before[member] for member in everyone)
+    sizes = sorted(map(len, after.values()))
+    assert sizes[-1] - sizes[0] <= 1
+
+
 def test_ranges_of_topics_that_are_alike_are_alike() -> None:
     counts = {TOPICS[0]: 6, TOPICS[1]: 6}
     everyone = {f"m{number}": frozenset(TOPICS[:2]) for number in range(4)}

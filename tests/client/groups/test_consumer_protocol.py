@@ -258,12 +258,11 @@ def test_commits_hold_while_the_epoch_moves_on(
 
 
 def test_a_classic_group_moves_over_member_by_member_and_back(
-    apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    group = Group(apache_kafka, group_protocol="consumer")
-    topic = make_topic(apache_kafka, 4)
+    topic = make_topic(broker, 4)
     for partition in range(4):
-        fill_topic(apache_kafka, topic, numbers(0, 200), partition)
+        fill_topic(broker, topic, numbers(0, 200), partition)
     classic: Any = {"group_protocol": "classic", "heartbeat_interval_ms": 200, "max_poll_records": 5}
     group.member([topic], **classic)
     group.member([topic], **classic)
@@ -276,8 +275,6 @@ def test_a_classic_group_moves_over_member_by_member_and_back(
             group.poll_until(lambda: group.sizes() == [2, 2])
     group.poll_until(lambda: len(set(group.places())) == 800)
     assert len(group.records) == 800
-    for consumer in group.members:
-        consumer.close()
 
 
 def test_auto_takes_what_the_broker_offers(broker: Any, make_topic: MakeTopic) -> None:

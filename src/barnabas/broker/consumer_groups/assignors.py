@@ -7,6 +7,7 @@ yet to give something up.
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Callable, Mapping
 from heapq import heapify, heapreplace
@@ -46,8 +47,7 @@ def assign_uniformly(
         subscribers = [member for member in found if topic_id in subscriptions[member]]
         if subscribers:
             _give_out(topic_id, count, subscribers, found, owners)
-    while _even_out(subscriptions, found):
-        pass
+    _even_out(subscriptions, found)
     return {member: frozenset(partitions) for member, partitions in found.items()}
 
 
@@ -69,23 +69,43 @@ def _give_out(
             heapreplace(loads, (load + 1, member))
 
 
-def _even_out(subscriptions: Subscriptions, found: dict[str, set[TopicIdPartition]]) -> bool:
-    """Moves partitions from those who have most to those who have least; whether any was."""
+def _even_out(subscriptions: Subscriptions, found: dict[str, set[TopicIdPartition]]) -> None:
+    """Moves partitions from those who have most to those who have least."""
+    if not found:
+        return
+    average = sum(map(len, found.values())) / len(found)
+    least, most = math.floor(average), math.ceil(average)
+    # Nobody gives more than what is above the average, else it would get some back from others.
+    for kept in (most, least):
+        _move_each(subscriptions, found, _down_to(found, kept, least))
+    # What is still uneven is so by subscriptions: each move makes the difference between two smaller.
+    while _move_each(subscriptions, found, lambda rich, poor: (len(found[rich]) - len(found[poor])) // 2):
+        pass
+
+
+def _down_to(found: dict[str, set[TopicIdPartition]], kept: int, least: int) -> Callable[[str, str], int]:
+    return lambda rich, poor: min(len(found[rich]) - kept, least - len(found[poor]))
+
+
+def _move_each(
+    subscriptions: Subscriptions,
+    found: dict[str, set[TopicIdPartition]],
+    count: Callable[[str, str], int],
+) -> bool:
+    """Moves so many partitions from the one to the other of each two members; whether any was."""
     has_moved = False
     poorest_first = sorted(found, key=lambda member: (len(found[member]), member))
-    if not found or len(found[poorest_first[-1]]) <= len(found[poorest_first[0]]) + 1:
+    if len(found[poorest_first[-1]]) <= len(found[poorest_first[0]]) + 1:
         return False
     for poor in poorest_first:
         for rich in reversed(poorest_first):
-            while len(found[rich]) > len(found[poor]) + 1:
-                movable = [p for p in found[rich] if p.topic_id in subscriptions[poor]]
-                if not movable:
-                    break
-                needed = (len(found[rich]) - len(found[poor])) // 2
-                for partition in sorted(movable, reverse=True)[:needed]:
-                    found[rich].remove(partition)
-                    found[poor].add(partition)
-                has_moved = True
+            if (needed := count(rich, poor)) <= 0:
+                continue
+            movable = [p for p in found[rich] if p.topic_id in subscriptions[poor]]
+            moving = sorted(movable, reverse=True)[:needed]
+            found[rich].difference_update(moving)
+            found[poor].update(moving)
+            has_moved = has_moved or bool(moving)
     return has_moved
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
+from barnabas.broker.consumer_groups.classic_members import ClassicMembers
 from barnabas.broker.consumer_groups.group import (
     JOINING_EPOCH,
     LEAVING_EPOCH,
@@ -26,7 +27,7 @@ from barnabas.broker.consumer_groups.group import (
 from barnabas.broker.consumer_groups.records import entries_of, take_up
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group import Group, GroupState
-from barnabas.broker.group_records import ConsumerGroupKey, Entry, encoded_key, encoded_value
+from barnabas.broker.group_records import Entry, Key, encoded_key, encoded_value
 from barnabas.broker.group_store import GroupStore, KeptEntry
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd
@@ -96,6 +97,8 @@ class ConsumerGroupCoordinator:
         self._groups = groups
         self._loop = asyncio.get_running_loop()
         self.groups: dict[str, ConsumerGroup] = {}
+        self.classic_members = ClassicMembers(cluster, self, groups)
+        groups.classic_members = self.classic_members
         groups.on_consumers_gone.append(self._forget)
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
@@ -116,11 +119,12 @@ class ConsumerGroupCoordinator:
             if not group.written:
                 del self.groups[group.group_id]
                 continue
-            self._attach(group)
+            self.attach(group)
             group.partition_counts = self._partition_counts(self._subscriptions(group))
             for member in group.members.values():
-                self._restart_session(group, member)
-                self._watch_rebalance(group, member)
+                self.restart_session(group, member)
+                if member.classic is None:
+                    self._watch_rebalance(group, member)
 
     def close(self) -> None:
         """Stops all timers."""
@@ -153,13 +157,7 @@ class ConsumerGroupCoordinator:
             _compiled(beat.subscribed_topic_regex)
         member = self._static_member(group, beat) if beat.instance_id else self._dynamic_member(group, beat)
         before = member.assigned
-        if self._take_in(group, member, beat) or self._topics_changed(group):
-            group.epoch += 1
-        self._assign(group)
-        group.reconcile(member, beat.owned)
-        self._restart_session(group, member)
-        self._watch_rebalance(group, member)
-        self._write(group)
+        self.advance(group, member, beat.owned, has_changed=self._take_in(group, member, beat))
         return HeartbeatAnswer(
             member.member_id,
             member.epoch,
@@ -173,22 +171,51 @@ class ConsumerGroupCoordinator:
         except GroupIdNotFoundError:
             raise GroupIdNotFoundError(f"Consumer group {group_id} not found.") from None
 
+    def advance(
+        self,
+        group: ConsumerGroup,
+        member: ConsumerMember,
+        owned: frozenset[TopicIdPartition] | None,
+        *,
+        has_changed: bool,
+    ) -> None:
+        """Takes a member that was heard of as far as may be. `has_changed`: members or subscriptions.
+
+        Raises: CoordinatorNotAvailableError.
+        """
+        if has_changed or self._topics_changed(group):
+            group.epoch += 1
+        self._assign(group)
+        group.reconcile(member, owned)
+        self.restart_session(group, member)
+        if member.classic is None:
+            self._watch_rebalance(group, member)
+        self.write(group)
+
     def _group_to_join(self, group_id: str) -> ConsumerGroup:
         group = self.groups.get(group_id)
         if group is not None:
             return group
         classic = self._groups.groups.get(group_id)
-        if classic is not None and (classic.state is not GroupState.EMPTY or classic.pending):
-            raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
+        if classic is not None and classic.members:
+            group = self.classic_members.take_over(classic)
+            self.attach(group)
+            self.write(group)
+            return group
         return ConsumerGroup(group_id, epoch=FIRST_EPOCH)
 
-    def _attach(self, group: ConsumerGroup) -> None:
+    def attach(self, group: ConsumerGroup) -> None:
         """Makes it the group of its name."""
         self.groups[group.group_id] = group
         shared = self._groups.groups.setdefault(group.group_id, Group(group.group_id, changed_ms=now_ms()))
         shared.consumers = group
         shared.protocol_type = PROTOCOL_TYPE
         self._tell_state(group)
+
+    def detach(self, group: ConsumerGroup) -> None:
+        """Its members are another's from now on."""
+        for member in group.members.values():
+            _stop_timers(member)
 
     def _tell_state(self, group: ConsumerGroup) -> None:
         shared = self._groups.groups[group.group_id]
@@ -201,16 +228,16 @@ class ConsumerGroupCoordinator:
             member = group.find(beat.member_id)
             member.check_epoch(beat.member_epoch, beat.owned)
             return member
-        return self._add(group, ConsumerMember(beat.member_id or str(uuid.uuid4())))
+        return self.add_member(group, ConsumerMember(beat.member_id or str(uuid.uuid4())))
 
-    def _add(self, group: ConsumerGroup, member: ConsumerMember) -> ConsumerMember:
+    def add_member(self, group: ConsumerGroup, member: ConsumerMember) -> ConsumerMember:
         room = self._settings.number("group.consumer.max.size")
         if len(group.members) >= room:
             raise GroupMaxSizeReachedError(
                 f"The consumer group has reached its maximum capacity of {room} members."
             )
         group.add(member)
-        self._attach(group)
+        self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
         return member
 
@@ -225,7 +252,7 @@ class ConsumerGroupCoordinator:
             return member
         if known is None:
             member_id = beat.member_id or str(uuid.uuid4())
-            return self._add(group, ConsumerMember(member_id, beat.instance_id))
+            return self.add_member(group, ConsumerMember(member_id, beat.instance_id))
         member = group.members[known]
         if beat.member_id == known:
             member.check_epoch(beat.member_epoch, beat.owned)
@@ -235,7 +262,7 @@ class ConsumerGroupCoordinator:
                 f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join the "
                 f"group because the instance id is owned by {known} member."
             )
-        return self._replace(group, member, beat.member_id or str(uuid.uuid4()))
+        return self.replace_member(group, member, beat.member_id or str(uuid.uuid4()))
 
     @staticmethod
     def _check_instance(group: ConsumerGroup, beat: Heartbeat, known: str) -> None:
@@ -245,7 +272,7 @@ class ConsumerGroupCoordinator:
                 f"{known}."
             )
 
-    def _replace(self, group: ConsumerGroup, old: ConsumerMember, member_id: str) -> ConsumerMember:
+    def replace_member(self, group: ConsumerGroup, old: ConsumerMember, member_id: str) -> ConsumerMember:
         """A static member has come back, under a new id: it takes over what the old one had."""
         _stop_timers(old)
         target = group.target.get(old.member_id)
@@ -333,32 +360,40 @@ class ConsumerGroupCoordinator:
         if beat.member_epoch == STATIC_LEAVING_EPOCH:
             member.previous_epoch, member.epoch = member.epoch, STATIC_LEAVING_EPOCH
             member.pending_revocation = frozenset()
-            self._write(group)
+            self.write(group)
         else:
-            self._remove(group, member, "leaves")
-            self._write(group)
+            self.remove(group, member, "leaves")
         return HeartbeatAnswer(beat.member_id, beat.member_epoch, 0, None)
 
-    def _remove(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
+    def remove(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
+        """Raises: CoordinatorNotAvailableError."""
         logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
         _stop_timers(member)
         group.remove(member)
+        if group.has_classic_members_alone:
+            # In the same epoch: what members commit meanwhile holds.
+            self.classic_members.hand_over(group)
+            return
         group.epoch += 1
         self._tell_state(group)
+        self.write(group)
 
     def _expel(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
-        self._remove(group, member, why)
         try:
-            self._write(group)
+            self.remove(group, member, why)
         except CoordinatorNotAvailableError as error:
             logger.error("group %s cannot be written down, to be tried again: %s", group.group_id, error)
 
     # Time
 
-    def _restart_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def restart_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         if member.session_timer is not None:
             member.session_timer.cancel()
-        timeout_ms = self._settings.number("group.consumer.session.timeout.ms")
+        timeout_ms = (
+            self._settings.number("group.consumer.session.timeout.ms")
+            if member.classic is None
+            else member.classic.session_timeout_ms
+        )
         member.session_timer = self._later(
             timeout_ms, lambda: self._expel(group, member, f"was not heard of for {timeout_ms} ms")
         )
@@ -366,25 +401,33 @@ class ConsumerGroupCoordinator:
     def _watch_rebalance(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """A member has its rebalance_timeout_ms to give up what it is to."""
         if member.state is not Reconciliation.UNREVOKED_PARTITIONS:
-            if member.rebalance_timer is not None:
-                member.rebalance_timer.cancel()
-                member.rebalance_timer = None
+            self.end_deadline(member)
         elif member.rebalance_timer is None:
-            timeout_ms = member.rebalance_timeout_ms
-            member.rebalance_timer = self._later(
-                timeout_ms,
-                lambda: self._expel(group, member, f"gave nothing up for {timeout_ms} ms"),
-            )
+            self.begin_deadline(group, member)
+
+    def begin_deadline(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+        """The member has its rebalance_timeout_ms for its part in a rebalance."""
+        self.end_deadline(member)
+        timeout_ms = member.rebalance_timeout_ms
+        member.rebalance_timer = self._later(
+            timeout_ms, lambda: self._expel(group, member, f"did not take its part within {timeout_ms} ms")
+        )
+
+    @staticmethod
+    def end_deadline(member: ConsumerMember) -> None:
+        if member.rebalance_timer is not None:
+            member.rebalance_timer.cancel()
+            member.rebalance_timer = None
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
         return self._loop.call_later(max(0, delay_ms) / 1000, action)
 
     # Writing down
 
-    def _write(self, group: ConsumerGroup) -> None:
+    def write(self, group: ConsumerGroup) -> None:
         """Brings the records on disk up to the group as it is. Raises: CoordinatorNotAvailableError, and then
         the next time does."""
-        written: dict[bytes, tuple[ConsumerGroupKey, bytes]] = {}
+        written: dict[bytes, tuple[Key, bytes]] = {}
         changed: list[Entry] = []
         for key, value in entries_of(group):
             place, found = encoded_key(key), (key, encoded_value(value))

@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
-from barnabas.broker.group_records import ConsumerGroupKey, Entry
+from barnabas.broker.group import Protocols
+from barnabas.broker.group_records import Entry, Key
 from barnabas.broker_errors import (
     FencedMemberEpochError,
+    IllegalGenerationError,
     StaleMemberEpochError,
     UnknownMemberIdError,
 )
@@ -50,6 +52,14 @@ class Reconciliation(IntEnum):
     """It waits for partitions that others have yet to give up."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClassicSide:
+    """Of a member that speaks the classic protocol in a group of this one."""
+
+    session_timeout_ms: int
+    protocols: Protocols
+
+
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
     member_id: str
@@ -66,6 +76,7 @@ class ConsumerMember:
     state: Reconciliation = Reconciliation.STABLE
     assigned: Partitions = frozenset()
     pending_revocation: Partitions = frozenset()
+    classic: ClassicSide | None = None
     session_timer: asyncio.TimerHandle | None = None
     rebalance_timer: asyncio.TimerHandle | None = None
 
@@ -97,9 +108,7 @@ class ConsumerGroup:
     target: dict[str, Partitions] = field(default_factory=dict[str, Partitions])
     partition_counts: dict[uuid.UUID, int] = field(default_factory=dict[uuid.UUID, int])
     """Of the topics that are subscribed to, at `epoch`."""
-    written: dict[bytes, tuple[ConsumerGroupKey, bytes]] = field(
-        default_factory=dict[bytes, tuple[ConsumerGroupKey, bytes]]
-    )
+    written: dict[bytes, tuple[Key, bytes]] = field(default_factory=dict[bytes, tuple[Key, bytes]])
     """The records of the group on disk, by the bytes of their keys: the key, and the value's bytes."""
 
     @property
@@ -124,6 +133,24 @@ class ConsumerGroup:
         votes = Counter(member.server_assignor for member in self.members.values() if member.server_assignor)
         return votes.most_common(1)[0][0] if votes else next(iter(ASSIGNORS))
 
+    @property
+    def has_classic_members_alone(self) -> bool:
+        return bool(self.members) and all(member.classic is not None for member in self.members.values())
+
+    def common_classic_protocols(self) -> set[str]:
+        """Those that all members of the classic protocol can do."""
+        common: set[str] | None = None
+        for member in self.members.values():
+            if member.classic is not None:
+                names = {name for name, _ in member.classic.protocols}
+                common = names if common is None else common & names
+        return common or set()
+
+    def waits_for_others(self, member: ConsumerMember) -> bool:
+        """Whether partitions that the member is to have are another's still."""
+        wanted = self.target.get(member.member_id, frozenset[TopicIdPartition]()) - member.assigned
+        return not wanted.isdisjoint(self._had_by_others(member))
+
     def add(self, member: ConsumerMember) -> None:
         self.members[member.member_id] = member
         if member.instance_id is not None:
@@ -143,10 +170,15 @@ class ConsumerGroup:
         return member
 
     def check_member(self, member_id: str, epoch: int) -> None:
-        """Of a request about offsets. Raises: UnknownMemberIdError, StaleMemberEpochError."""
+        """Of a request about offsets. Raises: UnknownMemberIdError, StaleMemberEpochError,
+        of a classic member IllegalGenerationError."""
         if epoch < 0 and not self.members:
             return
         member = self.find(member_id)
+        if epoch != member.epoch and member.classic is not None:
+            raise IllegalGenerationError(
+                f"The received generation id {epoch} does not match the expected member epoch {member.epoch}."
+            )
         if epoch != member.epoch:
             raise StaleMemberEpochError(
                 f"The received member epoch {epoch} does not match the expected member epoch {member.epoch}."

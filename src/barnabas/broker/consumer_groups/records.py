@@ -10,7 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
-from barnabas.broker.consumer_groups.group import ConsumerGroup, ConsumerMember, Reconciliation
+from barnabas.broker.consumer_groups.group import (
+    ClassicSide,
+    ConsumerGroup,
+    ConsumerMember,
+    Reconciliation,
+)
 from barnabas.broker.group_records import ConsumerGroupKey
 from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -77,7 +82,7 @@ def _member_entries(
             subscribed_topic_regex=member.subscribed_topic_regex,
             rebalance_timeout_ms=member.rebalance_timeout_ms,
             server_assignor=member.server_assignor,
-            classic_member_metadata=None,
+            classic_member_metadata=None if member.classic is None else _classic_metadata(member.classic),
         ),
     )
     if (target := group.target.get(member.member_id)) is not None:
@@ -103,6 +108,23 @@ def _member_entries(
             ],
         ),
     )
+
+
+def _classic_metadata(side: ClassicSide) -> ConsumerGroupMemberMetadataValue.ClassicMemberMetadata:
+    return ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(
+        session_timeout_ms=side.session_timeout_ms,
+        supported_protocols=[
+            ConsumerGroupMemberMetadataValue.ClassicProtocol(name, metadata)
+            for name, metadata in side.protocols
+        ],
+    )
+
+
+def _classic_side(kept: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None) -> ClassicSide | None:
+    if kept is None:
+        return None
+    protocols = [(protocol.name, protocol.metadata) for protocol in kept.supported_protocols]
+    return ClassicSide(kept.session_timeout_ms, protocols)
 
 
 def by_topic(partitions: Iterable[TopicIdPartition]) -> list[tuple[uuid.UUID, list[int]]]:
@@ -144,6 +166,7 @@ def _take_up_member(group: ConsumerGroup, member_id: str, key: Message, value: M
         member.subscribed_topic_regex = value.subscribed_topic_regex
         member.rebalance_timeout_ms = value.rebalance_timeout_ms
         member.server_assignor = value.server_assignor
+        member.classic = _classic_side(value.classic_member_metadata)
         group.add(member)
     elif isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
         if member is None:

@@ -9,7 +9,7 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 
 async def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse:
     try:
-        group, assignment = await call.parts.groups.sync(
+        protocol_type, protocol_name, assignment = await call.parts.groups.sync(
             request.group_id,
             request.generation_id,
             request.member_id,
@@ -20,9 +20,7 @@ async def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse:
         )
     except BrokerError as error:
         return SyncGroupResponse(error_code=error.code)
-    return SyncGroupResponse(
-        protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment
-    )
+    return SyncGroupResponse(protocol_type=protocol_type, protocol_name=protocol_name, assignment=assignment)
 
 
 HANDLER = Handler(SyncGroupRequest, 0, 5, handle)
