@@ -263,6 +263,13 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
 
     # Messages
 
+    def fetch(self) -> None:
+        """Waits until there are messages to consume, at most fetch_wait_max_ms. They are fetched without it."""
+        self._raise_worker_exceptions()
+        session = self._session
+        if session is not None:
+            session.await_messages(self._fetch_wait_max_ms / 1000)
+
     def __iter__(self) -> Iterator[Any]:
         """Messages, until none has come for consumer_timeout_ms."""
         if type(self).consume is not SimpleConsumer.consume:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import gc
 import itertools
@@ -46,6 +47,30 @@ def new_topic(broker: Any, make_topic: Callable[..., str]) -> Callable[..., Any]
 @pytest.fixture
 def group(topic: Callable[[], str]) -> bytes:
     return topic().encode()
+
+
+def consumed(consumer: Any) -> None:
+    with contextlib.suppress(ConsumerStoppedException):
+        consumer.consume()
+
+
+def test_fetch_returns_when_there_are_messages_or_there_is_nothing_for_a_while(new_topic: Any) -> None:
+    consumer = new_topic(2).get_simple_consumer(fetch_wait_max_ms=30_000)
+    began = time.monotonic()
+    consumer.fetch()
+    assert time.monotonic() - began < 20
+    assert [consumer.consume(block=False).offset for _ in range(2)] == [0, 1]
+    idle = new_topic(0).get_simple_consumer(fetch_wait_max_ms=50)
+    idle.fetch()
+    assert idle.consume(block=False) is None
+    waiting = threading.Thread(target=lambda: consumed(idle))
+    waiting.start()
+    while not idle._session._turns.is_taken:
+        time.sleep(0)
+    idle.fetch()
+    idle.stop()
+    waiting.join(60)
+    consumer.stop()
 
 
 def test_iteration_gives_messages_until_none_has_come_for_a_while(new_topic: Any) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 FOLDER = Path(__file__).parent
 RECORDED: dict[str, Any] = json.loads((FOLDER / "recorded_names.json").read_text())
 DOCUMENTED: dict[str, list[str]] = json.loads((FOLDER / "documented_names.json").read_text())
-STILL_MISSING = FOLDER / "names_still_missing.txt"
 
 # gevent's, tested where that is installed; how the original sees what there is; names that a module only
 # uses; and what its threads have their queues in, which are not here.

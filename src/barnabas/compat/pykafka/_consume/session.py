@@ -157,6 +157,19 @@ class MessageSession(Consumer):
                 self._is_woken = False
             return message
 
+    def await_messages(self, timeout: float) -> None:
+        """Returns when there is something to hand out, or after `timeout` seconds; at once where a thread
+        waits for a message already."""
+        if self._turns.is_taken:
+            return
+        with self._turns.reading():
+            if self._loan is None:
+                self._next(self._something, timeout)
+                self._is_woken = False
+
+    def _something(self) -> bool | None:
+        return self._buffer.has_data or None
+
     def next_for_greenlet(self, timeout: float, sleep: Callable[[float], object]) -> Any | None:
         """The same for a thread that others share, who go on while `sleep` is called."""
         deadline = time.monotonic() + timeout

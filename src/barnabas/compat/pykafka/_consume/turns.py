@@ -21,6 +21,11 @@ class Turns:
         self._owner: int | None = None
         self._depth = 0
 
+    @property
+    def is_taken(self) -> bool:
+        """By another thread."""
+        return self._owner not in (None, threading.get_ident())
+
     @contextlib.contextmanager
     def reading(self) -> Generator[None]:
         """Waits until nobody else has the turn, and nobody claims it."""
