@@ -57,6 +57,30 @@ def test_members_share_the_partitions_and_only_what_moves_is_revoked(
     group.poll_until(lambda: group.sizes() == [4])
 
 
+def test_what_is_assigned_while_a_callback_runs_is_taken_when_it_ends(
+    broker: Any, group: Group, make_topic: MakeTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker, 4)
+    first = group.member([topic])
+    group.poll_until(lambda: group.sizes() == [4])
+    second = Consumer(broker.bootstrap, group_id=group.name, group_protocol="consumer")
+    has_waited = False
+
+    def wait_for_more(partitions: list[TopicPartition]) -> None:
+        nonlocal has_waited
+        if partitions and not has_waited:
+            has_waited = True
+            group.close(first)
+            eventually(lambda: second._core._group.phase == "assigned")
+
+    second.subscribe([topic], on_assigned=wait_for_more)
+    with second:
+        while not has_waited:
+            second.poll(0.05)
+            group.poll()
+        eventually(lambda: not second.poll(0.1) and len(second.assignment()) == 4)
+
+
 def test_a_member_keeps_reading_while_another_one_holds_a_rebalance_up(
     broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:

@@ -223,7 +223,11 @@ class ConsumerCore:
         """The next callback that is due; None when there is nothing to do at present but to take records."""
         self.check_open()
         self.needs_attention = False
+        goes_on = self._steps is not None
         call = await self._next_step(self._rebalance)
+        if goes_on and self._steps is None:
+            # What has changed since these steps began, they may have passed by.
+            call = await self._next_step(self._rebalance)
         if call is None:
             self._look_up_positions()
         return call
