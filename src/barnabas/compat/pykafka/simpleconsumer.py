@@ -264,7 +264,7 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
     # Messages
 
     def fetch(self) -> None:
-        """Waits until there are messages to consume, at most fetch_wait_max_ms. They are fetched without it."""
+        """Waits until there are messages to consume, at most fetch_wait_max_ms. They are fetched anyway."""
         self._raise_worker_exceptions()
         session = self._session
         if session is not None:

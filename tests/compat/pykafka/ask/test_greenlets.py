@@ -11,7 +11,8 @@ def test_without_gevent_there_are_no_greenlets() -> None:
     script = """
         import sys
         sys.modules["gevent"] = None
-                assert not hasattr(handlers, "GEventHandler")
+        from barnabas.compat.pykafka import KafkaClient, handlers
+        assert not hasattr(handlers, "GEventHandler")
         try:
             KafkaClient(use_greenlets=True)
         except ImportError as error:
