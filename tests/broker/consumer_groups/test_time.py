@@ -1,4 +1,4 @@
-"""Members that are silent, or keep what they are to give up, for too long."""
+"""Members that are silent, or keep what they are to give up, for too long; and a disk that is full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from tests.broker.in_process import Client, run
 
-from barnabas.broker_errors import ErrorCode
+from barnabas.broker.group_store import GroupStore
+from barnabas.broker_errors import ErrorCode, KafkaStorageError
+from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 ONE, TWO = (str(uuid.UUID(int=number)) for number in (1, 2))
@@ -65,3 +67,35 @@ def test_a_member_in_the_way_of_others_is_removed(fault: str, tmp_path: Path) ->
 
     session_ms = "500" if fault == "silence" else "45000"
     run(tmp_path, scenario, config={"group.consumer.session.timeout.ms": session_ms})
+
+
+def test_what_could_not_be_written_is_with_the_next_heartbeat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+
+    async def describe(client: Client) -> None:
+        response = await client.send(ConsumerGroupDescribeRequest(group_ids=["g"]))
+        [group] = response.groups
+        members = sorted((member.member_id, member.member_epoch) for member in group.members)
+        seen.append((group.group_epoch, group.assignment_epoch, members))
+
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t", 4)
+        one, two = Member(client, ONE), Member(client, TWO)
+        await one.join()
+        with monkeypatch.context() as patch:
+            patch.setattr(GroupStore, "append", fail)
+            joining: Any = {"owned": [], "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 60_000}
+            assert await two.beat(**joining) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert await one.beat() == 0
+        await describe(client)
+
+    run(tmp_path, scenario)
+    run(tmp_path, describe)
+    assert seen[0] == seen[1]
+    assert len(seen[0][2]) == 2
+
+
+def fail(*_: Any) -> None:
+    raise KafkaStorageError("the disk is full")

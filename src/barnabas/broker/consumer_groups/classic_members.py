@@ -7,16 +7,16 @@ other. Must not know requests and responses.
 
 from __future__ import annotations
 
-import struct
 import uuid
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.consumer_groups.group import ClassicSide, ConsumerGroup, ConsumerMember, Reconciliation
 from barnabas.broker.consumer_groups.records import by_topic
-from barnabas.broker.coordinator import GroupCoordinator, JoinAttempt, MemberIdGivenError
+from barnabas.broker.consumer_protocol import decoded_assignment, decoded_subscription, encoded_assignment
+from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator, JoinAttempt, MemberIdGivenError
 from barnabas.broker.group import Group, JoinResult, Member
 from barnabas.broker.group_records import encoded_key
 from barnabas.broker_errors import (
@@ -30,15 +30,7 @@ from barnabas.broker_errors import (
     UnknownMemberIdError,
 )
 from barnabas.errors import BrokenProtocolError
-from barnabas.protocol.codec import decode_prefix, encode
-from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from barnabas.protocol.schema import Message
-
-PROTOCOL_TYPE = "consumer"
-_VERSION = struct.Struct(">h")
-
-M = TypeVar("M", bound=Message)
 
 
 class ConsumerGroups(Protocol):
@@ -84,7 +76,7 @@ class ClassicMembers:
         group = self._coordinator.group(attempt.group_id)
         names = [name for name, _ in attempt.protocols]
         common = group.common_classic_protocols()
-        if attempt.protocol_type != PROTOCOL_TYPE or not names or (common and common.isdisjoint(names)):
+        if attempt.protocol_type != CONSUMER_TYPE or not names or (common and common.isdisjoint(names)):
             raise InconsistentGroupProtocolError(
                 f"group {group.group_id} has no protocol in common with the new member's "
                 f"{attempt.protocol_type} {', '.join(names)}"
@@ -103,7 +95,7 @@ class ClassicMembers:
         )
         self._coordinator.advance(group, member, owned, has_changed=has_changed)
         self._coordinator.begin_deadline(group, member)
-        return JoinResult(member.epoch, PROTOCOL_TYPE, names[0], "", member.member_id)
+        return JoinResult(member.epoch, CONSUMER_TYPE, names[0], "", member.member_id)
 
     def _member(self, group: ConsumerGroup, attempt: JoinAttempt) -> ConsumerMember:
         instance = attempt.group_instance_id
@@ -136,7 +128,7 @@ class ClassicMembers:
         self._coordinator.end_deadline(member)
         self._coordinator.restart_session(group, member)
         name, metadata = side.protocols[0]
-        return name, self._assignment(member.assigned, _version(metadata))
+        return name, self._assignment(member.assigned, metadata)
 
     def heartbeat(
         self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
@@ -191,7 +183,7 @@ class ClassicMembers:
 
     def take_over(self, classic: Group) -> ConsumerGroup:
         """The group that a classic one becomes when a member of the consumer protocol joins it."""
-        if classic.protocol_type != PROTOCOL_TYPE:
+        if classic.protocol_type != CONSUMER_TYPE:
             raise GroupIdNotFoundError(f"Group {classic.group_id} is not a consumer group.")
         group = ConsumerGroup(classic.group_id, epoch=classic.generation, assignment_epoch=classic.generation)
         for member in classic.members.values():
@@ -227,7 +219,7 @@ class ClassicMembers:
                 member.classic.session_timeout_ms,
                 member.rebalance_timeout_ms,
                 member.classic.protocols,
-                self._assignment(member.assigned, _version(member.classic.protocols[0][1])),
+                self._assignment(member.assigned, member.classic.protocols[0][1]),
             )
             for member in group.members.values()
             if member.classic is not None
@@ -249,36 +241,25 @@ class ClassicMembers:
     def _assigned(self, assignment: bytes) -> frozenset[TopicIdPartition]:
         if not assignment:
             return frozenset()
-        decoded = _decoded(ConsumerProtocolAssignment, assignment)
+        try:
+            decoded = decoded_assignment(assignment)
+        except BrokenProtocolError as error:
+            raise InconsistentGroupProtocolError(f"this is no consumer's assignment: {error}") from None
         return self._partitions(
             (topic.topic, index) for topic in decoded.assigned_partitions for index in topic.partitions
         )
 
-    def _assignment(self, partitions: Iterable[TopicIdPartition], version: int) -> bytes:
+    def _assignment(self, partitions: Iterable[TopicIdPartition], subscription: bytes) -> bytes:
         names = {topic.topic_id: topic.name for topic in self._cluster.topics.values()}
-        version = min(version, ConsumerProtocolAssignment.VERSIONS[1])
-        message = ConsumerProtocolAssignment(
-            assigned_partitions=[
-                ConsumerProtocolAssignment.TopicPartition(names[topic_id], indexes)
-                for topic_id, indexes in by_topic(partitions)
-                if topic_id in names
-            ]
-        )
-        return _VERSION.pack(version) + encode(message, version)
+        topics = [
+            (names[topic_id], indexes) for topic_id, indexes in by_topic(partitions) if topic_id in names
+        ]
+        return encoded_assignment(topics, subscription)
 
 
 def _subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    return _decoded(ConsumerProtocolSubscription, metadata)
-
-
-def _version(metadata: bytes) -> int:
-    return _VERSION.unpack_from(metadata)[0]
-
-
-def _decoded(kind: type[M], data: bytes) -> M:
     """Raises: InconsistentGroupProtocolError."""
     try:
-        version = min(_version(data), kind.VERSIONS[1])
-        return decode_prefix(kind, version, data, _VERSION.size)[0]
-    except (BrokenProtocolError, struct.error) as error:
-        raise InconsistentGroupProtocolError(f"these are no consumers: {error}") from None
+        return decoded_subscription(metadata)
+    except BrokenProtocolError as error:
+        raise InconsistentGroupProtocolError(f"this is no consumer's subscription: {error}") from None

@@ -24,10 +24,10 @@ from barnabas.broker.consumer_groups.group import (
     ConsumerMember,
     Reconciliation,
 )
-from barnabas.broker.consumer_groups.records import entries_of, take_up
-from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.consumer_groups.records import entries_of, member_entries, take_up
+from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator
 from barnabas.broker.group import Group, GroupState
-from barnabas.broker.group_records import Entry, Key, encoded_key, encoded_value
+from barnabas.broker.group_records import Entry, encoded_key, encoded_value
 from barnabas.broker.group_store import GroupStore, KeptEntry
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd
@@ -46,7 +46,6 @@ from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 
 logger = logging.getLogger(__name__)
 
-PROTOCOL_TYPE = "consumer"
 # As Kafka counts: the first member is in epoch 2.
 FIRST_EPOCH = 1
 
@@ -185,12 +184,12 @@ class ConsumerGroupCoordinator:
         """
         if has_changed or self._topics_changed(group):
             group.epoch += 1
-        self._assign(group)
+        is_assigned = self._assign(group)
         group.reconcile(member, owned)
         self.restart_session(group, member)
         if member.classic is None:
             self._watch_rebalance(group, member)
-        self.write(group)
+        self.write(group, None if is_assigned else member)
 
     def _group_to_join(self, group_id: str) -> ConsumerGroup:
         group = self.groups.get(group_id)
@@ -209,7 +208,7 @@ class ConsumerGroupCoordinator:
         self.groups[group.group_id] = group
         shared = self._groups.groups.setdefault(group.group_id, Group(group.group_id, changed_ms=now_ms()))
         shared.consumers = group
-        shared.protocol_type = PROTOCOL_TYPE
+        shared.protocol_type = CONSUMER_TYPE
         self._tell_state(group)
 
     def detach(self, group: ConsumerGroup) -> None:
@@ -291,6 +290,8 @@ class ConsumerGroupCoordinator:
         group.add(member)
         if target is not None:
             group.target[member_id] = target
+        # The old one's records are to go.
+        group.is_behind = True
         return member
 
     def _take_in(self, group: ConsumerGroup, member: ConsumerMember, beat: Heartbeat) -> bool:
@@ -327,23 +328,21 @@ class ConsumerGroupCoordinator:
 
     def _partition_counts(self, subscriptions: dict[str, frozenset[uuid.UUID]]) -> dict[uuid.UUID, int]:
         wanted = frozenset[uuid.UUID]().union(*subscriptions.values())
-        return {
-            topic.topic_id: len(topic.partitions)
-            for topic in self._cluster.topics.values()
-            if topic.topic_id in wanted
-        }
+        return {topic_id: len(self._cluster.topic_by_id(topic_id).partitions) for topic_id in wanted}
 
     def _topics_changed(self, group: ConsumerGroup) -> bool:
         return self._partition_counts(self._subscriptions(group)) != group.partition_counts
 
-    def _assign(self, group: ConsumerGroup) -> None:
+    def _assign(self, group: ConsumerGroup) -> bool:
+        """Whether there was anything to assign anew."""
         if group.epoch <= group.assignment_epoch:
-            return
+            return False
         subscriptions = self._subscriptions(group)
         group.partition_counts = self._partition_counts(subscriptions)
         assign = ASSIGNORS[group.assignor_name]
         group.target = dict(assign(subscriptions, group.partition_counts, group.target))
         group.assignment_epoch = group.epoch
+        return True
 
     # Leaving
 
@@ -424,24 +423,31 @@ class ConsumerGroupCoordinator:
 
     # Writing down
 
-    def write(self, group: ConsumerGroup) -> None:
-        """Brings the records on disk up to the group as it is. Raises: CoordinatorNotAvailableError, and then
-        the next time does."""
-        written: dict[bytes, tuple[Key, bytes]] = {}
-        changed: list[Entry] = []
-        for key, value in entries_of(group):
-            place, found = encoded_key(key), (key, encoded_value(value))
-            written[place] = found
-            if group.written.get(place) != found:
-                changed.append((key, value))
-        changed += [(key, None) for place, (key, _) in group.written.items() if place not in written]
-        if not changed:
-            return
-        try:
-            self._store.append(group.group_id, changed)
-        except KafkaStorageError as error:
-            raise CoordinatorNotAvailableError(str(error)) from error
-        group.written = written
+    def write(self, group: ConsumerGroup, member: ConsumerMember | None = None) -> None:
+        """Brings the records on disk up to the group as it is. `member`: nothing else can have changed.
+
+        Raises: CoordinatorNotAvailableError, and then the next time writes all.
+        """
+        whole = member is None or group.is_behind
+        entries = entries_of(group) if member is None or whole else member_entries(group, member)
+        found = {encoded_key(key): (key, value, encoded_value(value)) for key, value in entries}
+        changed: list[Entry] = [
+            (key, value)
+            for place, (key, value, encoded) in found.items()
+            if group.written.get(place) != (key, encoded)
+        ]
+        gone = [place for place in group.written if place not in found] if whole else []
+        changed += [(group.written[place][0], None) for place in gone]
+        if changed:
+            try:
+                self._store.append(group.group_id, changed)
+            except KafkaStorageError as error:
+                group.is_behind = True
+                raise CoordinatorNotAvailableError(str(error)) from error
+        for place in gone:
+            del group.written[place]
+        group.written.update({place: (key, encoded) for place, (key, _, encoded) in found.items()})
+        group.is_behind = False
 
 
 def _stop_timers(member: ConsumerMember) -> None:

@@ -110,6 +110,8 @@ class ConsumerGroup:
     """Of the topics that are subscribed to, at `epoch`."""
     written: dict[bytes, tuple[Key, bytes]] = field(default_factory=dict[bytes, tuple[Key, bytes]])
     """The records of the group on disk, by the bytes of their keys: the key, and the value's bytes."""
+    is_behind: bool = False
+    """Whether they lack more than what the next heartbeat changes."""
 
     @property
     def is_empty(self) -> bool:

@@ -64,10 +64,10 @@ def entries_of(group: ConsumerGroup) -> Iterator[tuple[ConsumerGroupKey, Message
         ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=group.assignment_epoch),
     )
     for member in group.members.values():
-        yield from _member_entries(group, member)
+        yield from member_entries(group, member)
 
 
-def _member_entries(
+def member_entries(
     group: ConsumerGroup, member: ConsumerMember
 ) -> Iterator[tuple[ConsumerGroupKey, Message]]:
     names = group.group_id, member.member_id

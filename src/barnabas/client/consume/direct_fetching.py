@@ -17,7 +17,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -151,13 +151,14 @@ class DirectFetching:
         is_large = size >= LARGE_ANSWER_BYTES and connection.is_plain and version in LENT_VERSIONS
         self._large_answers[node_id] = self._large_answers.get(node_id, 0) + 1 if is_large else 0
 
-    def goes_in_bulk(self, node_id: int) -> bool:
-        """Whether the next fetch from a broker may be lent in bulk: with all of its partitions, as none can
-        be added later."""
+    def goes_in_bulk(self, node_id: int, states: Iterable[PartitionState]) -> bool:
+        """Whether the next fetch of these from a broker may be lent in bulk: with all of its partitions, as
+        none can be added later."""
         return (
             self._can_lend
             and not self._config.enable_partition_eof
             and self._large_answers.get(node_id, 0) >= LARGE_ANSWERS_FIRST
+            and any(state.has_backlog for state in states)
         )
 
     def lend(
@@ -174,7 +175,7 @@ class DirectFetching:
         ):
             return None
         states = [entry.state for entry in request.wanted.values()]
-        is_in_bulk = self.goes_in_bulk(node_id) and any(state.has_backlog for state in states)
+        is_in_bulk = self.goes_in_bulk(node_id, states)
         if not is_in_bulk and (
             self._small_answers.get(node_id, 0) < SMALL_ANSWERS_FIRST
             or self._fetches.seconds_since_wait() > WAITS_WITHIN_SECONDS

@@ -12,7 +12,7 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -270,14 +270,14 @@ class Fetcher:
         if earliest_retry != NO_END_OFFSET:
             self._loop.call_later(earliest_retry - now, self.wake)
         for node, due in list(by_node.items()):
-            if node.node_id in full and self._goes_in_bulk(node) and any(s.has_backlog for s in due):
+            if node.node_id in full and self._goes_in_bulk(node, due):
                 # Soon all of its partitions can be fetched together.
                 del by_node[node]
         return by_node
 
-    def _goes_in_bulk(self, node: Node) -> bool:
+    def _goes_in_bulk(self, node: Node, states: Iterable[PartitionState]) -> bool:
         direct = None if self._read_replicas else self._direct
-        return direct is not None and direct.goes_in_bulk(node.node_id)
+        return direct is not None and direct.goes_in_bulk(node.node_id, states)
 
     def _on_old_leader(self, state: PartitionState) -> None:
         """We have read from a later leader than the one that is known. A broker that does not know of its
@@ -372,7 +372,10 @@ class Fetcher:
     def _lend(
         self, node: Node, connection: Connection, session: FetchSession, request: FetchUnderWay
     ) -> LentFetch | None:
-        if self._direct is None or self._read_replicas or (self._holds_back and not self._goes_in_bulk(node)):
+        if self._direct is None or self._read_replicas:
+            return None
+        states = [entry.state for entry in request.wanted.values()]
+        if self._holds_back and not self._goes_in_bulk(node, states):
             return None
         return self._direct.lend(node.node_id, connection, session, request)
 

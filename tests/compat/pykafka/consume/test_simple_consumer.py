@@ -54,7 +54,9 @@ def consumed(consumer: Any) -> None:
         consumer.consume()
 
 
-def test_fetch_returns_when_there_are_messages_or_there_is_nothing_for_a_while(new_topic: Any) -> None:
+def test_fetch_returns_when_there_are_messages_or_there_is_nothing_for_a_while(
+    new_topic: Any, eventually: Any
+) -> None:
     consumer = new_topic(2).get_simple_consumer(fetch_wait_max_ms=30_000)
     began = time.monotonic()
     consumer.fetch()
@@ -65,8 +67,7 @@ def test_fetch_returns_when_there_are_messages_or_there_is_nothing_for_a_while(n
     assert idle.consume(block=False) is None
     waiting = threading.Thread(target=lambda: consumed(idle))
     waiting.start()
-    while not idle._session._turns.is_taken:
-        time.sleep(0)
+    eventually(lambda: idle._session._turns.is_taken)
     idle.fetch()
     idle.stop()
     waiting.join(60)
@@ -348,7 +349,10 @@ def test_offsets_are_reset_while_another_thread_reads(new_topic: Any) -> None:
     ]
     assert set(starts) <= {0, 1000}
     held = consumer.held_offsets[0]
-    assert consumer.consume().offset == held + 1
+    assert held in (offsets[-1], 999)
+    message = consumer.consume()
+    # The thread may have come to the end of the partition.
+    assert (None if message is None else message.offset) == (None if held == 1999 else held + 1)
     consumer.stop()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.consumer_protocol import decoded_subscription
+from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator
 from barnabas.broker.group import Group, GroupState
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import (
@@ -12,13 +13,8 @@ from barnabas.broker_errors import (
     NonEmptyGroupError,
 )
 from barnabas.errors import BrokenProtocolError, BrokerError
-from barnabas.protocol.codec import decode_prefix
-from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from barnabas.types import TopicPartition
-
-CONSUMER = "consumer"
-VERSION_BYTES = 2
 
 
 async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
@@ -27,7 +23,7 @@ async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteRespon
         group = groups.groups.get(request.group_id)
         if group is None:
             raise GroupIdNotFoundError(f"group {request.group_id} does not exist")
-        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_TYPE:
             raise NonEmptyGroupError(f"group {request.group_id} has members")
         return OffsetDeleteResponse(
             topics=[_delete(groups, group, topic) for topic in request.topics],
@@ -61,15 +57,10 @@ def _subscribed_topics(group: Group) -> set[str]:
 
 
 def _topics_of(subscription: bytes) -> list[str]:
-    version = int.from_bytes(subscription[:VERSION_BYTES], "big", signed=True)
-    newest = ConsumerProtocolSubscription.VERSIONS[1]
     try:
-        decoded, _ = decode_prefix(
-            ConsumerProtocolSubscription, min(version, newest), subscription, VERSION_BYTES
-        )
+        return decoded_subscription(subscription).topics
     except BrokenProtocolError:
         return []
-    return decoded.topics
 
 
 HANDLER = Handler(OffsetDeleteRequest, 0, 0, handle)
