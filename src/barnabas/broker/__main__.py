@@ -16,7 +16,7 @@ from pathlib import Path
 
 from barnabas.broker.data_directory import data_directory
 from barnabas.broker.server import Broker
-from barnabas.broker.settings import parse_assignment
+from barnabas.broker.setting_kinds import parse_assignment
 from barnabas.errors import BarnabasError
 
 

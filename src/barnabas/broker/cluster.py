@@ -20,14 +20,15 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
+from barnabas.broker.named_settings import NamedSettings
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
+from barnabas.broker.setting_kinds import checked
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
     TOPIC_SETTINGS,
     BrokerSettings,
     ProduceRules,
     TopicSettings,
-    checked,
 )
 from barnabas.broker_errors import (
     InvalidPartitionsError,
@@ -118,6 +119,8 @@ class Cluster:
         self._metadata = directory.load()
         self._metadata.leader_epoch += 1
         self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
+        self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
+        self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
         self.topics: dict[str, Topic] = {}
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}

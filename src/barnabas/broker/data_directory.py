@@ -51,6 +51,8 @@ class BrokerMetadata:
     """How often the metadata has been kept."""
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
+    client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    group_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
 
