@@ -29,7 +29,7 @@ LOGGERS = table_of(
 )
 
 
-class Resource(Protocol):
+class ConfiguredResource(Protocol):
     """Something with settings. `table` has all that it may have."""
 
     table: ClassVar[Mapping[str, Setting]]
@@ -269,7 +269,7 @@ def _check_node(name: str, *, to_change: bool) -> None:
         )
 
 
-def find(cluster: Cluster, resource_type: int, name: str, *, to_change: bool) -> Resource:
+def find(cluster: Cluster, resource_type: int, name: str, *, to_change: bool) -> ConfiguredResource:
     """Raises: UnknownTopicOrPartitionError, InvalidRequestError."""
     if resource_type == TOPIC:
         return TopicResource(cluster, cluster.topic(name))
@@ -298,7 +298,7 @@ def find(cluster: Cluster, resource_type: int, name: str, *, to_change: bool) ->
     raise InvalidRequestError(f"Unknown resource type {resource_type}")
 
 
-def check(resource: Resource, settings: Mapping[str, str | None]) -> dict[str, str]:
+def check(resource: ConfiguredResource, settings: Mapping[str, str | None]) -> dict[str, str]:
     """The settings that have a value, as they are kept. Raises: InvalidConfigError, InvalidRequestError."""
     found = {
         setting.name: setting.check(value)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs import config_resources
-from barnabas.broker.handlers.configs.config_resources import Resource
+from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
 from barnabas.broker.setting_kinds import Value
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -36,7 +36,7 @@ def _describe(
 
 
 def _entry(
-    resource: Resource, value: Value, request: DescribeConfigsRequest
+    resource: ConfiguredResource, value: Value, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
     setting = value.setting
     entry = DescribeConfigsResponse.DescribeConfigsResourceResult(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs import config_resources
-from barnabas.broker.handlers.configs.config_resources import Resource
+from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
 from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.incremental_alter_configs import (
@@ -49,7 +49,7 @@ def _alter(
     return result
 
 
-def _apply(settings: dict[str, str], config: Asked, resource: Resource) -> None:
+def _apply(settings: dict[str, str], config: Asked, resource: ConfiguredResource) -> None:
     setting = resource.lookup(config.name)
     if config.config_operation == DELETE:
         settings.pop(config.name, None)
