@@ -12,7 +12,10 @@ import pytest
 
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
-from barnabas.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+from barnabas.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+)
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
@@ -45,14 +48,18 @@ async def _ask(broker: Kafka, topic: str, requests: tuple[tuple[Any, int], ...])
             answer = await connection.submit(request, timeout_ms=30_000, max_version=version)
             _rename(request, {topic: "t", logs: "LOGS"})
             if isinstance(request, AlterReplicaLogDirsRequest):
-                # Kafka's are in the order of a hash.
-                answer.results.sort(key=lambda result: result.topic_name)
-                for result in answer.results:
-                    result.partitions.sort(key=lambda partition: partition.partition_index)
+                _sort(answer)
             answers.append(str(answer).replace(topic, "t"))
         return answers
     finally:
         connection.close()
+
+
+def _sort(answer: AlterReplicaLogDirsResponse) -> None:
+    """Kafka's are in the order of a hash."""
+    answer.results.sort(key=lambda result: result.topic_name)
+    for result in answer.results:
+        result.partitions.sort(key=lambda partition: partition.partition_index)
 
 
 def _rename(message: Any, names: dict[str, str]) -> None:
