@@ -20,7 +20,7 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
-from barnabas.broker.replication.partition_state import PartitionState, new_partition
+from barnabas.broker.replication.registration import PartitionRegistration, new_partition
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
@@ -60,7 +60,7 @@ class Partition:
     topic: Topic
     index: int
     log: PartitionLog
-    state: PartitionState
+    state: PartitionRegistration
     waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
     is_gone: bool = False
     """The topic has been deleted."""

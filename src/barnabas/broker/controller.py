@@ -1,7 +1,7 @@
 """Carries out what is decided about partitions' replicas: reassignments and elections.
 
 Owns which nodes are registered and alive. What a decision makes of a partition's state is
-`partition_state`'s.
+`registration`'s.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from barnabas.broker.cluster import NODE_ID, Partition
 from barnabas.broker.replication.assignments import check_assignment
-from barnabas.broker.replication.partition_state import (
-    PartitionState,
+from barnabas.broker.replication.registration import (
+    PartitionRegistration,
     reassigned,
     reassignment_cancelled,
     with_any_leader,
@@ -71,5 +71,5 @@ class Controller:
             self.registered.discard(node)
 
     @staticmethod
-    def _change(partition: Partition, after: PartitionState) -> None:
+    def _change(partition: Partition, after: PartitionRegistration) -> None:
         partition.state = after

@@ -21,7 +21,7 @@ NO_LEADER = -1
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionState:
+class PartitionRegistration:
     """`replicas` are in the order of preference. While a reassignment goes on they are those that are to be,
     then those that are to go (`removing`); `adding` are the new ones among them."""
 
@@ -48,13 +48,15 @@ class PartitionState:
         return _without(self.replicas, self.removing)
 
 
-def new_partition(replicas: Sequence[int], alive: Container[int], leader_epoch: int = 0) -> PartitionState:
+def new_partition(
+    replicas: Sequence[int], alive: Container[int], leader_epoch: int = 0
+) -> PartitionRegistration:
     """All living replicas of a new partition are in sync, as all are empty; the first of them leads."""
     living = tuple(replica for replica in replicas if replica in alive)
-    return PartitionState(tuple(replicas), living, living[0] if living else NO_LEADER, leader_epoch)
+    return PartitionRegistration(tuple(replicas), living, living[0] if living else NO_LEADER, leader_epoch)
 
 
-def without_node(state: PartitionState, node: int, alive: Container[int]) -> PartitionState:
+def without_node(state: PartitionRegistration, node: int, alive: Container[int]) -> PartitionRegistration:
     """After a node has gone. The last one in sync stays so, as nobody else has all that was acknowledged."""
     if node not in state.in_sync and state.leader != node:
         return state
@@ -63,8 +65,8 @@ def without_node(state: PartitionState, node: int, alive: Container[int]) -> Par
 
 
 def with_node(
-    state: PartitionState, alive: Container[int], *, may_be_unclean: bool = False
-) -> PartitionState:
+    state: PartitionRegistration, alive: Container[int], *, may_be_unclean: bool = False
+) -> PartitionRegistration:
     """After a node has come: a partition without a leader gets one if it can. With `may_be_unclean` any
     living replica will do, though records may be lost by it."""
     if state.leader != NO_LEADER:
@@ -75,7 +77,7 @@ def with_node(
     return _unclean(state, alive) or after
 
 
-def with_in_sync(state: PartitionState, replica: int, alive: Container[int]) -> PartitionState:
+def with_in_sync(state: PartitionRegistration, replica: int, alive: Container[int]) -> PartitionRegistration:
     """After a replica has caught up. Ends the reassignment that waited for it."""
     if replica in state.in_sync or replica not in state.replicas:
         return state
@@ -84,7 +86,7 @@ def with_in_sync(state: PartitionState, replica: int, alive: Container[int]) -> 
     return _completed(after, alive)
 
 
-def with_preferred_leader(state: PartitionState, alive: Container[int]) -> PartitionState:
+def with_preferred_leader(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """Raises: ElectionNotNeededError, PreferredLeaderNotAvailableError."""
     preferred = state.replicas[0]
     if state.leader == preferred:
@@ -94,7 +96,7 @@ def with_preferred_leader(state: PartitionState, alive: Container[int]) -> Parti
     return _changed(state, state, preferred)
 
 
-def with_any_leader(state: PartitionState, alive: Container[int]) -> PartitionState:
+def with_any_leader(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """An unclean election. Raises: ElectionNotNeededError, EligibleLeadersNotAvailableError."""
     if state.leader != NO_LEADER:
         raise ElectionNotNeededError("Leader election not needed for topic partition.")
@@ -104,7 +106,9 @@ def with_any_leader(state: PartitionState, alive: Container[int]) -> PartitionSt
     return elected
 
 
-def reassigned(state: PartitionState, target: Sequence[int], alive: Container[int]) -> PartitionState:
+def reassigned(
+    state: PartitionRegistration, target: Sequence[int], alive: Container[int]
+) -> PartitionRegistration:
     """A reassignment begun, or carried out where no replica has to catch up first. One that was under way
     gives way to it."""
     original = state.original_replicas
@@ -124,7 +128,7 @@ def reassigned(state: PartitionState, target: Sequence[int], alive: Container[in
     return _completed(_led(begun, state, alive) if state.leader in dropped else begun, alive)
 
 
-def reassignment_cancelled(state: PartitionState, alive: Container[int]) -> PartitionState:
+def reassignment_cancelled(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError."""
     if not state.is_being_reassigned:
         raise NoReassignmentInProgressError
@@ -141,7 +145,7 @@ def reassignment_cancelled(state: PartitionState, alive: Container[int]) -> Part
     )
 
 
-def _completed(state: PartitionState, alive: Container[int]) -> PartitionState:
+def _completed(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """The state itself as long as a new replica is not in sync."""
     in_sync = _without(state.in_sync, state.removing)
     if not state.is_being_reassigned or not in_sync or any(new not in in_sync for new in state.adding):
@@ -151,8 +155,12 @@ def _completed(state: PartitionState, alive: Container[int]) -> PartitionState:
 
 
 def _led(
-    after: PartitionState, before: PartitionState, alive: Container[int], *, bumps_epoch: bool = False
-) -> PartitionState:
+    after: PartitionRegistration,
+    before: PartitionRegistration,
+    alive: Container[int],
+    *,
+    bumps_epoch: bool = False,
+) -> PartitionRegistration:
     """With the leader it had, or else the first replica that lives and is in sync."""
     if after.leader in after.in_sync and after.leader in after.replicas and after.leader in alive:
         leader = after.leader
@@ -163,8 +171,8 @@ def _led(
 
 
 def _changed(
-    after: PartitionState, before: PartitionState, leader: int, *, bumps_epoch: bool = False
-) -> PartitionState:
+    after: PartitionRegistration, before: PartitionRegistration, leader: int, *, bumps_epoch: bool = False
+) -> PartitionRegistration:
     if after == before and leader == before.leader:
         return before
     bumps = bumps_epoch or leader != before.leader
@@ -176,7 +184,7 @@ def _changed(
     )
 
 
-def _unclean(state: PartitionState, alive: Container[int]) -> PartitionState | None:
+def _unclean(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration | None:
     leader = next((replica for replica in state.replicas if replica in alive), None)
     return None if leader is None else _changed(replace(state, in_sync=(leader,)), state, leader)
 
