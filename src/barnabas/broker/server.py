@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas import background
+from barnabas.broker.authorization.acl_store import AclStore, configured_authorizer
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.coordinator import GroupCoordinator
@@ -92,8 +93,10 @@ class Broker:
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
+            authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
-                *(cluster, groups, consumer_groups, store),
+                *(cluster, authorizer, AclStore(cluster, authorizer)),
+                *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}

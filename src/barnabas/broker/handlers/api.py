@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from barnabas.broker.authorization.acl_store import AclStore
+from barnabas.broker.authorization.authorizer import Authorizer
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.coordinator import GroupCoordinator
@@ -21,6 +23,8 @@ class BrokerParts:
     """What handlers work on. `host` and `port` are the address that clients are told."""
 
     cluster: Cluster
+    authorizer: Authorizer
+    acls: AclStore
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore
