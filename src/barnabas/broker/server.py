@@ -14,6 +14,7 @@ from typing import Any
 
 from barnabas import background
 from barnabas.broker.authorization.acl_store import AclStore, configured_authorizer
+from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.coordinator import GroupCoordinator
@@ -25,7 +26,7 @@ from barnabas.broker.log.files import described
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.errors import ClosedError
-from barnabas.net.server import KafkaServer, RequestContext
+from barnabas.net.server import KafkaServer
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.schema import Request, Response
 
@@ -105,6 +106,7 @@ class Broker:
                 versions,
                 max_request_bytes=cluster.settings.number("socket.request.max.bytes"),
                 max_idle_ms=cluster.settings.number("connections.max.idle.ms"),
+                make_context=ClientConnection,
             )
             self._parts = parts
             parts.port = await server.start(self._host, self._port)
@@ -140,10 +142,10 @@ class Broker:
         self._server = self._parts = self._directory = None
 
     async def _handle(
-        self, context: RequestContext, header: RequestHeader, request: Request[Any]
+        self, connection: ClientConnection, header: RequestHeader, request: Request[Any]
     ) -> Response | None:
         assert self._parts is not None
-        call = Call(self._parts, header.request_api_version, header.client_id or "", context.client_host)
+        call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
         return await HANDLERS[header.request_api_key].handle(call, request)
 
     def _start_upkeep(self, parts: BrokerParts) -> None:

@@ -13,6 +13,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from barnabas import background
@@ -25,7 +26,6 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersi
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
 from barnabas.protocol.schema import Request, Response
-from barnabas.values import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -49,16 +49,16 @@ class DisconnectError(Exception):
     """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
-@frozen
+@dataclass(slots=True, eq=False)
 class RequestContext:
-    """Where a request came from."""
+    """Where requests come from: one object for each connection, which a subclass may keep more in."""
 
     client_host: str
     client_port: int
 
 
-Handler = Callable[[RequestContext, RequestHeader, Request[Any]], Awaitable[Response | None]]
-"""Answers a request; None where the protocol has no answer."""
+Handler = Callable[[Any, RequestHeader, Request[Any]], Awaitable[Response | None]]
+"""Answers a request, given the context of its connection; None where the protocol has no answer."""
 
 
 class KafkaServer:
@@ -74,9 +74,12 @@ class KafkaServer:
         *,
         max_request_bytes: int = 100 << 20,
         max_idle_ms: float = 600_000,
+        make_context: Callable[[str, int], RequestContext] = RequestContext,
     ) -> None:
-        """`max_idle_ms`: how long a connection may stay open without a request."""
+        """`max_idle_ms`: how long a connection may stay open without a request. `make_context`: makes what
+        requests of a connection come with, of its host and port."""
         self.handler = handler
+        self.make_context = make_context
         self.versions = versions
         self.max_request_bytes = max_request_bytes
         self._max_idle_seconds = max_idle_ms / 1000
@@ -162,7 +165,7 @@ class ServerConnection:
     def context(self) -> RequestContext:
         if self._context is None:
             peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
-            self._context = RequestContext(str(peer[0]), int(peer[1]))
+            self._context = self._server.make_context(str(peer[0]), int(peer[1]))
         return self._context
 
     def _on_frame(self, frame: bytes | memoryview) -> None:

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from barnabas.broker.authorization.acls import Operation, Permission, Resource
+from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import Call
+from barnabas.broker.principal import Principal
 from barnabas.broker.server import Broker
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
@@ -24,8 +26,7 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsRequest
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.settings.loading import load
-from barnabas.settings.table import AdminConfig
+from barnabas.settings.table import AdminConfig, load
 from barnabas.testing import ApacheKafka, SecureListeners
 
 TIMEOUT_MS = 30_000
@@ -44,9 +45,7 @@ def rule(
     pattern: int = LITERAL,
     permission: Permission = Permission.ALLOW,
 ) -> CreateAclsRequest.AclCreation:
-    return CreateAclsRequest.AclCreation(
-        resource, name, pattern, principal, host, operation, permission
-    )
+    return CreateAclsRequest.AclCreation(resource, name, pattern, principal, host, operation, permission)
 
 
 def filter_of(rule: CreateAclsRequest.AclCreation) -> DeleteAclsRequest.DeleteAclsFilter:
@@ -83,6 +82,8 @@ class Stage:
     def _without_run(self, fact: Any) -> Any:
         if isinstance(fact, str):
             return fact.replace(self.run, "RUN")
+        if isinstance(fact, int):
+            return int(fact)
         if isinstance(fact, list | tuple):
             return [self._without_run(each) for each in fact]  # pyright: ignore[reportUnknownVariableType]
         return fact
@@ -126,7 +127,10 @@ class Stage:
             asked.operation,
             asked.permission_type,
         )
-        while bool((await self.admin(request)).resources) is not there:
+        while True:
+            found = (await self.admin(request)).resources
+            if bool(found) is there:
+                return
             await asyncio.sleep(0.02)
 
 
@@ -177,10 +181,13 @@ async def play_on_embedded(
     await broker.start()
     guest = await Connection.open("127.0.0.1", broker.port, client_id="guest")
 
+    came_as_admin = ClientConnection("127.0.0.1", 1, principal=Principal("admin"))
+
     async def admin(request: Any, version: int | None = None) -> Any:
         handler = HANDLERS[request.API_KEY]
         highest = handler.highest if version is None else version
-        call = Call(broker._parts, highest, "admin", "127.0.0.1", ADMIN)  # pyright: ignore
+        assert broker._parts is not None  # pyright: ignore[reportPrivateUsage]
+        call = Call(broker._parts, highest, "admin", came_as_admin)  # pyright: ignore[reportPrivateUsage]
         return await handler.handle(call, request)
 
     try:
@@ -190,3 +197,27 @@ async def play_on_embedded(
     finally:
         guest.close()
         await broker.stop()
+
+
+async def play_openly(bootstrap: str, scenario: Scenario) -> list[Any]:
+    """On a broker that lets everybody do everything, or has no access control."""
+    host, _, port = bootstrap.partition(":")
+    connection = await Connection.open(host, int(port), client_id="guest")
+    try:
+        stage = Stage(sender(connection), sender(connection))
+        await asyncio.wait_for(scenario(stage), 120)
+        return stage.said
+    finally:
+        connection.close()
+
+
+async def same_on_both(kafka: ApacheKafka, directory: Path, scenario: Scenario, **config: str) -> None:
+    """Fails with all that the embedded broker answers in another way than Kafka does."""
+    expected = await play_on_kafka(kafka, scenario)
+    said = await play_on_embedded(directory, scenario, config)
+    differing = [
+        f"{number}: {ours}\n   {theirs} (Kafka)"
+        for number, (ours, theirs) in enumerate(zip(said, expected, strict=True))
+        if ours != theirs
+    ]
+    assert not differing, "\n" + "\n".join(differing)

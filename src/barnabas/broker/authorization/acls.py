@@ -11,6 +11,8 @@ from enum import IntEnum
 from barnabas.broker_errors import InvalidRequestError
 
 CLUSTER_NAME = "kafka-cluster"
+ANY = 1
+"""In a filter, whatever number it is for."""
 ANYTHING = "*"
 """As a resource's name, a host, and a user's name in a principal."""
 
@@ -64,9 +66,8 @@ class NamePattern(IntEnum):
     PREFIXED = 4
 
 
-def name_of(kind: type[IntEnum], number: int) -> str:
-    """As Kafka names a number, which may be one that it does not know."""
-    return kind(number).name if number in kind.__members__.values() else "UNKNOWN"
+def _is_known(kind: type[IntEnum], number: int) -> bool:
+    return 0 < number <= max(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +87,26 @@ class AccessControlEntry:
         """Whether it says itself that part of it is unknown."""
         return 0 in (self.resource, self.pattern, self.operation, self.permission)
 
+    @property
+    def is_for_filters(self) -> bool:
+        """Whether part of it is what only filters may say."""
+        is_any = ANY in (self.resource, self.operation, self.permission)
+        return is_any or self.pattern in (NamePattern.ANY, NamePattern.MATCH)
+
     def check(self) -> None:
         """Raises: InvalidRequestError."""
         if self.resource == Resource.CLUSTER and self.name != CLUSTER_NAME:
             raise InvalidRequestError(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
         if not self.name:
             raise InvalidRequestError("Invalid empty resource name")
-        if self.resource <= Resource.ANY or self.resource not in Resource:
-            raise InvalidRequestError(f"Invalid resourceType {name_of(Resource, self.resource)}")
-        if self.pattern not in (NamePattern.LITERAL, NamePattern.PREFIXED):
-            raise InvalidRequestError(f"Invalid patternType {name_of(NamePattern, self.pattern)}")
-        if self.operation <= Operation.ANY or self.operation not in Operation:
-            raise InvalidRequestError(f"Invalid operation {name_of(Operation, self.operation)}")
-        if self.permission not in (Permission.DENY, Permission.ALLOW):
-            raise InvalidRequestError(f"Invalid permissionType {name_of(Permission, self.permission)}")
+        if not _is_known(Resource, self.resource):
+            raise InvalidRequestError("Invalid resourceType UNKNOWN")
+        if not _is_known(NamePattern, self.pattern):
+            raise InvalidRequestError("Invalid patternType UNKNOWN")
+        if not _is_known(Operation, self.operation):
+            raise InvalidRequestError("Invalid operation UNKNOWN")
+        if not _is_known(Permission, self.permission):
+            raise InvalidRequestError("Invalid permissionType UNKNOWN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +123,9 @@ class EntryFilter:
 
     def check(self) -> None:
         """Raises: InvalidRequestError where part of it is nothing that this release knows."""
-        if self.resource not in Resource or self.pattern not in NamePattern:
+        if not (_is_known(Resource, self.resource) and _is_known(NamePattern, self.pattern)):
             raise InvalidRequestError("Unknown patternFilter.")
-        if self.operation not in Operation or self.permission not in Permission:
+        if not (_is_known(Operation, self.operation) and _is_known(Permission, self.permission)):
             raise InvalidRequestError("Unknown entryFilter.")
 
     @property

@@ -19,6 +19,7 @@ from barnabas.broker.authorization.acls import (
     Permission,
     Resource,
 )
+from barnabas.broker.principal import Principal
 from barnabas.broker_errors import ClusterAuthorizationFailedError, InvalidConfigError
 
 ANYBODY = "User:*"
@@ -68,11 +69,16 @@ class Asker(Protocol):
     @property
     def client_host(self) -> str: ...
 
+    @property
+    def principal(self) -> Principal: ...
+
 
 class Authorizer:
     """`is_on` False: there is no authorizer, and everybody may do everything."""
 
-    def __init__(self, *, is_on: bool, super_users: Iterable[str] = (), allows_by_default: bool = False) -> None:
+    def __init__(
+        self, *, is_on: bool, super_users: Iterable[str] = (), allows_by_default: bool = False
+    ) -> None:
         self.is_on = is_on
         self._super_users = frozenset(super_users)
         self._allows_by_default = allows_by_default
@@ -93,7 +99,7 @@ class Authorizer:
         """Whether who asks may do that on the resource of this name."""
         if not self.is_on:
             return True
-        principal = _principal(asker)
+        principal = str(asker.principal)
         if principal in self._super_users:
             return True
         has_entries = is_allowed = False
@@ -128,10 +134,6 @@ class Authorizer:
             for operation in SUPPORTED[resource]
             if self.authorize(asker, operation, resource, name)
         )
-
-
-def _principal(asker: Asker) -> str:
-    return "User:ANONYMOUS"
 
 
 def _implies(allowed: int, wanted: Operation) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import AccessControlEntry, Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import SecurityDisabledError
+from barnabas.broker_errors import SecurityDisabledError, UnknownServerError
 from barnabas.errors import BrokerError
 from barnabas.net.server import DisconnectError
 from barnabas.protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse
@@ -22,12 +22,14 @@ async def handle(call: Call, request: CreateAclsRequest) -> CreateAclsResponse:
         authorizer.require_cluster(call, Operation.ALTER)
         if not authorizer.is_on:
             raise SecurityDisabledError("No Authorizer is configured.")
+        if any(entry.is_for_filters for entry in entries):
+            raise UnknownServerError
         results = [_checked(entry) for entry in entries]
         call.parts.acls.add(
             entry for entry, result in zip(entries, results, strict=True) if not result.error_code
         )
     except BrokerError as error:
-        results = [Result(error.code, error.context) for _ in entries]
+        results = [Result(error.code, error.context or None) for _ in entries]
     return CreateAclsResponse(results=results)
 
 
@@ -48,7 +50,7 @@ def _checked(entry: AccessControlEntry) -> Result:
         entry.check()
     except BrokerError as error:
         return Result(error.code, error.context)
-    return Result(error_message=None)
+    return Result()
 
 
 HANDLER = Handler(CreateAclsRequest, 1, 3, handle)

@@ -35,9 +35,11 @@ async def handle(call: Call, request: DescribeAclsRequest) -> DescribeAclsRespon
     for entry in call.parts.acls.matching(asked):
         key = entry.resource, entry.name, entry.pattern
         resources.setdefault(key, Described(*key)).acls.append(
-            DescribeAclsResponse.AclDescription(entry.principal, entry.host, entry.operation, entry.permission)
+            DescribeAclsResponse.AclDescription(
+                entry.principal, entry.host, entry.operation, entry.permission
+            )
         )
-    return DescribeAclsResponse(error_message=None, resources=list(resources.values()))
+    return DescribeAclsResponse(resources=list(resources.values()))
 
 
 HANDLER = Handler(DescribeAclsRequest, 1, 3, handle)
