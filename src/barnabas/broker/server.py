@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas import background
-from barnabas.broker.authorization.acl_store import AclStore, configured_authorizer
+from barnabas.broker.acl_store import AclStore, configured_authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator

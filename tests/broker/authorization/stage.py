@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from barnabas.broker.authorization.acls import Operation, Permission, Resource
+from barnabas.broker.authorization.acls import Operation, Permission, ResourceKind
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import Call
@@ -37,7 +37,7 @@ LITERAL, PREFIXED = 3, 4
 
 def rule(
     operation: Operation,
-    resource: Resource,
+    resource: ResourceKind,
     name: str,
     *,
     principal: str = GUEST,
@@ -145,7 +145,7 @@ def sender(connection: Connection) -> Sender:
 
 
 @contextmanager
-def secure_kafka(**config: str) -> Iterator[ApacheKafka]:
+def secure_kafka(**config: str) -> Generator[ApacheKafka]:
     settings = {name.replace("_", "."): value for name, value in config.items()}
     with ApacheKafka(security=SecureListeners(), config=settings) as kafka:
         yield kafka

@@ -10,7 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.authorization.acls import Operation, Permission, Resource
+from barnabas.broker.authorization.acls import Operation, Permission, ResourceKind
 from barnabas.protocol.messages.create_acls import CreateAclsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsRequest
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
@@ -70,18 +70,18 @@ def create(*rules: CreateAclsRequest.AclCreation) -> CreateAclsRequest:
 
 async def entries_come_and_go(stage: Stage) -> None:
     topic, other = stage.name("topic"), stage.name("other")
-    read = rule(Operation.READ, Resource.TOPIC, topic)
+    read = rule(Operation.READ, ResourceKind.TOPIC, topic)
     rules = [
         read,
-        rule(Operation.ALL, Resource.TOPIC, "*", principal="User:*", host="10.0.0.1"),
-        rule(Operation.WRITE, Resource.TOPIC, topic[:3], pattern=PREFIXED),
-        rule(Operation.WRITE, Resource.TOPIC, other, permission=Permission.DENY),
-        rule(Operation.READ, Resource.GROUP, topic),
-        rule(Operation.CREATE, Resource.CLUSTER, "kafka-cluster"),
-        rule(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, topic),
-        rule(Operation.DESCRIBE, Resource.DELEGATION_TOKEN, topic),
-        rule(Operation.CREATE_TOKENS, Resource.USER, "User:alice"),
-        rule(Operation.TWO_PHASE_COMMIT, Resource.TRANSACTIONAL_ID, topic),
+        rule(Operation.ALL, ResourceKind.TOPIC, "*", principal="User:*", host="10.0.0.1"),
+        rule(Operation.WRITE, ResourceKind.TOPIC, topic[:3], pattern=PREFIXED),
+        rule(Operation.WRITE, ResourceKind.TOPIC, other, permission=Permission.DENY),
+        rule(Operation.READ, ResourceKind.GROUP, topic),
+        rule(Operation.CREATE, ResourceKind.CLUSTER, "kafka-cluster"),
+        rule(Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID, topic),
+        rule(Operation.DESCRIBE, ResourceKind.DELEGATION_TOKEN, topic),
+        rule(Operation.CREATE_TOKENS, ResourceKind.USER, "User:alice"),
+        rule(Operation.TWO_PHASE_COMMIT, ResourceKind.TRANSACTIONAL_ID, topic),
     ]
     await stage.allow(*rules)
     filters = [
@@ -138,10 +138,10 @@ async def entries_come_and_go(stage: Stage) -> None:
 
 
 async def wrong_entries_are_refused(stage: Stage) -> None:
-    read = rule(Operation.READ, Resource.TOPIC, stage.name("topic"))
+    read = rule(Operation.READ, ResourceKind.TOPIC, stage.name("topic"))
     wrong = [
-        rule(Operation.READ, Resource.CLUSTER, "cluster"),
-        rule(Operation.READ, Resource.TOPIC, ""),
+        rule(Operation.READ, ResourceKind.CLUSTER, "cluster"),
+        rule(Operation.READ, ResourceKind.TOPIC, ""),
         CreateAclsRequest.AclCreation(1, "a", 3, "User:a", "*", 3, 3),
         CreateAclsRequest.AclCreation(99, "a", 3, "User:a", "*", 3, 3),
         CreateAclsRequest.AclCreation(-9, "a", 3, "User:a", "*", 3, 3),
@@ -171,7 +171,7 @@ async def wrong_entries_are_refused(stage: Stage) -> None:
 
 
 async def who_may_not_is_told(stage: Stage) -> None:
-    read = rule(Operation.READ, Resource.TOPIC, stage.name("topic"))
+    read = rule(Operation.READ, ResourceKind.TOPIC, stage.name("topic"))
     ask_all = DescribeAclsRequest(1, None, 1, None, None, 1, 1)
 
     async def try_all() -> None:
@@ -183,14 +183,14 @@ async def who_may_not_is_told(stage: Stage) -> None:
         stage.tell("deleted", [[each.error_code, len(each.matching_acls)] for each in gone.filter_results])
 
     await try_all()
-    await stage.allow(rule(Operation.DESCRIBE, Resource.CLUSTER, "kafka-cluster"))
+    await stage.allow(rule(Operation.DESCRIBE, ResourceKind.CLUSTER, "kafka-cluster"))
     await try_all()
-    await stage.allow(rule(Operation.ALTER, Resource.CLUSTER, "kafka-cluster"))
+    await stage.allow(rule(Operation.ALTER, ResourceKind.CLUSTER, "kafka-cluster"))
     await try_all()
 
 
 async def none_is_there(stage: Stage) -> None:
-    read = rule(Operation.READ, Resource.TOPIC, "a")
+    read = rule(Operation.READ, ResourceKind.TOPIC, "a")
     made = await stage.guest(create(read))
     stage.tell([[each.error_code, each.error_message] for each in made.results])
     found = await stage.guest(DescribeAclsRequest(1, None, 1, None, None, 1, 1))
@@ -225,8 +225,8 @@ def test_without_an_authorizer_there_are_no_entries_as_in_kafka(
 def test_entries_survive_a_restart(tmp_path: Path) -> None:
     config = {"authorizer.class.name": AUTHORIZER, "super.users": "User:admin;User:ANONYMOUS"}
     rules = [
-        rule(Operation.READ, Resource.TOPIC, "a"),
-        rule(Operation.WRITE, Resource.TOPIC, "a", pattern=PREFIXED, permission=Permission.DENY),
+        rule(Operation.READ, ResourceKind.TOPIC, "a"),
+        rule(Operation.WRITE, ResourceKind.TOPIC, "a", pattern=PREFIXED, permission=Permission.DENY),
     ]
 
     async def make(client: Client) -> None:

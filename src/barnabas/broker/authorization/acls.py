@@ -36,7 +36,7 @@ class Operation(IntEnum):
     TWO_PHASE_COMMIT = 15
 
 
-class Resource(IntEnum):
+class ResourceKind(IntEnum):
     """What there is access to."""
 
     UNKNOWN = 0
@@ -95,11 +95,11 @@ class AccessControlEntry:
 
     def check(self) -> None:
         """Raises: InvalidRequestError."""
-        if self.resource == Resource.CLUSTER and self.name != CLUSTER_NAME:
+        if self.resource == ResourceKind.CLUSTER and self.name != CLUSTER_NAME:
             raise InvalidRequestError(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
         if not self.name:
             raise InvalidRequestError("Invalid empty resource name")
-        if not _is_known(Resource, self.resource):
+        if not _is_known(ResourceKind, self.resource):
             raise InvalidRequestError("Invalid resourceType UNKNOWN")
         if not _is_known(NamePattern, self.pattern):
             raise InvalidRequestError("Invalid patternType UNKNOWN")
@@ -123,7 +123,7 @@ class EntryFilter:
 
     def check(self) -> None:
         """Raises: InvalidRequestError where part of it is nothing that this release knows."""
-        if not (_is_known(Resource, self.resource) and _is_known(NamePattern, self.pattern)):
+        if not (_is_known(ResourceKind, self.resource) and _is_known(NamePattern, self.pattern)):
             raise InvalidRequestError("Unknown patternFilter.")
         if not (_is_known(Operation, self.operation) and _is_known(Permission, self.permission)):
             raise InvalidRequestError("Unknown entryFilter.")
@@ -135,7 +135,7 @@ class EntryFilter:
 
     def matches(self, entry: AccessControlEntry) -> bool:
         return (
-            self.resource in (Resource.ANY, entry.resource)
+            self.resource in (ResourceKind.ANY, entry.resource)
             and self._matches_name(entry)
             and self.principal in (None, entry.principal)
             and self.host in (None, entry.host)

@@ -17,7 +17,7 @@ from barnabas.broker.authorization.acls import (
     NamePattern,
     Operation,
     Permission,
-    Resource,
+    ResourceKind,
 )
 from barnabas.broker.principal import Principal
 from barnabas.broker_errors import ClusterAuthorizationFailedError, InvalidConfigError
@@ -33,8 +33,8 @@ _IMPLYING: Mapping[Operation, frozenset[int]] = {
 }
 
 # Which operations there are on a kind of resource, as KIP-430 tells them.
-SUPPORTED: Mapping[Resource, tuple[Operation, ...]] = {
-    Resource.TOPIC: (
+SUPPORTED: Mapping[ResourceKind, tuple[Operation, ...]] = {
+    ResourceKind.TOPIC: (
         Operation.READ,
         Operation.WRITE,
         Operation.CREATE,
@@ -44,14 +44,14 @@ SUPPORTED: Mapping[Resource, tuple[Operation, ...]] = {
         Operation.DESCRIBE_CONFIGS,
         Operation.ALTER_CONFIGS,
     ),
-    Resource.GROUP: (
+    ResourceKind.GROUP: (
         Operation.READ,
         Operation.DESCRIBE,
         Operation.DELETE,
         Operation.DESCRIBE_CONFIGS,
         Operation.ALTER_CONFIGS,
     ),
-    Resource.CLUSTER: (
+    ResourceKind.CLUSTER: (
         Operation.CREATE,
         Operation.CLUSTER_ACTION,
         Operation.DESCRIBE_CONFIGS,
@@ -95,7 +95,7 @@ class Authorizer:
             else:
                 self._prefixed.setdefault(entry.resource, {}).setdefault(entry.name, []).append(entry)
 
-    def authorize(self, asker: Asker, operation: Operation, resource: Resource, name: str) -> bool:
+    def authorize(self, asker: Asker, operation: Operation, resource: ResourceKind, name: str) -> bool:
         """Whether who asks may do that on the resource of this name."""
         if not self.is_on:
             return True
@@ -115,10 +115,10 @@ class Authorizer:
 
     def require_cluster(self, asker: Asker, operation: Operation) -> None:
         """Raises: ClusterAuthorizationFailedError unless who asks may do that with the cluster."""
-        if not self.authorize(asker, operation, Resource.CLUSTER, CLUSTER_NAME):
+        if not self.authorize(asker, operation, ResourceKind.CLUSTER, CLUSTER_NAME):
             raise ClusterAuthorizationFailedError("Cluster authorization failed.")
 
-    def _entries(self, resource: Resource, name: str) -> Iterator[AccessControlEntry]:
+    def _entries(self, resource: ResourceKind, name: str) -> Iterator[AccessControlEntry]:
         """All that are for the resource of this name."""
         yield from self._literal.get((resource, name), ())
         if name != ANYTHING:
@@ -127,7 +127,7 @@ class Authorizer:
             if name.startswith(prefix):
                 yield from entries
 
-    def authorized_operations(self, asker: Asker, resource: Resource, name: str) -> int:
+    def authorized_operations(self, asker: Asker, resource: ResourceKind, name: str) -> int:
         """The operations that are allowed, one bit each (KIP-430)."""
         return sum(
             1 << operation

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from barnabas.broker.authorization.acl_store import AclStore
+from barnabas.broker.acl_store import AclStore
 from barnabas.broker.authorization.authorizer import Authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
