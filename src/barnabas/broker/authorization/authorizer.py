@@ -20,7 +20,15 @@ from barnabas.broker.authorization.acls import (
     ResourceKind,
 )
 from barnabas.broker.principal import Principal
-from barnabas.broker_errors import ClusterAuthorizationFailedError, InvalidConfigError
+from barnabas.broker_errors import (
+    ClusterAuthorizationFailedError,
+    DelegationTokenAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    InvalidConfigError,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailedError,
+)
+from barnabas.errors import BrokerError
 
 ANYBODY = "User:*"
 
@@ -60,6 +68,15 @@ SUPPORTED: Mapping[ResourceKind, tuple[Operation, ...]] = {
         Operation.ALTER,
         Operation.DESCRIBE,
     ),
+}
+
+
+REFUSALS: Mapping[ResourceKind, type[BrokerError]] = {
+    ResourceKind.TOPIC: TopicAuthorizationFailedError,
+    ResourceKind.GROUP: GroupAuthorizationFailedError,
+    ResourceKind.CLUSTER: ClusterAuthorizationFailedError,
+    ResourceKind.TRANSACTIONAL_ID: TransactionalIdAuthorizationFailedError,
+    ResourceKind.DELEGATION_TOKEN: DelegationTokenAuthorizationFailedError,
 }
 
 
@@ -113,6 +130,11 @@ class Authorizer:
                     is_allowed = True
         return is_allowed if has_entries else self._allows_by_default
 
+    def require(self, asker: Asker, operation: Operation, resource: ResourceKind, name: str) -> None:
+        """Raises: the error of the kind of resource unless who asks may do that with it."""
+        if not self.authorize(asker, operation, resource, name):
+            raise REFUSALS[resource]
+
     def require_cluster(self, asker: Asker, operation: Operation) -> None:
         """Raises: ClusterAuthorizationFailedError unless who asks may do that with the cluster."""
         if not self.authorize(asker, operation, ResourceKind.CLUSTER, CLUSTER_NAME):
@@ -134,6 +156,12 @@ class Authorizer:
             for operation in SUPPORTED[resource]
             if self.authorize(asker, operation, resource, name)
         )
+
+    def cluster_operations(self, asker: Asker) -> int:
+        """Those on the cluster, none for who may not describe it."""
+        if not self.authorize(asker, Operation.DESCRIBE, ResourceKind.CLUSTER, CLUSTER_NAME):
+            return 0
+        return self.authorized_operations(asker, ResourceKind.CLUSTER, CLUSTER_NAME)
 
 
 def _implies(allowed: int, wanted: Operation) -> bool:
