@@ -17,6 +17,7 @@ from barnabas.broker.acl_store import AclStore, configured_authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
+from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
@@ -96,7 +97,7 @@ class Broker:
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
-                *(cluster, authorizer, AclStore(cluster, authorizer)),
+                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
                 *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )

@@ -11,6 +11,7 @@ from barnabas.broker.authorization.authorizer import Authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
+from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
@@ -25,6 +26,7 @@ class BrokerParts:
     """What handlers work on. `host` and `port` are the address that clients are told."""
 
     cluster: Cluster
+    controller: Controller
     authorizer: Authorizer
     acls: AclStore
     groups: GroupCoordinator
