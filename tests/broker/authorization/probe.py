@@ -6,13 +6,12 @@ Texts are compared only where an error is of authorization: others are each brok
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker_errors import BY_CODE, ErrorCode
-from barnabas.protocol.schema import ZERO_UUID, fields_of
+from barnabas.protocol.schema import ZERO_UUID, MessageType, fields_of
 
 from .stage import Stage, rule
 
@@ -45,15 +44,20 @@ AUTHORIZATION = {
 }
 
 
+def _is_message(value: Any) -> bool:
+    return isinstance(type(value), MessageType)
+
+
 def facts(value: Any) -> Any:
     """An answer, or part of it, without what no two brokers have in common."""
     if isinstance(value, list):
         return sorted((facts(each) for each in value), key=str)  # pyright: ignore[reportUnknownVariableType]
-    if not hasattr(type(value), "__slots__"):
+    if not _is_message(value):
         return value
+    kind: type[Any] = type(value)
     found: list[Any] = []
     code = getattr(value, "error_code", 0)
-    for field in fields_of(type(value)):
+    for field in fields_of(kind):
         content = getattr(value, field.name)
         if field.name.endswith("error_code"):
             found.append(BY_CODE[content].name if content else "NONE")
@@ -63,26 +67,23 @@ def facts(value: Any) -> Any:
             found.append(content == ZERO_UUID)
         elif field.name in NAMES or (field.name in BULK and content is None):
             found.append(content)
-        elif field.name not in BULK and (
-            isinstance(content, list)
-            or (hasattr(type(content), "__slots__") and not isinstance(content, uuid.UUID))
-        ):
+        elif field.name not in BULK and (isinstance(content, list) or _is_message(content)):
             found.append(facts(content))
     return found
 
 
-Ask = Callable[[Stage], Any]
+Ask = Callable[[Stage], tuple[Any, int | None]]
 """The request, and its version where that is not the highest."""
 
 
-async def probe(
-    stage: Stage, label: str, ask: Ask, *needs: tuple[Operation, ResourceKind, str] | list[Any]
-) -> None:
+Right = tuple[Operation, ResourceKind, str]
+
+
+async def probe(stage: Stage, label: str, ask: Ask, *needs: Right | list[Right]) -> None:
     """Asks without any right, and with each of `needs` alone; a list is of several together."""
 
     async def send(with_what: str) -> None:
-        asked = ask(stage)
-        request, version = asked if isinstance(asked, tuple) else (asked, None)
+        request, version = ask(stage)
         stage.tell(label, with_what, facts(await stage.guest(request, version)))
 
     await send("nothing")

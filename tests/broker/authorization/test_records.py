@@ -39,10 +39,10 @@ async def producing(stage: Stage) -> None:
         ]
         return ProduceRequest(acks=-1, timeout_ms=5_000, topic_data=names), 12
 
-    def by_id(stage: Stage) -> ProduceRequest:
+    def by_id(stage: Stage) -> tuple[ProduceRequest, None]:
         data = ProduceRequest.PartitionProduceData(index=0, records=batch())
         topics = [ProduceRequest.TopicProduceData(topic_id=topic_id, partition_data=[data])]
-        return ProduceRequest(acks=1, timeout_ms=5_000, topic_data=topics)
+        return ProduceRequest(acks=1, timeout_ms=5_000, topic_data=topics), None
 
     def transactional(stage: Stage) -> tuple[ProduceRequest, int]:
         data = ProduceRequest.PartitionProduceData(index=0, records=batch(is_transactional=True))
@@ -51,12 +51,11 @@ async def producing(stage: Stage) -> None:
 
     write = Operation.WRITE, TOPIC, topic
     read = Operation.READ, TOPIC, topic
+    use_id = Operation.WRITE, TRANSACTION, stage.name("id")
     everywhere = Operation.WRITE, TOPIC, "*"
     await probe(stage, "by name", by_name, write, read, everywhere, (Operation.ALL, TOPIC, topic))
     await probe(stage, "by id", by_id, write, read)
-    await probe(
-        stage, "in a transaction", transactional, write, (Operation.WRITE, TRANSACTION, stage.name("id"))
-    )
+    await probe(stage, "in a transaction", transactional, write, use_id)
 
 
 async def fetching(stage: Stage) -> None:
@@ -68,9 +67,11 @@ async def fetching(stage: Stage) -> None:
         names = [FetchRequest.FetchTopic(topic=name, partitions=[wanted]) for name in (topic, missing)]
         return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 16, session_epoch=-1, topics=names), 12
 
-    def by_id(stage: Stage) -> FetchRequest:
+    def by_id(stage: Stage) -> tuple[FetchRequest, None]:
         topics = [FetchRequest.FetchTopic(topic_id=topic_id, partitions=[wanted])]
-        return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 16, session_epoch=-1, topics=topics)
+        return FetchRequest(
+            max_wait_ms=0, min_bytes=0, max_bytes=1 << 16, session_epoch=-1, topics=topics
+        ), None
 
     needs = [(Operation.READ, TOPIC, topic), (Operation.WRITE, TOPIC, topic), (Operation.READ, TOPIC, "*")]
     await probe(stage, "by name", by_name, *needs)
@@ -81,20 +82,20 @@ async def looking(stage: Stage) -> None:
     topic, missing = stage.name("topic"), stage.name("missing")
     await stage.create_topic(topic)
 
-    def list_offsets(stage: Stage) -> ListOffsetsRequest:
+    def list_offsets(stage: Stage) -> tuple[ListOffsetsRequest, None]:
         asked = ListOffsetsRequest.ListOffsetsPartition(0, timestamp=-1)
         names = [ListOffsetsRequest.ListOffsetsTopic(name, [asked]) for name in (topic, missing)]
-        return ListOffsetsRequest(-1, 0, names)
+        return ListOffsetsRequest(-1, 0, names), None
 
-    def leader_epoch(stage: Stage) -> OffsetForLeaderEpochRequest:
+    def leader_epoch(stage: Stage) -> tuple[OffsetForLeaderEpochRequest, None]:
         asked = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=0)
         names = [OffsetForLeaderEpochRequest.OffsetForLeaderTopic(name, [asked]) for name in (topic, missing)]
-        return OffsetForLeaderEpochRequest(-2, names)
+        return OffsetForLeaderEpochRequest(-2, names), None
 
-    def delete_records(stage: Stage) -> DeleteRecordsRequest:
+    def delete_records(stage: Stage) -> tuple[DeleteRecordsRequest, None]:
         asked = DeleteRecordsRequest.DeleteRecordsPartition(0, 0)
         names = [DeleteRecordsRequest.DeleteRecordsTopic(name, [asked]) for name in (topic, missing)]
-        return DeleteRecordsRequest(names, 5_000)
+        return DeleteRecordsRequest(names, 5_000), None
 
     rights = [
         (operation, TOPIC, topic) for operation in (Operation.DESCRIBE, Operation.READ, Operation.DELETE)
