@@ -20,6 +20,7 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
+from barnabas.broker.replication.registration import PartitionRegistration, new_partition
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
@@ -59,6 +60,7 @@ class Partition:
     topic: Topic
     index: int
     log: PartitionLog
+    state: PartitionRegistration
     waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
     is_gone: bool = False
     """The topic has been deleted."""
@@ -129,6 +131,7 @@ class Cluster:
         """Called with the name of each topic that was deleted."""
         directory.save(self._metadata)
         self.logs = LogManager(directory.path, self._metadata.leader_epoch)
+        self._only_state = new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
         self._open()
 
     @property
@@ -156,7 +159,7 @@ class Cluster:
         for kept in self._metadata.topics:
             topic = Topic(kept.name, uuid.UUID(kept.topic_id), kept.settings, settings[kept.name])
             topic.partitions = [
-                Partition(topic, index, self.logs.get(TopicPartition(kept.name, index)))
+                Partition(topic, index, self.logs.get(TopicPartition(kept.name, index)), self._only_state)
                 for index in range(kept.partition_count)
             ]
             self._register(topic)
@@ -370,7 +373,9 @@ class Cluster:
         for index in range(len(topic.partitions), total):
             name = TopicPartition(topic.name, index)
             topic.partitions.append(
-                Partition(topic, index, self.logs.create(name, topic.settings.log_settings()))
+                Partition(
+                    topic, index, self.logs.create(name, topic.settings.log_settings()), self._only_state
+                )
             )
 
     def _remove_partitions(self, topic: Topic, keep: int) -> None:

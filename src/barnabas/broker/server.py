@@ -17,6 +17,7 @@ from barnabas import background
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import NODE_ID, Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
+from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
@@ -117,7 +118,7 @@ class Broker:
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             parts = BrokerParts(
-                *(cluster, groups, consumer_groups, store),
+                *(cluster, Controller(), groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}

@@ -7,11 +7,13 @@ from typing import Any
 
 from barnabas.broker.handlers.api import Handler
 from barnabas.broker.handlers.cluster import (
+    alter_replica_log_dirs,
     api_versions,
     describe_cluster,
     describe_log_dirs,
     describe_quorum,
     metadata,
+    unregister_broker,
     update_features,
 )
 from barnabas.broker.handlers.configs import (
@@ -43,11 +45,14 @@ from barnabas.broker.handlers.records import (
 )
 from barnabas.broker.handlers.security import alter_user_scram_credentials, describe_user_scram_credentials
 from barnabas.broker.handlers.topics import (
+    alter_partition_reassignments,
     create_partitions,
     create_topics,
     delete_records,
     delete_topics,
     describe_topic_partitions,
+    elect_leaders,
+    list_partition_reassignments,
 )
 from barnabas.broker.handlers.transactions import (
     add_offsets_to_txn,
@@ -65,6 +70,8 @@ _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
     alter_user_scram_credentials,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -82,6 +89,7 @@ _MODULES = (
     describe_topic_partitions,
     describe_transactions,
     describe_user_scram_credentials,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -93,6 +101,7 @@ _MODULES = (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -102,6 +111,7 @@ _MODULES = (
     produce,
     sync_group,
     txn_offset_commit,
+    unregister_broker,
     update_features,
     write_txn_markers,
 )

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
+from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
@@ -23,6 +24,7 @@ class BrokerParts:
     """What handlers work on. `host` and `port` are the address that clients are told."""
 
     cluster: Cluster
+    controller: Controller
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore
