@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.broker.conftest import batch_of, values
+from tests.broker.in_process import Client, fetch_request, produce_request, run
 
 from barnabas.broker.faults.injector import HookedRequest
 from barnabas.broker_errors import ErrorCode
@@ -15,9 +17,6 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import ProduceRequest
-
-from tests.broker.conftest import batch_of, values
-from tests.broker.in_process import Client, fetch_request, produce_request, run
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
