@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.setting_kinds import SettingSource
+from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.settings import BrokerSettings, TopicSettings
 from barnabas.broker_errors import ErrorCode, InvalidConfigError
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.broker.configs.setting_kinds import parse_assignment
 from barnabas.broker.data_directory import data_directory
 from barnabas.broker.server import Broker
-from barnabas.broker.setting_kinds import parse_assignment
 from barnabas.errors import BarnabasError
 
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
+from barnabas.broker.configs.named_settings import NamedSettings
+from barnabas.broker.configs.setting_kinds import checked
 from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
-from barnabas.broker.named_settings import NamedSettings
 from barnabas.broker.replication.registration import PartitionRegistration, new_partition
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
-from barnabas.broker.setting_kinds import checked
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
     TOPIC_SETTINGS,

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from barnabas.broker.group_settings import GROUP_BROKER_SETTINGS
-from barnabas.broker.log.settings import LogSettings
-from barnabas.broker.setting_kinds import (
+from barnabas.broker.configs.group_settings import GROUP_BROKER_SETTINGS
+from barnabas.broker.configs.setting_kinds import (
     MAX_INT,
     MAX_LONG,
     Setting,
@@ -21,6 +20,7 @@ from barnabas.broker.setting_kinds import (
     checked,
     table_of,
 )
+from barnabas.broker.log.settings import LogSettings
 
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from barnabas.broker.cluster import Cluster
+from barnabas.broker.configs.group_settings import GroupSettings
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.consumer_groups.classic_members import ClassicMembers
 from barnabas.broker.consumer_groups.group import (
@@ -28,7 +29,6 @@ from barnabas.broker.consumer_groups.records import entries_of, member_entries, 
 from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator
 from barnabas.broker.group import Group, GroupState
 from barnabas.broker.group_records import Entry, encoded_key, encoded_value
-from barnabas.broker.group_settings import GroupSettings
 from barnabas.broker.group_store import GroupStore, KeptEntry
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd

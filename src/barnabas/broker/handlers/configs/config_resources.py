@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from barnabas.broker import loggers
-from barnabas.broker.client_metrics import CLIENT_METRICS_SETTINGS, check_subscription
 from barnabas.broker.cluster import NODE_ID, Cluster, Topic
-from barnabas.broker.group_settings import GROUP_SETTINGS, GroupSettings, check_bounds
-from barnabas.broker.setting_kinds import Setting, SettingSource, SettingType, Value, lookup, table_of
+from barnabas.broker.configs import loggers
+from barnabas.broker.configs.client_metrics import CLIENT_METRICS_SETTINGS, check_subscription
+from barnabas.broker.configs.group_settings import GROUP_SETTINGS, GroupSettings, check_bounds
+from barnabas.broker.configs.setting_kinds import Setting, SettingSource, SettingType, Value, lookup, table_of
 from barnabas.broker.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
 

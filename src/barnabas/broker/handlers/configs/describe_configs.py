@@ -4,10 +4,10 @@ subscriptions to clients' metrics, with synonyms and documentation if asked.
 
 from __future__ import annotations
 
+from barnabas.broker.configs.setting_kinds import Value
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs import config_resources
 from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
-from barnabas.broker.setting_kinds import Value
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 

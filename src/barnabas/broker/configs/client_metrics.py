@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from barnabas.broker.setting_kinds import Setting, SettingType, table_of
+from barnabas.broker.configs.setting_kinds import Setting, SettingType, table_of
 from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
 
 INTERVAL, MATCH, METRICS = "interval.ms", "match", "metrics"

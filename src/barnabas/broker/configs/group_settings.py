@@ -10,7 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from barnabas.broker.setting_kinds import MAX_INT, Setting, SettingSource, SettingType, Value, table_of
+from barnabas.broker.configs.setting_kinds import (
+    MAX_INT,
+    Setting,
+    SettingSource,
+    SettingType,
+    Value,
+    table_of,
+)
 from barnabas.broker_errors import InvalidConfigError
 
 _BOOLEAN, _STRING, _INT = SettingType.BOOLEAN, SettingType.STRING, SettingType.INT
