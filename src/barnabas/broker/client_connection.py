@@ -5,7 +5,8 @@ Owns only the data. Who the client is, is for those to say who check it; until t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.net.server import RequestContext
@@ -20,3 +21,9 @@ class ClientConnection(RequestContext):
     principal: Principal = ANONYMOUS
     software_name: str = ""
     software_version: str = ""
+    on_end: dict[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
+    """What is to happen when the connection ends, by what it is about."""
+
+    def end(self) -> None:
+        for act in self.on_end.values():
+            act()

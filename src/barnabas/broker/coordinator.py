@@ -15,7 +15,7 @@ from itertools import count
 from typing import Protocol
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.group import CommittedOffset, Group, GroupState, JoinResult, Member, Protocols
+from barnabas.broker.group import CommittedOffset, Consumers, Group, GroupState, JoinResult, Member, Protocols
 from barnabas.broker.group_records import Entry, Key
 from barnabas.broker.group_store import (
     GroupStore,
@@ -186,6 +186,20 @@ class GroupCoordinator:
         for group in self.groups.values():
             self._stop_timers(group)
 
+    def attach(self, consumers: Consumers) -> None:
+        """Gives the group of that name its members, whom another coordinator assigns to."""
+        name = consumers.group_id
+        group = self.groups.setdefault(name, Group(name, changed_ms=now_ms()))
+        group.consumers, group.protocol_type = consumers, consumers.kind
+        self.tell_state(consumers)
+
+    def tell_state(self, consumers: Consumers) -> None:
+        """Whether there are members has changed, it may be."""
+        group = self.groups[consumers.group_id]
+        state = GroupState.EMPTY if consumers.is_empty else GroupState.STABLE
+        if group.state is not state:
+            group.state, group.changed_ms = state, now_ms()
+
     # Joining
 
     async def join(self, attempt: JoinAttempt) -> JoinResult:
@@ -240,16 +254,19 @@ class GroupCoordinator:
             )
 
     def _beside_consumers(self, group_id: str) -> BesideConsumers | None:
-        """Who has the classic members of a group that has others too."""
+        """Who has the classic members of a group that has others too. Raises: InconsistentGroupProtocolError
+        where there can be none."""
         group = self.groups.get(group_id)
         if group is None or group.consumers is None or group.consumers.is_empty:
             return None
+        group.consumers.check_may_turn_classic()
         return self.classic_members
 
     def _turn_classic(self, group: Group) -> None:
         """A group that has no members of the consumer protocol any more may have classic ones."""
         if group.consumers is None:
             return
+        group.consumers.check_may_turn_classic()
         self._store.append(group.group_id, group.consumers.removal_entries())
         group.consumers, group.protocol_type = None, ""
         for notify in self.on_consumers_gone:

@@ -86,10 +86,33 @@ class Member:
 
 
 class Consumers(Protocol):
-    """The members of a group that has those of the consumer protocol (KIP-848)."""
+    """The members of a group that the coordinator assigns to: those of the consumer protocol (KIP-848) or a
+    share group's (KIP-932)."""
+
+    @property
+    def group_id(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """Kafka's name of the group's type, and of its protocol."""
+        ...
 
     @property
     def is_empty(self) -> bool: ...
+
+    @property
+    def state_name(self) -> str:
+        """Kafka's name of the group's state."""
+        ...
+
+    @property
+    def takes_offsets(self) -> bool:
+        """Whether offsets are committed in the group."""
+        ...
+
+    def check_may_turn_classic(self) -> None:
+        """Whether members of the classic protocol may join. Raises: InconsistentGroupProtocolError."""
+        ...
 
     def check_member(self, member_id: str, epoch: int) -> None:
         """Of a request about offsets. Raises: UnknownMemberIdError, StaleMemberEpochError."""

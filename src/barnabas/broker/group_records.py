@@ -34,6 +34,28 @@ from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
+from barnabas.protocol.messages.share_group_current_member_assignment_key import (
+    ShareGroupCurrentMemberAssignmentKey,
+)
+from barnabas.protocol.messages.share_group_current_member_assignment_value import (
+    ShareGroupCurrentMemberAssignmentValue,
+)
+from barnabas.protocol.messages.share_group_member_metadata_key import ShareGroupMemberMetadataKey
+from barnabas.protocol.messages.share_group_member_metadata_value import ShareGroupMemberMetadataValue
+from barnabas.protocol.messages.share_group_metadata_key import ShareGroupMetadataKey
+from barnabas.protocol.messages.share_group_metadata_value import ShareGroupMetadataValue
+from barnabas.protocol.messages.share_group_target_assignment_member_key import (
+    ShareGroupTargetAssignmentMemberKey,
+)
+from barnabas.protocol.messages.share_group_target_assignment_member_value import (
+    ShareGroupTargetAssignmentMemberValue,
+)
+from barnabas.protocol.messages.share_group_target_assignment_metadata_key import (
+    ShareGroupTargetAssignmentMetadataKey,
+)
+from barnabas.protocol.messages.share_group_target_assignment_metadata_value import (
+    ShareGroupTargetAssignmentMetadataValue,
+)
 from barnabas.protocol.schema import Message
 
 # The newest versions that Kafka itself writes without tagged fields, so that older tools read them too.
@@ -48,7 +70,14 @@ ConsumerGroupKey = (
     | ConsumerGroupTargetAssignmentMemberKey
     | ConsumerGroupCurrentMemberAssignmentKey
 )
-Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
+ShareGroupKey = (
+    ShareGroupMetadataKey
+    | ShareGroupMemberMetadataKey
+    | ShareGroupTargetAssignmentMetadataKey
+    | ShareGroupTargetAssignmentMemberKey
+    | ShareGroupCurrentMemberAssignmentKey
+)
+Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
 Entry = tuple[Key, Message | None]
 """Key and value of a record; without a value it takes back the earlier one."""
 
@@ -61,6 +90,11 @@ _OTHER_RECORDS: Mapping[int, tuple[type[Key], type[Message]]] = {
         (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
         (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
         (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
+        (ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue),
+        (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
+        (ShareGroupMetadataKey, ShareGroupMetadataValue),
+        (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+        (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
     )
 }
 

@@ -25,6 +25,9 @@ from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.log.files import described
+from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
+from barnabas.broker.share_groups.lending import ShareLending
+from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -122,16 +125,21 @@ class Broker:
             store = GroupStore(cluster)
             groups = GroupCoordinator(cluster, store)
             consumer_groups = ConsumerGroupCoordinator(cluster, store, groups)
+            share_groups = ShareGroupCoordinator(cluster, store, groups)
             entries = list(store.load())
             groups.load(entries)
             consumer_groups.load(entries)
+            share_groups.load(entries)
+            share_states = ShareStateStore(cluster)
+            share_states.load()
+            share_lending = ShareLending(cluster, share_states, share_groups)
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
                 *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
-                *(groups, consumer_groups, store),
+                *(groups, consumer_groups, share_groups, share_states, share_lending, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
@@ -169,6 +177,8 @@ class Broker:
                 await task
         self._tasks.clear()
         await self._server.stop()
+        self._parts.share_lending.close()
+        self._parts.share_groups.close()
         self._parts.consumer_groups.close()
         self._parts.groups.close()
         self._parts.cluster.close()
@@ -197,6 +207,9 @@ class Broker:
         async def expire_offsets() -> None:
             parts.groups.expire_offsets()
 
+        async def prune_share_states() -> None:
+            parts.share_states.prune()
+
         async def finish_decided() -> None:
             parts.transactions.finish_decided()
 
@@ -212,6 +225,7 @@ class Broker:
             (number("log.cleaner.backoff.ms"), cluster.logs.compact_all),
             (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
             (number("offsets.retention.check.interval.ms"), expire_offsets),
+            (number("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
             (FLUSH_INTERVAL_MS, finish_decided),
             (number("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),
             (number("transaction.remove.expired.transaction.cleanup.interval.ms"), forget_unused),

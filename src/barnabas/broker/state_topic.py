@@ -7,7 +7,7 @@ Owns where records go and how they come back. Must not know what they mean.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,6 +20,8 @@ from barnabas.protocol.schema import Message
 
 READ_BYTES = 8 << 20
 MAX_BATCH_BYTES = 1 << 20
+COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
+"""The last record of each key is what counts."""
 _SHORT = struct.Struct(">h")
 
 M = TypeVar("M", bound=Message)
@@ -36,6 +38,7 @@ class KeptRecord:
     key: bytes
     value: bytes | None
     producer_id: int
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +51,32 @@ class KeptEnd:
 
 
 class StateTopic:
-    """`partitions_setting` and `segment_setting` are the names of the broker's settings for the topic."""
+    """`partitions_setting` and `segment_setting` are the names of the broker's settings for the topic,
+    `settings` what the topic gets besides."""
 
-    def __init__(self, cluster: Cluster, name: str, partitions_setting: str, segment_setting: str) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        cluster: Cluster,
+        name: str,
+        partitions_setting: str,
+        segment_setting: str,
+        settings: Mapping[str, str] = COMPACTED,
+    ) -> None:
+        self.cluster = cluster
         self.name = name
         self._partitions_setting = partitions_setting
         self._segment_setting = segment_setting
+        self._settings = settings
 
     def ensure(self) -> None:
         """Makes the topic if it is not there. Raises: KafkaStorageError."""
-        if self.name not in self._cluster.topics:
-            settings = self._cluster.settings
-            self._cluster.create_topic(
+        if self.name not in self.cluster.topics:
+            settings = self.cluster.settings
+            self.cluster.create_topic(
                 self.name,
                 settings.number(self._partitions_setting),
                 {
-                    "cleanup.policy": "compact",
+                    **self._settings,
                     "compression.type": "producer",
                     "segment.bytes": settings.get(self._segment_setting).value,
                 },
@@ -73,7 +85,7 @@ class StateTopic:
     def partition_for(self, key: str) -> Partition:
         """Raises: KafkaStorageError."""
         self.ensure()
-        partitions = self._cluster.topic(self.name).partitions
+        partitions = self.cluster.topic(self.name).partitions
         return partitions[(java_hash(key) & 0x7FFFFFFF) % len(partitions)]
 
     def append(self, key: str, records: Iterable[KeyValue], producer: Producer | None = None) -> None:
@@ -100,7 +112,7 @@ class StateTopic:
 
     def read(self) -> Iterator[KeptRecord | KeptEnd]:
         """All that was kept, oldest first in each partition. Raises: KafkaStorageError, CorruptBatchError."""
-        topic = self._cluster.topics.get(self.name)
+        topic = self.cluster.topics.get(self.name)
         for partition in topic.partitions if topic else ():
             yield from _read(partition)
 
@@ -121,7 +133,7 @@ def _read(partition: Partition) -> Iterator[KeptRecord | KeptEnd]:
             producer_id = batch.producer_id if batch.is_transactional else -1
             for record in _kernel.RecordReader(partition.topic.name, partition.index, whole):
                 if record.key is not None:
-                    yield KeptRecord(record.key, record.value, producer_id)
+                    yield KeptRecord(record.key, record.value, producer_id, record.offset)
         if not batches:
             return
         offset = batches[-1].last_offset + 1

@@ -61,6 +61,9 @@ class RequestContext:
     client_host: str
     client_port: int
 
+    def end(self) -> None:
+        """The connection is no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class CutShort:
@@ -196,6 +199,8 @@ class ServerConnection:
             self._log_hang_up(error)
         self._server.connections.discard(self)
         self._worker.cancel()
+        if self._context is not None:
+            self._context.end()
 
     def _log_hang_up(self, error: Exception) -> None:
         context = self.context

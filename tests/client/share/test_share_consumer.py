@@ -1,4 +1,4 @@
-"""Share groups on Apache Kafka: records are lent, and come back until somebody accepts or rejects them."""
+"""Share groups: records are lent, and come back until somebody accepts or rejects them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ from barnabas.errors import (
 from barnabas.events import PollIntervalExceeded
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
+ShareBroker = ApacheKafka | EmbeddedBroker
 MakeTopic = Callable[..., str]
 FillTopic = Callable[..., None]
 MakeGroup = Callable[..., str]
 
 
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[ApacheKafka]:
+@pytest.fixture(scope="module", params=[ApacheKafka, EmbeddedBroker], ids=["apache", "embedded"])
+def kafka(request: pytest.FixtureRequest) -> Iterator[ShareBroker]:
     """A broker that lets a group have acquisition locks of a second."""
-    with ApacheKafka(config={"group.share.min.record.lock.duration.ms": "1000"}) as kafka:
+    with request.param(config={"group.share.min.record.lock.duration.ms": "1000"}) as kafka:
         yield kafka
 
 
 @pytest.fixture
-def make_group(kafka: ApacheKafka) -> MakeGroup:
+def make_group(kafka: ShareBroker) -> MakeGroup:
     """`make_group(**configs)` gives the name of a share group that begins at the first record."""
 
     def make(**configs: str) -> str:
@@ -65,14 +66,14 @@ def read(consumer: ShareConsumer, count: int, timeout: float = 60.0) -> list[Sha
     return records
 
 
-def explicit(kafka: ApacheKafka, group: str, topic: str, **settings: Any) -> ShareConsumer:
+def explicit(kafka: ShareBroker, group: str, topic: str, **settings: Any) -> ShareConsumer:
     return ShareConsumer(
         kafka.bootstrap, group_id=group, topics=[topic], share_acknowledgement_mode="explicit", **settings
     )
 
 
 def test_what_a_poll_returned_is_accepted_by_the_next_one_and_by_commit(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka, 2), make_group()
     fill_topic(kafka, topic, numbers(50), partition=0)
@@ -94,7 +95,7 @@ def test_what_a_poll_returned_is_accepted_by_the_next_one_and_by_commit(
 
 
 def test_an_iteration_accepts_each_record_when_the_next_one_is_asked_for(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(10))
@@ -107,7 +108,7 @@ def test_an_iteration_accepts_each_record_when_the_next_one_is_asked_for(
 
 
 def test_a_record_is_released_rejected_or_accepted_one_by_one(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(12))
@@ -133,7 +134,7 @@ def test_a_record_is_released_rejected_or_accepted_one_by_one(
 
 
 def test_every_record_of_a_poll_must_be_acknowledged_before_the_next_in_explicit_mode(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(2))
@@ -153,7 +154,7 @@ def test_every_record_of_a_poll_must_be_acknowledged_before_the_next_in_explicit
 
 
 def test_acknowledging_is_for_explicit_mode(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic = make_topic(kafka)
     fill_topic(kafka, topic, numbers(1))
@@ -164,7 +165,7 @@ def test_acknowledging_is_for_explicit_mode(
 
 
 def test_closing_releases_what_was_not_acknowledged_at_once(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(3))
@@ -179,7 +180,7 @@ def test_closing_releases_what_was_not_acknowledged_at_once(
 
 
 def test_a_renewed_record_comes_again_at_the_next_poll_and_stays_ours(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group(share_record_lock_duration_ms="8000")
     fill_topic(kafka, topic, numbers(1))
@@ -197,7 +198,7 @@ def test_a_renewed_record_comes_again_at_the_next_poll_and_stays_ours(
 
 
 def test_a_record_whose_lock_expired_goes_to_another_member_and_cannot_be_accepted_any_more(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group(share_record_lock_duration_ms="3000")
     fill_topic(kafka, topic, numbers(1))
@@ -215,7 +216,7 @@ def test_a_record_whose_lock_expired_goes_to_another_member_and_cannot_be_accept
 
 
 def test_a_record_that_is_released_too_often_is_not_delivered_any_more(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(1))
@@ -233,7 +234,7 @@ def test_a_record_that_is_released_too_often_is_not_delivered_any_more(
 
 
 def test_several_members_share_one_partition_and_every_record_is_accepted_once(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     accepted: dict[int, list[bytes]] = {0: [], 1: [], 2: []}
@@ -274,7 +275,7 @@ def test_several_members_share_one_partition_and_every_record_is_accepted_once(
 
 @pytest.mark.parametrize("mode", ["batch_optimized", "record_limit"])
 def test_max_poll_records_limits_what_is_lent_only_in_record_limit_mode(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup, mode: Any
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup, mode: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     # One batch, which closing sends.
@@ -293,7 +294,7 @@ def test_max_poll_records_limits_what_is_lent_only_in_record_limit_mode(
             other.acknowledge(record)
 
 
-def send_at_once(kafka: ApacheKafka, topic: str, values: list[bytes]) -> None:
+def send_at_once(kafka: ShareBroker, topic: str, values: list[bytes]) -> None:
     """One batch, which closing sends."""
     with Producer(kafka.bootstrap, linger_ms=60_000, batch_size=1_000_000) as producer:
         for value in values:
@@ -301,7 +302,7 @@ def send_at_once(kafka: ApacheKafka, topic: str, values: list[bytes]) -> None:
 
 
 def test_a_poll_gives_what_was_lent_together_unless_it_names_a_limit(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup, eventually: Any
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup, eventually: Any
 ) -> None:
     topic = make_topic(kafka)
     send_at_once(kafka, topic, numbers(100))
@@ -316,7 +317,7 @@ def test_a_poll_gives_what_was_lent_together_unless_it_names_a_limit(
 
 
 def test_a_member_that_polls_now_and_then_keeps_nothing_from_the_others(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     # As much in each batch as may be lent of a partition at once.
@@ -338,7 +339,7 @@ def test_a_member_that_polls_now_and_then_keeps_nothing_from_the_others(
 
 
 def test_who_does_not_poll_for_too_long_is_told_of_and_joins_again_with_the_next_poll(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(2))
@@ -355,7 +356,7 @@ def test_who_does_not_poll_for_too_long_is_told_of_and_joins_again_with_the_next
 
 
 def test_what_is_committed_while_a_broker_is_being_told_is_told_after_that(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(2))
@@ -395,7 +396,7 @@ def test_results_behind_one_for_which_the_callback_raised_are_told_with_the_next
 
 
 def test_markers_of_transactions_hold_nothing_up(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup
 ) -> None:
     topic = make_topic(kafka)
     group = make_group(share_isolation_level="read_committed")
@@ -419,10 +420,11 @@ def test_markers_of_transactions_hold_nothing_up(
         assert consumer.poll(1.5) == []
 
 
+@pytest.mark.parametrize("kind", [ApacheKafka, EmbeddedBroker], ids=["apache", "embedded"])
 def test_a_commit_ends_in_time_and_a_broker_that_went_away_has_released_the_records(
-    make_topic: MakeTopic, fill_topic: FillTopic
+    make_topic: MakeTopic, fill_topic: FillTopic, kind: type[ShareBroker]
 ) -> None:
-    with ApacheKafka() as own:
+    with kind() as own:
         topic = make_topic(own)
         fill_topic(own, topic, numbers(2))
         begin_at_the_first_record(own.bootstrap, topic)
@@ -444,7 +446,7 @@ def test_a_commit_ends_in_time_and_a_broker_that_went_away_has_released_the_reco
 
 
 def test_members_of_barnabas_and_of_librdkafka_share_a_group(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     other = confluent_kafka.ShareConsumer(
@@ -486,7 +488,7 @@ def test_members_of_barnabas_and_of_librdkafka_share_a_group(
 
 
 def test_records_come_by_poll_and_by_iteration_on_an_event_loop(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(20))
@@ -521,7 +523,7 @@ def test_records_come_by_poll_and_by_iteration_on_an_event_loop(
 
 
 def test_wakeup_ends_a_poll_that_waits_on_another_thread(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup
 ) -> None:
     with ShareConsumer(kafka.bootstrap, group_id=make_group(), topics=[make_topic(kafka)]) as consumer:
         timer = threading.Timer(0.3, consumer.wakeup)
@@ -533,7 +535,7 @@ def test_wakeup_ends_a_poll_that_waits_on_another_thread(
 
 
 def test_closing_while_a_fetch_waits_is_quick(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup
 ) -> None:
     consumer = ShareConsumer(kafka.bootstrap, group_id=make_group(), topics=[make_topic(kafka)])
     consumer.poll(1)
@@ -543,7 +545,7 @@ def test_closing_while_a_fetch_waits_is_quick(
 
 
 def test_a_member_that_does_not_poll_leaves_the_group_and_comes_back_with_the_next_poll(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup, eventually: Any
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     with ShareConsumer(
@@ -556,10 +558,11 @@ def test_a_member_that_does_not_poll_leaves_the_group_and_comes_back_with_the_ne
         assert [r.value for r in read(consumer, 1)] == [b"second"]
 
 
+@pytest.mark.parametrize("kind", [ApacheKafka, EmbeddedBroker], ids=["apache", "embedded"])
 def test_a_member_that_does_not_poll_gives_up_its_partitions_though_the_coordinator_is_silent(
-    make_topic: MakeTopic, eventually: Any
+    make_topic: MakeTopic, eventually: Any, kind: type[ShareBroker]
 ) -> None:
-    with ApacheKafka() as own_kafka:
+    with kind() as own_kafka:
         topic = make_topic(own_kafka)
         with ShareConsumer(
             own_kafka.bootstrap, group_id="late", topics=[topic], max_poll_interval_ms=4000
@@ -579,21 +582,20 @@ def test_a_member_that_does_not_poll_gives_up_its_partitions_though_the_coordina
             eventually(is_member)
 
 
-def test_a_share_consumer_needs_a_group_and_a_broker_that_has_share_groups(
-    kafka: ApacheKafka, embedded_broker: EmbeddedBroker, make_topic: MakeTopic
-) -> None:
+def test_a_share_consumer_needs_a_group_and_a_broker_that_has_share_groups(make_topic: MakeTopic) -> None:
     with pytest.raises(InvalidSettingError, match="group_id is missing"):
-        ShareConsumer(kafka.bootstrap, group_id="")
-    topic = make_topic(embedded_broker)
-    with (
-        ShareConsumer(embedded_broker.bootstrap, group_id="g", topics=[topic]) as consumer,
-        pytest.raises(NoCommonVersionError, match="ShareGroupHeartbeat"),
-    ):
-        consumer.poll(30)
+        ShareConsumer("127.0.0.1:9", group_id="")
+    with ApacheKafka("2.8.2") as old:
+        topic = make_topic(old)
+        with (
+            ShareConsumer(old.bootstrap, group_id="g", topics=[topic]) as consumer,
+            pytest.raises(NoCommonVersionError, match="ShareGroupHeartbeat"),
+        ):
+            consumer.poll(30)
 
 
 def test_closing_waits_for_a_commit_in_the_background(
-    kafka: ApacheKafka, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
+    kafka: ShareBroker, make_topic: MakeTopic, fill_topic: FillTopic, make_group: MakeGroup
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     fill_topic(kafka, topic, numbers(5))
@@ -608,7 +610,7 @@ def test_closing_waits_for_a_commit_in_the_background(
 
 
 def test_a_second_thread_that_polls_meanwhile_is_told_so_and_accepts_nothing(
-    kafka: ApacheKafka, make_topic: MakeTopic, make_group: MakeGroup, fill_topic: FillTopic
+    kafka: ShareBroker, make_topic: MakeTopic, make_group: MakeGroup, fill_topic: FillTopic
 ) -> None:
     topic, group = make_topic(kafka), make_group()
     returned: list[list[ShareRecord]] = []

@@ -26,11 +26,10 @@ from barnabas.broker.consumer_groups.group import (
     Reconciliation,
 )
 from barnabas.broker.consumer_groups.records import entries_of, member_entries, take_up
-from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator
-from barnabas.broker.group import Group, GroupState
-from barnabas.broker.group_records import Entry, encoded_key, encoded_value
+from barnabas.broker.coordinator import GroupCoordinator
+from barnabas.broker.group_journal import GroupJournal, note_written
+from barnabas.broker.group_records import ConsumerGroupKey
 from barnabas.broker.group_store import GroupStore, KeptEntry
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
@@ -38,12 +37,9 @@ from barnabas.broker_errors import (
     GroupIdNotFoundError,
     GroupMaxSizeReachedError,
     InvalidRegularExpressionError,
-    KafkaStorageError,
     UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
-from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
-from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +89,7 @@ class ConsumerGroupCoordinator:
     def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
         self._cluster = cluster
         self._settings = cluster.settings
-        self._store = store
+        self._journal = GroupJournal(store)
         self._groups = groups
         self._loop = asyncio.get_running_loop()
         self.groups: dict[str, ConsumerGroup] = {}
@@ -107,14 +103,11 @@ class ConsumerGroupCoordinator:
             if isinstance(kept, KeptEnd):
                 continue
             key, value, _ = kept
-            if isinstance(key, (OffsetCommitKey, GroupMetadataKey)):
+            if not isinstance(key, ConsumerGroupKey):
                 continue
             group = self.groups.setdefault(key.group_id, ConsumerGroup(key.group_id))
             take_up(group, key, value)
-            if value is None:
-                group.written.pop(encoded_key(key), None)
-            else:
-                group.written[encoded_key(key)] = key, encoded_value(value)
+            note_written(group, key, value)
         for group in list(self.groups.values()):
             if not group.written:
                 del self.groups[group.group_id]
@@ -172,6 +165,9 @@ class ConsumerGroupCoordinator:
         try:
             return self.group(group_id)
         except GroupIdNotFoundError:
+            shared = self._groups.groups.get(group_id)
+            if shared is not None and shared.consumers is not None:
+                raise
             raise GroupIdNotFoundError(f"Consumer group {group_id} not found.") from None
 
     def advance(
@@ -200,6 +196,8 @@ class ConsumerGroupCoordinator:
         if group is not None:
             return group
         classic = self._groups.groups.get(group_id)
+        if classic is not None and classic.consumers is not None:
+            raise GroupIdNotFoundError(f"Group {group_id} is not a consumer group.")
         if classic is not None and classic.members:
             group = self.classic_members.take_over(classic)
             self.attach(group)
@@ -210,21 +208,12 @@ class ConsumerGroupCoordinator:
     def attach(self, group: ConsumerGroup) -> None:
         """Makes it the group of its name."""
         self.groups[group.group_id] = group
-        shared = self._groups.groups.setdefault(group.group_id, Group(group.group_id, changed_ms=now_ms()))
-        shared.consumers = group
-        shared.protocol_type = CONSUMER_TYPE
-        self._tell_state(group)
+        self._groups.attach(group)
 
     def detach(self, group: ConsumerGroup) -> None:
         """Its members are another's from now on."""
         for member in group.members.values():
             _stop_timers(member)
-
-    def _tell_state(self, group: ConsumerGroup) -> None:
-        shared = self._groups.groups[group.group_id]
-        state = GroupState.EMPTY if group.is_empty else GroupState.STABLE
-        if shared.state is not state:
-            shared.state, shared.changed_ms = state, now_ms()
 
     def _dynamic_member(self, group: ConsumerGroup, beat: Heartbeat) -> ConsumerMember:
         if beat.member_epoch != JOINING_EPOCH or beat.member_id in group.members:
@@ -378,7 +367,7 @@ class ConsumerGroupCoordinator:
             self.classic_members.hand_over(group)
             return
         group.epoch += 1
-        self._tell_state(group)
+        self._groups.tell_state(group)
         self.write(group)
 
     def _expel(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
@@ -432,26 +421,9 @@ class ConsumerGroupCoordinator:
 
         Raises: CoordinatorNotAvailableError, and then the next time writes all.
         """
-        whole = member is None or group.is_behind
-        entries = entries_of(group) if member is None or whole else member_entries(group, member)
-        found = {encoded_key(key): (key, value, encoded_value(value)) for key, value in entries}
-        changed: list[Entry] = [
-            (key, value)
-            for place, (key, value, encoded) in found.items()
-            if group.written.get(place) != (key, encoded)
-        ]
-        gone = [place for place in group.written if place not in found] if whole else []
-        changed += [(group.written[place][0], None) for place in gone]
-        if changed:
-            try:
-                self._store.append(group.group_id, changed)
-            except KafkaStorageError as error:
-                group.is_behind = True
-                raise CoordinatorNotAvailableError(str(error)) from error
-        for place in gone:
-            del group.written[place]
-        group.written.update({place: (key, encoded) for place, (key, _, encoded) in found.items()})
-        group.is_behind = False
+        are_all = member is None or group.is_behind
+        entries = entries_of(group) if member is None or are_all else member_entries(group, member)
+        self._journal.write(group, entries, are_all=are_all)
 
 
 def _stop_timers(member: ConsumerMember) -> None:

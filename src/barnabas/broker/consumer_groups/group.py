@@ -17,7 +17,8 @@ from enum import Enum, IntEnum
 
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.group import Protocols
-from barnabas.broker.group_records import Entry, Key
+from barnabas.broker.group_journal import Written
+from barnabas.broker.group_records import Entry
 from barnabas.broker_errors import (
     FencedMemberEpochError,
     IllegalGenerationError,
@@ -108,14 +109,27 @@ class ConsumerGroup:
     target: dict[str, Partitions] = field(default_factory=dict[str, Partitions])
     partition_counts: dict[uuid.UUID, int] = field(default_factory=dict[uuid.UUID, int])
     """Of the topics that are subscribed to, at `epoch`."""
-    written: dict[bytes, tuple[Key, bytes]] = field(default_factory=dict[bytes, tuple[Key, bytes]])
-    """The records of the group on disk, by the bytes of their keys: the key, and the value's bytes."""
+    written: Written = field(default_factory=Written)
     is_behind: bool = False
-    """Whether they lack more than what the next heartbeat changes."""
+
+    @property
+    def kind(self) -> str:
+        return "consumer"
 
     @property
     def is_empty(self) -> bool:
         return not self.members
+
+    @property
+    def takes_offsets(self) -> bool:
+        return True
+
+    @property
+    def state_name(self) -> str:
+        return self.state.value
+
+    def check_may_turn_classic(self) -> None:
+        pass
 
     @property
     def state(self) -> ConsumersState:

@@ -16,6 +16,9 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.principal import Principal
+from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
+from barnabas.broker.share_groups.lending import ShareLending
+from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -31,6 +34,9 @@ class BrokerParts:
     acls: AclStore
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
+    share_groups: ShareGroupCoordinator
+    share_states: ShareStateStore
+    share_lending: ShareLending
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore

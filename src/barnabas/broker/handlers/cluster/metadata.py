@@ -8,7 +8,7 @@ looked up from version 12 on. Of all topics those that the client may see are na
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import NODE_ID, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topic
+from barnabas.broker.cluster import NODE_ID, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topic
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker.handlers.topics.create_topics import may_create as client_may_create
 from barnabas.broker_errors import ErrorCode, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
@@ -64,6 +64,8 @@ def _look_up(
                 raise TopicAuthorizationFailedError
             if name == OFFSETS_TOPIC:
                 parts.group_store.topic.ensure()
+            elif name == SHARE_STATE_TOPIC:
+                parts.share_states.topic.ensure()
             elif name == TRANSACTIONS_TOPIC:
                 parts.transaction_store.topic.ensure()
             else:

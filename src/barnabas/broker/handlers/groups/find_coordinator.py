@@ -1,6 +1,5 @@
-"""FindCoordinator, versions 0 to 6: this node coordinates all groups and transactions.
-
-Share groups (version 6) are refused with INVALID_REQUEST.
+"""FindCoordinator, versions 0 to 6: this node coordinates all groups and transactions, and what
+becomes of the records of share groups (type 2; keys are group:topic id:partition).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from barnabas.errors import BrokerError
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 Coordinator = FindCoordinatorResponse.Coordinator
-GROUP, TRANSACTION = 0, 1
+GROUP, TRANSACTION, SHARE = 0, 1, 2
 FIRST_VERSION_WITH_MANY_KEYS = 4
 
 
@@ -37,6 +36,8 @@ def _find(call: Call, key_type: int, key: str) -> Coordinator:
             call.parts.transaction_store.topic.ensure()
         elif key_type == GROUP:
             call.parts.group_store.topic.ensure()
+        elif key_type == SHARE:
+            call.parts.share_states.topic.ensure()
         else:
             raise InvalidRequestError(f"this broker coordinates nothing of type {key_type}")
     except BrokerError as error:

@@ -8,13 +8,13 @@ from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroups
 
 async def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
     parts = call.parts
-    groups = [(group, parts.consumer_groups.groups.get(name)) for name, group in parts.groups.groups.items()]
+    groups = [(group, group.consumers) for group in parts.groups.groups.values()]
     listed = [
         ListGroupsResponse.ListedGroup(
             group_id=group.group_id,
             protocol_type=group.protocol_type,
-            group_state=group.state.value if consumers is None else consumers.state.value,
-            group_type="classic" if consumers is None else "consumer",
+            group_state=group.state.value if consumers is None else consumers.state_name,
+            group_type="classic" if consumers is None else consumers.kind,
         )
         for group, consumers in groups
     ]

@@ -61,7 +61,7 @@ def _accept(
 
 def _commit(call: Call, request: OffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]) -> int:
     group = call.parts.groups.groups.get(request.group_id)
-    is_consumer = group is not None and group.consumers is not None
+    is_consumer = group is not None and group.consumers is not None and group.consumers.takes_offsets
     if (
         is_consumer
         and call.version < FIRST_VERSION_OF_CONSUMERS

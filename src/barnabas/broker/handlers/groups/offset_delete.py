@@ -21,7 +21,7 @@ async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteRespon
     groups = call.parts.groups
     try:
         group = groups.groups.get(request.group_id)
-        if group is None:
+        if group is None or (group.consumers is not None and not group.consumers.takes_offsets):
             raise GroupIdNotFoundError(f"group {request.group_id} does not exist")
         if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_TYPE:
             raise NonEmptyGroupError(f"group {request.group_id} has members")

@@ -1,0 +1,1 @@
+"""Share groups, and the records that are lent to their members."""

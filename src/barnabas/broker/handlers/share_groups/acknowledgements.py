@@ -1,0 +1,71 @@
+"""What ShareFetch and ShareAcknowledge have in common: acknowledgements, as requests have them.
+
+Owns how they are read. Knows nothing of either request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.handlers.api import Call
+from barnabas.broker.share_groups.share_partition import Acknowledgement, Decision
+from barnabas.broker.share_groups.share_state_store import ShareKey
+from barnabas.broker_errors import InvalidRequestError, UnknownTopicIdError, UnknownTopicOrPartitionError
+
+LONGEST_MEMBER_ID = 36
+
+
+class AcknowledgementBatch(Protocol):
+    """`acknowledge_types` has one for each record, or one for all."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+def check_names(group_id: str | None, member_id: str | None) -> tuple[str, str]:
+    """Raises: InvalidRequestError."""
+    if not group_id or not member_id or len(member_id) > LONGEST_MEMBER_ID:
+        raise InvalidRequestError
+    return group_id, member_id
+
+
+def decisions_of(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) -> list[Decision]:
+    """Raises: InvalidRequestError."""
+    found: list[Decision] = []
+    before = -1
+    for batch in batches:
+        first, last, kinds = batch.first_offset, batch.last_offset, batch.acknowledge_types
+        if first > last or first <= before or len(kinds) not in (1, last - first + 1):
+            raise InvalidRequestError
+        highest = Acknowledgement.RENEW if may_renew else Acknowledgement.REJECT
+        if not all(Acknowledgement.GAP <= kind <= highest for kind in kinds):
+            raise InvalidRequestError
+        before = last
+        found.extend(_runs(first, last, kinds))
+    return found
+
+
+def _runs(first: int, last: int, kinds: Sequence[int]) -> Iterable[Decision]:
+    """Neighbours of which the same is said, as one."""
+    start = 0
+    for place in range(1, len(kinds) + 1):
+        if place == len(kinds) or kinds[place] != kinds[start]:
+            end = last if place == len(kinds) else first + place - 1
+            yield Decision(first + start, end, Acknowledgement(kinds[start]))
+            start = place
+
+
+def acknowledge(call: Call, key: ShareKey, member_id: str, decisions: Sequence[Decision]) -> None:
+    """Raises: BrokerError."""
+    cluster = call.parts.cluster
+    try:
+        topic = cluster.topic_by_id(key.topic_id)
+    except UnknownTopicIdError:
+        raise UnknownTopicIdError from None
+    if not 0 <= key.partition < len(topic.partitions):
+        raise UnknownTopicOrPartitionError
+    call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, topic.name)
+    call.parts.share_lending.decide(key, member_id, decisions)

@@ -1,0 +1,114 @@
+"""Share groups of a broker that is a program of its own: restarts, and Java's tools."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from pathlib import Path
+
+import pytest
+from tests.share_groups import begin_at_the_first_record
+
+from barnabas import Producer, ShareConsumer
+from barnabas.testing import EmbeddedBroker, run_kafka_tool
+
+from .share_session import ACCEPT, REJECT, RELEASE, ShareSession
+
+MEMBER = str(uuid.UUID(int=1))
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_what_became_of_records_survives_a_restart(tmp_path: Path, how: str) -> None:
+    run = f"run{uuid.uuid4().hex[:8]}"
+
+    topics: dict[str, uuid.UUID] = {}
+
+    async def decide(broker: EmbeddedBroker) -> None:
+        session = await ShareSession.open(broker.bootstrap, run)
+        await session.configure(share_auto_offset_reset="earliest")
+        await session.join(MEMBER, topics="b")
+        await session.produce("b", 10)
+        await session.fetch(MEMBER)
+        decided = [(0, 1, [ACCEPT]), (3, 3, [RELEASE]), (4, 4, [REJECT]), (6, 6, [ACCEPT])]
+        await session.acknowledge(MEMBER, {0: decided})
+        topics.update(session.topics)
+        session.connection.close()
+
+    async def look(broker: EmbeddedBroker) -> None:
+        session = await ShareSession.open(broker.bootstrap, run)
+        session.epochs[MEMBER], session.topics = 2, topics
+        await session.stay(MEMBER)
+        await session.fetch(MEMBER)
+        session.connection.close()
+        beat, fetched = session.told
+        assert beat[1] == 0
+        # What was given back counts as delivered; what was in hand at a crash does not.
+        after = 2 if how == "stop" else 1
+        expected = [(2, 2, after), (3, 3, 2), (5, 5, after), (7, 9, after)]
+        if how == "stop":
+            expected = [(2, 3, 2), (5, 5, 2), (7, 9, 2)]
+        assert fetched[4][0][5] == expected
+
+    with EmbeddedBroker(data_dir=tmp_path / "data") as broker:
+        asyncio.run(decide(broker))
+        if how == "kill":
+            broker.kill()
+        else:
+            broker.stop()
+        broker.start()
+        asyncio.run(look(broker))
+
+
+def test_kafkas_share_console_consumer_and_group_tool_do_their_work() -> None:
+    with EmbeddedBroker() as broker:
+        with Producer(broker.bootstrap) as producer:
+            for number in range(20):
+                producer.send("console", b"%d" % number)
+        begin_at_the_first_record(broker.bootstrap, "tools")
+        consumed = run_kafka_tool(
+            "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
+            *("--bootstrap-server", broker.bootstrap, "--topic", "console", "--group", "tools"),
+            *("--max-messages", "20", "--timeout-ms", "20000"),
+        )
+        assert sorted(map(int, consumed.stdout.split())) == list(range(20))
+        described = run_kafka_tool(
+            "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+            *("--bootstrap-server", broker.bootstrap, "--describe", "--group", "tools"),
+        )
+        assert "console" in described.stdout
+        listed = run_kafka_tool(
+            "org.apache.kafka.tools.GroupsCommand", "--bootstrap-server", broker.bootstrap, "--list"
+        )
+        assert "Share" in listed.stdout
+
+
+def test_the_state_of_partitions_is_written_whole_now_and_then_and_what_is_before_goes(
+    tmp_path: Path,
+) -> None:
+    config = {
+        "share.coordinator.snapshot.update.records.per.snapshot": "5",
+        "share.coordinator.state.topic.prune.interval.ms": "200",
+    }
+    with EmbeddedBroker(config=config, data_dir=tmp_path / "data") as broker:
+        begin_at_the_first_record(broker.bootstrap, "busy")
+        with Producer(broker.bootstrap) as producer:
+            for number in range(50):
+                producer.send("t", b"%d" % number)
+        with ShareConsumer(
+            broker.bootstrap,
+            group_id="busy",
+            topics=["t"],
+            max_poll_records=1,
+            share_acquire_mode="record_limit",
+        ) as consumer:
+            seen: list[bytes | None] = []
+            while len(seen) < 30:
+                seen += [record.value for record in consumer.poll(1, 1)]
+                consumer.commit()
+        broker.kill()
+        broker.start()
+        with ShareConsumer(broker.bootstrap, group_id="busy", topics=["t"]) as consumer:
+            while len(seen) < 50:
+                seen += [record.value for record in consumer.poll(1)]
+                consumer.commit()
+        assert seen == [b"%d" % number for number in range(50)]
