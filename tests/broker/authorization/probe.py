@@ -54,7 +54,7 @@ def facts(value: Any) -> Any:
         return sorted((facts(each) for each in value), key=str)  # pyright: ignore[reportUnknownVariableType]
     if not _is_message(value):
         return value
-    kind: type[Any] = type(value)
+    kind: Any = type(value)
     found: list[Any] = []
     code = getattr(value, "error_code", 0)
     for field in fields_of(kind):
