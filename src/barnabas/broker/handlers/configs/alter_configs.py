@@ -19,6 +19,7 @@ async def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsRespon
 def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate_only: bool) -> Result:
     result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
     try:
+        config_resources.require(call, asked.resource_type, asked.resource_name, alters=True)
         resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
         settings = config_resources.check(resource, {config.name: config.value for config in asked.configs})
         if not validate_only:

@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
+from barnabas.broker.authorization.authorizer import REFUSALS
 from barnabas.broker.cluster import NODE_ID, Cluster, Topic
+from barnabas.broker.handlers.api import Call
 from barnabas.broker.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, Value, checked, lookup
 from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
 
 TOPIC = 2
 BROKER = 4
+GROUP = 32
+KINDS = {TOPIC: ResourceKind.TOPIC, GROUP: ResourceKind.GROUP}
+"""What rights on a resource of other types are for: the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,15 @@ def find(cluster: Cluster, resource_type: int, name: str) -> Resource:
             raise InvalidRequestError(f"there is no broker {name}; {NODE_ID} is the only one")
         return BrokerResource(cluster)
     raise InvalidRequestError(f"resources of type {resource_type} have no settings here")
+
+
+def require(call: Call, resource_type: int, name: str, *, alters: bool) -> None:
+    """Raises: the error of the kind of resource unless the client may describe or alter its settings."""
+    operation = Operation.ALTER_CONFIGS if alters else Operation.DESCRIBE_CONFIGS
+    kind = KINDS.get(resource_type, ResourceKind.CLUSTER)
+    name = CLUSTER_NAME if kind is ResourceKind.CLUSTER else name
+    if not call.parts.authorizer.authorize(call, operation, kind, name):
+        raise REFUSALS[kind](f"{kind.name.capitalize()} authorization failed.")
 
 
 def check(resource: Resource, settings: Mapping[str, str | None]) -> dict[str, str]:

@@ -23,6 +23,7 @@ def _describe(
 ) -> Result:
     result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
     try:
+        config_resources.require(call, asked.resource_type, asked.resource_name, alters=False)
         resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
     except BrokerError as error:
         result.error_code, result.error_message = error.code, error.context

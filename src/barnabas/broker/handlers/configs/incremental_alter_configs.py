@@ -31,6 +31,7 @@ def _alter(
         names = [config.name for config in asked.configs]
         if len(set(names)) < len(names):
             raise InvalidRequestError("a setting is in the request more than once")
+        config_resources.require(call, asked.resource_type, asked.resource_name, alters=True)
         resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
         settings = resource.own()
         for config in asked.configs:
