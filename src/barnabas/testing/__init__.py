@@ -5,6 +5,7 @@ registry.
 
     with EmbeddedBroker() as broker:            # a process of its own, ready in a fraction of a second
         Producer(broker.bootstrap)
+        broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", times=3)       # see `fault_control`
     with ApacheKafka("4.3.0") as kafka:         # needs Java 17 and, the first time, Maven
         kafka.kill()                            # as a crash would
         kafka.start()                           # the same data, the same address
@@ -30,6 +31,13 @@ from barnabas.testing.certificates import Certificates
 from barnabas.testing.distribution import KafkaDistribution, run_kafka_tool
 from barnabas.testing.embedded_broker import EmbeddedBroker
 from barnabas.testing.embedded_registry import EmbeddedRegistry
+from barnabas.testing.fault_control import (
+    ControlledFault,
+    Disconnect,
+    FaultControl,
+    FaultControlError,
+    RecordedRequest,
+)
 from barnabas.testing.joining_node import JoiningNode
 from barnabas.testing.process import MissingProgramError, ServerStartError, free_ports
 from barnabas.testing.secure_listeners import SecureListeners
@@ -39,11 +47,16 @@ __all__ = [
     "ApacheKafkaCluster",
     "Certificates",
     "ClusterNode",
+    "ControlledFault",
+    "Disconnect",
     "EmbeddedBroker",
     "EmbeddedRegistry",
+    "FaultControl",
+    "FaultControlError",
     "JoiningNode",
     "KafkaDistribution",
     "MissingProgramError",
+    "RecordedRequest",
     "SecureListeners",
     "ServerStartError",
     "free_ports",
