@@ -14,10 +14,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.broker.configs.setting_kinds import parse_assignment
 from barnabas.broker.data_directory import data_directory
 from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
-from barnabas.broker.settings import parse_assignment
 from barnabas.errors import BarnabasError
 
 

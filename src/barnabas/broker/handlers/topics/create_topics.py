@@ -10,8 +10,9 @@ from collections import Counter
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.cluster import INTERNAL_TOPICS, NODE_ID, Topic
+from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
-from barnabas.broker.settings import TOPIC_SETTINGS, SettingSource, TopicSettings
+from barnabas.broker.settings import TOPIC_SETTINGS, TopicSettings
 from barnabas.broker_errors import (
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
