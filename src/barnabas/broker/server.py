@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from barnabas import background
+from barnabas.broker.acl_store import AclStore, configured_authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import NODE_ID, Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
@@ -34,6 +35,7 @@ from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
     from barnabas.broker.faults.injector import FaultInjector
+    from barnabas.broker.faults.upsets import BrokerUpsets
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +82,17 @@ class Broker:
             self._faults = FaultInjector(topic_name=self._topic_name)
         return self._faults
 
+    def upsets(self) -> BrokerUpsets:
+        """What can be done to this broker's disk, clock and groups."""
+        from barnabas.broker.faults.upsets import BrokerUpsets
+
+        return BrokerUpsets(self._running_parts)
+
+    def _running_parts(self) -> BrokerParts:
+        if self._parts is None:
+            raise ClosedError("the broker does not run; await start() first")
+        return self._parts
+
     def _topic_name(self, topic_id: UUID) -> str | None:
         if self._parts is None:
             return None
@@ -90,9 +103,7 @@ class Broker:
     @property
     def port(self) -> int:
         """The port it listens on. Raises: ClosedError before `start`."""
-        if self._parts is None:
-            raise ClosedError("the broker does not run; await start() first")
-        return self._parts.port
+        return self._running_parts().port
 
     @property
     def bootstrap(self) -> str:
@@ -117,8 +128,10 @@ class Broker:
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
+            authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
-                *(cluster, Controller(), groups, consumer_groups, store),
+                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
+                *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
