@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
-from barnabas.broker.data_directory import DataDirectory, StoredTopic
+from barnabas.broker.configs.named_settings import NamedSettings
+from barnabas.broker.configs.setting_kinds import checked
+from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
+from barnabas.broker.replication.registration import PartitionRegistration, new_partition
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
@@ -27,7 +30,6 @@ from barnabas.broker.settings import (
     BrokerSettings,
     ProduceRules,
     TopicSettings,
-    checked,
 )
 from barnabas.broker_errors import (
     InvalidPartitionsError,
@@ -59,6 +61,7 @@ class Partition:
     topic: Topic
     index: int
     log: PartitionLog
+    state: PartitionRegistration
     waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
     is_gone: bool = False
     """The topic has been deleted."""
@@ -118,6 +121,8 @@ class Cluster:
         self._metadata = directory.load()
         self._metadata.leader_epoch += 1
         self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
+        self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
+        self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
         self.topics: dict[str, Topic] = {}
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}
@@ -129,6 +134,7 @@ class Cluster:
         """Called with the name of each topic that was deleted."""
         directory.save(self._metadata)
         self.logs = LogManager(directory.path, self._metadata.leader_epoch)
+        self._only_state = new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
         self._open()
 
     @property
@@ -156,7 +162,7 @@ class Cluster:
         for kept in self._metadata.topics:
             topic = Topic(kept.name, uuid.UUID(kept.topic_id), kept.settings, settings[kept.name])
             topic.partitions = [
-                Partition(topic, index, self.logs.get(TopicPartition(kept.name, index)))
+                Partition(topic, index, self.logs.get(TopicPartition(kept.name, index)), self._only_state)
                 for index in range(kept.partition_count)
             ]
             self._register(topic)
@@ -308,6 +314,23 @@ class Cluster:
         """How often the metadata has been kept."""
         return self._metadata.changes
 
+    @property
+    def metadata(self) -> BrokerMetadata:
+        """What is kept, to be read; `change_metadata` changes it."""
+        return self._metadata
+
+    def change_metadata(self, what: str, **fields: object) -> None:
+        """Sets fields of the metadata and keeps it; `what` is for the error. Raises: KafkaStorageError."""
+        before = {name: getattr(self._metadata, name) for name in fields}
+        for name, value in fields.items():
+            setattr(self._metadata, name, value)
+        try:
+            self._save()
+        except OSError as error:
+            for name, value in before.items():
+                setattr(self._metadata, name, value)
+            raise KafkaStorageError(f"cannot keep {what}: {described(error)}") from error
+
     # Features
 
     @property
@@ -370,7 +393,9 @@ class Cluster:
         for index in range(len(topic.partitions), total):
             name = TopicPartition(topic.name, index)
             topic.partitions.append(
-                Partition(topic, index, self.logs.create(name, topic.settings.log_settings()))
+                Partition(
+                    topic, index, self.logs.create(name, topic.settings.log_settings()), self._only_state
+                )
             )
 
     def _remove_partitions(self, topic: Topic, keep: int) -> None:

@@ -13,6 +13,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from barnabas import background
@@ -20,12 +21,16 @@ from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.frames import FrameProtocol
 from barnabas.protocol.codec import encode_parts
 from barnabas.protocol.encoder import Part
-from barnabas.protocol.frame import LARGE_PART_BYTES, decode_request, response_header_version
+from barnabas.protocol.frame import (
+    LARGE_PART_BYTES,
+    decode_request,
+    encode_response,
+    response_header_version,
+)
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
 from barnabas.protocol.schema import Request, Response
-from barnabas.values import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -49,16 +54,32 @@ class DisconnectError(Exception):
     """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
-@frozen
+def _nothing() -> None:
+    """Of contexts that were made without a connection, or that nobody asks to be told of its end."""
+
+
+@dataclass(slots=True, eq=False)
 class RequestContext:
-    """Where a request came from."""
+    """Where requests come from: one object for each connection, which a subclass may keep more in."""
 
     client_host: str
     client_port: int
+    hang_up: Callable[[], None] = field(default=_nothing, kw_only=True)
+    """Ends the connection; earlier answers still leave."""
+    on_lost: Callable[[], None] = field(default=_nothing, kw_only=True)
+    """Called when the connection has ended."""
 
 
-Handler = Callable[[RequestContext, RequestHeader, Request[Any]], Awaitable[Response | None]]
-"""Answers a request; None where the protocol has no answer."""
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """An answer of which only the first bytes leave, its length among them, before the connection ends."""
+
+    response: Response
+    after_bytes: int
+
+
+Handler = Callable[[Any, RequestHeader, Request[Any]], Awaitable[Response | CutShort | None]]
+"""Answers a request, given the context of its connection; None where the protocol has no answer."""
 
 
 class KafkaServer:
@@ -74,9 +95,12 @@ class KafkaServer:
         *,
         max_request_bytes: int = 100 << 20,
         max_idle_ms: float = 600_000,
+        make_context: Callable[[str, int], RequestContext] = RequestContext,
     ) -> None:
-        """`max_idle_ms`: how long a connection may stay open without a request."""
+        """`max_idle_ms`: how long a connection may stay open without a request. `make_context`: makes what
+        requests of a connection come with, of its host and port."""
         self.handler = handler
+        self.make_context = make_context
         self.versions = versions
         self.max_request_bytes = max_request_bytes
         self._max_idle_seconds = max_idle_ms / 1000
@@ -162,7 +186,8 @@ class ServerConnection:
     def context(self) -> RequestContext:
         if self._context is None:
             peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
-            self._context = RequestContext(str(peer[0]), int(peer[1]))
+            self._context = self._server.make_context(str(peer[0]), int(peer[1]))
+            self._context.hang_up = self.hang_up
         return self._context
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
@@ -180,6 +205,8 @@ class ServerConnection:
             self._log_hang_up(error)
         self._server.connections.discard(self)
         self._worker.cancel()
+        if self._context is not None:
+            self._context.on_lost()
 
     def _log_hang_up(self, error: Exception) -> None:
         context = self.context
@@ -232,6 +259,9 @@ class ServerConnection:
             return
         header, request = decode_request(frame)
         response = await self._ask_handler(header, request)
+        if isinstance(response, CutShort):
+            self._write_start(response, type(request), version, correlation_id)
+            raise DisconnectError(f"only {response.after_bytes} bytes of an answer were to be sent")
         if response is not None and not self.protocol.is_lost:
             self._write(response, type(request), version, correlation_id)
 
@@ -241,7 +271,7 @@ class ServerConnection:
             raise BrokenProtocolError(f"a request of {len(frame)} bytes is too short for its header")
         return _REQUEST_START.unpack_from(frame)
 
-    async def _ask_handler(self, header: RequestHeader, request: Request[Any]) -> Response | None:
+    async def _ask_handler(self, header: RequestHeader, request: Request[Any]) -> Response | CutShort | None:
         try:
             return await self._server.handler(self.context, header, request)
         except DisconnectError:
@@ -253,6 +283,12 @@ class ServerConnection:
                 raise DisconnectError(f"{request.NAME} failed: {error!r}") from error
             failure.error_code = UNKNOWN_SERVER_ERROR
             return failure
+
+    def _write_start(
+        self, cut: CutShort, request_type: type[Request[Any]], version: int, correlation_id: int
+    ) -> None:
+        frame = encode_response(cut.response, request_type.API_KEY, version, correlation_id)
+        self._join(frame[: cut.after_bytes])
 
     def _write(
         self, response: Response, request_type: type[Request[Any]], version: int, correlation_id: int

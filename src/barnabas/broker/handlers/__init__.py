@@ -7,11 +7,13 @@ from typing import Any
 
 from barnabas.broker.handlers.api import Handler
 from barnabas.broker.handlers.cluster import (
+    alter_replica_log_dirs,
     api_versions,
     describe_cluster,
     describe_log_dirs,
     describe_quorum,
     metadata,
+    unregister_broker,
     update_features,
 )
 from barnabas.broker.handlers.configs import (
@@ -41,13 +43,22 @@ from barnabas.broker.handlers.records import (
     offset_for_leader_epoch,
     produce,
 )
-from barnabas.broker.handlers.security import alter_user_scram_credentials, describe_user_scram_credentials
+from barnabas.broker.handlers.security import (
+    alter_user_scram_credentials,
+    create_acls,
+    delete_acls,
+    describe_acls,
+    describe_user_scram_credentials,
+)
 from barnabas.broker.handlers.topics import (
+    alter_partition_reassignments,
     create_partitions,
     create_topics,
     delete_records,
     delete_topics,
     describe_topic_partitions,
+    elect_leaders,
+    list_partition_reassignments,
 )
 from barnabas.broker.handlers.transactions import (
     add_offsets_to_txn,
@@ -65,14 +76,19 @@ _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
     alter_user_scram_credentials,
     consumer_group_describe,
     consumer_group_heartbeat,
+    create_acls,
     create_partitions,
     create_topics,
+    delete_acls,
     delete_groups,
     delete_records,
     delete_topics,
+    describe_acls,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -82,6 +98,7 @@ _MODULES = (
     describe_topic_partitions,
     describe_transactions,
     describe_user_scram_credentials,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -93,6 +110,7 @@ _MODULES = (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -102,6 +120,7 @@ _MODULES = (
     produce,
     sync_group,
     txn_offset_commit,
+    unregister_broker,
     update_features,
     write_txn_markers,
 )

@@ -6,11 +6,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from barnabas.broker.acl_store import AclStore
+from barnabas.broker.authorization.authorizer import Authorizer
+from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
+from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
+from barnabas.broker.principal import Principal
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -21,6 +26,9 @@ class BrokerParts:
     """What handlers work on. `host` and `port` are the address that clients are told."""
 
     cluster: Cluster
+    controller: Controller
+    authorizer: Authorizer
+    acls: AclStore
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore
@@ -38,7 +46,21 @@ class Call:
     parts: BrokerParts
     version: int
     client_id: str
-    client_host: str
+    connection: ClientConnection
+
+    @property
+    def client_host(self) -> str:
+        return self.connection.client_host
+
+    @property
+    def principal(self) -> Principal:
+        """Whom the request is done for."""
+        return self.connection.principal
+
+    @property
+    def listener(self) -> str:
+        """Kafka's name of where the request came in."""
+        return self.connection.listener
 
 
 RequestT = TypeVar("RequestT", bound=Request[Any])

@@ -18,7 +18,11 @@ from barnabas.compat.kafka.metrics.measurable import AnonMeasurable
 from barnabas.compat.kafka.metrics.metric_config import MetricConfig
 from barnabas.compat.kafka.metrics.metrics import Metrics
 from barnabas.compat.kafka_python.generations import generation
-from barnabas.compat.kafka_python.measure.connections import CONNECTION_FIGURES
+from barnabas.compat.kafka_python.measure.connections import (
+    CONNECTION_FIGURES,
+    COORDINATOR_REQUESTS,
+    requests_of,
+)
 from barnabas.compat.kafka_python.measure.consumers import FETCH_FIGURES, MEMBER_FIGURES
 from barnabas.compat.kafka_python.measure.counts import Figure
 from barnabas.compat.kafka_python.measure.producers import SEND_FIGURES, ProducerView
@@ -80,7 +84,12 @@ class ClientMetrics:
                 if broker.node_id < 0:
                     number = len(self._bootstrap_numbers)
                     self._bootstrap_numbers.setdefault((broker.host, broker.port), number)
-                self._add_once(f"node-{self._node(broker)}", lambda key: self._add_node(key))
+                node = self._node(broker)
+                self._add_once(f"node-{node}", lambda key, node=node: self._add_node(key, node))
+                if requests_of([broker], *COORDINATOR_REQUESTS):
+                    self._add_once(
+                        f"node-coordinator-{node}", lambda key, node=node: self._add_node(key, node)
+                    )
             self._look_for_topics()
 
     def _look_for_topics(self) -> None:
@@ -96,13 +105,13 @@ class ClientMetrics:
             return str(broker.node_id)
         return f"bootstrap-{self._bootstrap_numbers.get((broker.host, broker.port))}"
 
-    def _add_node(self, key: str) -> None:
+    def _add_node(self, key: str, node: str) -> None:
         brokers = self._brokers
         self._add(
             f"{self._prefix}-node-metrics.{key}",
             "node-metrics",
             CONNECTION_FIGURES,
-            lambda: tuple(each for each in brokers() if f"node-{self._node(each)}" == key),
+            lambda: tuple(each for each in brokers() if self._node(each) == node),
         )
 
     def metrics(self, raw: bool) -> dict[Any, Any]:

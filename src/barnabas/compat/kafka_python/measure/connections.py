@@ -10,6 +10,12 @@ from barnabas.stats import BrokerStats, WindowStats
 
 Brokers = Sequence[BrokerStats]
 
+COORDINATOR_REQUESTS = (
+    *("JoinGroup", "Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "OffsetCommit"),
+    *("OffsetFetch", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"),
+)
+"""What kafka-python sends over a connection of its own to a broker that coordinates."""
+
 
 def total(name: str) -> Callable[[Brokers], float]:
     """A function that adds up a figure of all brokers."""

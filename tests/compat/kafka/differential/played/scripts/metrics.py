@@ -377,6 +377,10 @@ def names_by_group(metrics, *left_out):
     }
 
 
+def coordinators(metrics):
+    return {group: sorted(names) for group, names in metrics.items() if "node-coordinator" in group}
+
+
 @on_kafka("2", "3")
 def a_producer_has_metrics_by_group_and_name(kafka, stage):
     topic = stage.topic()
@@ -395,6 +399,23 @@ def a_producer_has_metrics_by_group_and_name(kafka, stage):
     stage.record("record errors", found["record-error-rate"])
     stage.record("requests in flight", found["requests-in-flight"])
     stage.record("connections", found["connection-count"])
+
+
+@on_kafka("2", "3")
+def a_coordinator_has_metrics_of_its_own(kafka, stage):
+    topic = stage.topic()
+    plain = stage.producer(client_id="told")
+    plain.send(topic, b"x").get(WAIT_SECONDS)
+    stage.record("without a coordinator", coordinators(plain.metrics()))
+    producer = stage.producer(client_id="told", transactional_id=stage.name("identity"))
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(topic, b"x").get(WAIT_SECONDS)
+    producer.commit_transaction()
+    stage.record("with one", coordinators(producer.metrics()))
+    reader = stage.reader(topic)
+    stage.poll(reader, 1)
+    stage.record("of a reader without a group", coordinators(reader.metrics()))
 
 
 @on_kafka("2", "3")
@@ -422,6 +443,7 @@ def a_consumer_has_metrics_by_group_and_name(kafka, stage):
     metrics = consumer.metrics()
     stage.record("later", names_by_group(metrics, "consumer-node-metrics"))
     stage.record("of the node", sorted(metrics["consumer-node-metrics.node-1"]))
+    stage.record("of the coordinator", sorted(metrics["consumer-node-metrics.node-coordinator-1"]))
     fetched = metrics["consumer-fetch-manager-metrics"]
     for name in ("bytes-consumed-rate", "records-consumed-rate", "fetch-rate", "fetch-latency-avg"):
         stage.record(f"{name} is more than 0", fetched[name] > 0)

@@ -1,0 +1,22 @@
+"""What the broker knows of a client for as long as its connection lasts.
+
+Owns only the data. Who the client is, is for those to say who check it; until then it is nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from barnabas.broker.principal import ANONYMOUS, Principal
+from barnabas.net.server import RequestContext
+
+
+@dataclass(slots=True, eq=False)
+class ClientConnection(RequestContext):
+    """`listener`: Kafka's name of where the client came in. `software_name` and `software_version`: what it
+    says of itself (KIP-511), empty until then."""
+
+    listener: str = "PLAINTEXT"
+    principal: Principal = ANONYMOUS
+    software_name: str = ""
+    software_version: str = ""
