@@ -24,6 +24,9 @@ class ClientConnection(RequestContext):
     on_end: dict[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
     """What is to happen when the connection ends, by what it is about."""
 
-    def end(self) -> None:
+    def __post_init__(self) -> None:
+        self.on_lost = self._end
+
+    def _end(self) -> None:
         for act in self.on_end.values():
             act()

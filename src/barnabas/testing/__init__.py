@@ -16,11 +16,14 @@ registry.
     with ApacheKafka(security=SecureListeners()) as kafka:
         kafka.bootstrap_for("SASL_SSL")         # see `secure_listeners`
 
+    with KafkaProxy("localhost:9092") as proxy:     # the same before any Kafka, in a thread of this process
+        proxy.faults.delay("Fetch", ms=100)
+
     with EmbeddedRegistry() as registry:        # in a thread of this process, ready in a fraction of a second
         Registry(registry.url)
 
-All but the registry run as separate processes that end with this one, even when this one is killed. This
-package starts programs; it must not know the client or the broker from inside.
+All but the registry and the proxy run as separate processes that end with this one, even when this one is
+killed. This package starts programs; it must not know the client or the broker from inside.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from barnabas.testing.fault_control import (
     RecordedRequest,
 )
 from barnabas.testing.joining_node import JoiningNode
+from barnabas.testing.kafka_proxy import KafkaProxy
 from barnabas.testing.process import MissingProgramError, ServerStartError, free_ports
 from barnabas.testing.secure_listeners import SecureListeners
 
@@ -55,6 +59,7 @@ __all__ = [
     "FaultControlError",
     "JoiningNode",
     "KafkaDistribution",
+    "KafkaProxy",
     "MissingProgramError",
     "RecordedRequest",
     "SecureListeners",

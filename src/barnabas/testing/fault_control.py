@@ -65,6 +65,10 @@ class RecordedRequest:
             groups=tuple(said["groups"]),
         )
 
+    def as_json(self) -> dict[str, Any]:
+        names = ("number", "api", "version", "node", "client_id", "client", "partitions", "groups")
+        return {name: getattr(self, name) for name in (*names, "transactional_id")}
+
 
 Hook = Callable[[RecordedRequest, Request[Any]], Response | Disconnect | None]
 """Sees each request, in a thread of its own, and may answer it. None: it takes its way."""
@@ -129,6 +133,10 @@ class FaultControl(FaultLanguage[ControlledFault]):
 
     def add(self, rule: FaultRule) -> ControlledFault:
         return self.script(rule)[0]
+
+    def fault(self, rule_id: str) -> ControlledFault:
+        """One that was told before, here or elsewhere."""
+        return ControlledFault(self, rule_id)
 
     def script(self, *rules: FaultRule | Mapping[str, Any]) -> list[ControlledFault]:
         """Several at once, all or none; in dictionaries "follows": "previous" has them come in order."""
