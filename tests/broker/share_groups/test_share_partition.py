@@ -10,8 +10,8 @@ import pytest
 from barnabas.broker.share_groups.offset_spans import OffsetSpans, RecordState, Span
 from barnabas.broker.share_groups.share_partition import (
     Acknowledgement,
-    Decision,
     LendingLimits,
+    RecordDecision,
     SharePartition,
 )
 from barnabas.broker_errors import InvalidRecordStateError, InvalidRequestError
@@ -40,15 +40,17 @@ def test_a_refused_decision_changes_nothing() -> None:
     partition.lend("one", [(0, 9)], ALL, 1.0)
     for member, last, error in (("two", 9, InvalidRecordStateError), ("one", 10, InvalidRequestError)):
         with pytest.raises(error):
-            partition.decide(member, [Decision(0, 3, ACCEPT), Decision(4, last, ACCEPT)], LIMIT, 0)
-    changed = partition.decide("one", [Decision(0, 9, ACCEPT)], LIMIT, 0)
+            partition.decide(
+                member, [RecordDecision(0, 3, ACCEPT), RecordDecision(4, last, ACCEPT)], LIMIT, 0
+            )
+    changed = partition.decide("one", [RecordDecision(0, 9, ACCEPT)], LIMIT, 0)
     assert [(span.first, span.last, span.state) for span in changed] == [(0, 9, RecordState.ACKNOWLEDGED)]
 
 
 def test_a_renewed_record_stays_in_hand_past_its_first_deadline() -> None:
     partition = SharePartition(0)
     partition.lend("one", [(0, 1)], ALL, 1.0)
-    assert partition.decide("one", [Decision(0, 0, RENEW)], LIMIT, 5.0) == []
+    assert partition.decide("one", [RecordDecision(0, 0, RENEW)], LIMIT, 5.0) == []
     assert told(partition.release_expired(2.0, LIMIT)) == [(1, 1, 1)]
     assert partition.next_deadline() == 5.0
 
@@ -61,7 +63,7 @@ def test_no_more_than_the_window_is_in_hand() -> None:
         (90, 119, 1),
     ]
     assert partition.next_offset(100) is None
-    partition.decide("one", [Decision(0, 89, ACCEPT)], LIMIT, 0)
+    partition.decide("one", [RecordDecision(0, 89, ACCEPT)], LIMIT, 0)
     partition.advance()
     assert partition.next_offset(100) == 120
 
@@ -78,7 +80,7 @@ def test_what_is_gone_from_the_log_is_not_waited_for() -> None:
 def test_offsets_that_compaction_left_out_hold_nothing_up() -> None:
     partition = SharePartition(0)
     assert told(partition.lend("one", [(3, 5)], ALL, 1.0)) == [(3, 5, 1)]
-    partition.decide("one", [Decision(3, 5, ACCEPT)], LIMIT, 0)
+    partition.decide("one", [RecordDecision(3, 5, ACCEPT)], LIMIT, 0)
     partition.advance()
     assert partition.start_offset == 6
 
@@ -120,7 +122,7 @@ def test_every_record_is_accepted_once_or_delivered_as_often_as_may_be(seed: int
         mine = sorted(at for at, (owner, _) in in_hand.items() if owner == member)
         for at in chance.sample(mine, len(mine) // 2):
             kind = chance.choice((ACCEPT, ACCEPT, RELEASE))
-            partition.decide(member, [Decision(at, at, kind)], LIMIT, now + 5)
+            partition.decide(member, [RecordDecision(at, at, kind)], LIMIT, now + 5)
             accepted[at] += kind is ACCEPT
             del in_hand[at]
         partition.advance()

@@ -19,7 +19,7 @@ from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.offset_spans import RecordState, Span
-from barnabas.broker.share_groups.share_partition import Decision, LendingLimits, SharePartition
+from barnabas.broker.share_groups.share_partition import LendingLimits, RecordDecision, SharePartition
 from barnabas.broker.share_groups.share_sessions import KeptShareSession, ShareSessions
 from barnabas.broker.share_groups.share_state_store import UNKNOWN_OFFSET, ShareKey, ShareStateStore
 from barnabas.broker_errors import (
@@ -167,7 +167,7 @@ class ShareLending:
 
     # What becomes of records
 
-    def decide(self, key: ShareKey, member_id: str, decisions: Sequence[Decision]) -> None:
+    def decide(self, key: ShareKey, member_id: str, decisions: Sequence[RecordDecision]) -> None:
         """Raises: BrokerError."""
         partition = self._partition(key)
         served = self._served.get(key)

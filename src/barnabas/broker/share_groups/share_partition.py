@@ -26,7 +26,7 @@ class Acknowledgement(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RecordDecision:
     """Of the records from `first` to `last`."""
 
     first: int
@@ -136,7 +136,7 @@ class SharePartition:
     # What becomes of records
 
     def decide(
-        self, member: str, decisions: Sequence[Decision], delivery_limit: int, deadline: float
+        self, member: str, decisions: Sequence[RecordDecision], delivery_limit: int, deadline: float
     ) -> list[Span]:
         """All of it, or none. The spans that are to be kept. `deadline` is for what is renewed.
 

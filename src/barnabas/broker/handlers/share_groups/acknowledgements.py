@@ -10,14 +10,14 @@ from typing import Protocol
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call
-from barnabas.broker.share_groups.share_partition import Acknowledgement, Decision
+from barnabas.broker.share_groups.share_partition import Acknowledgement, RecordDecision
 from barnabas.broker.share_groups.share_state_store import ShareKey
 from barnabas.broker_errors import InvalidRequestError, UnknownTopicIdError, UnknownTopicOrPartitionError
 
 LONGEST_MEMBER_ID = 36
 
 
-class AcknowledgementBatch(Protocol):
+class BatchSaidOf(Protocol):
     """`acknowledge_types` has one for each record, or one for all."""
 
     first_offset: int
@@ -32,9 +32,9 @@ def check_names(group_id: str | None, member_id: str | None) -> tuple[str, str]:
     return group_id, member_id
 
 
-def decisions_of(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) -> list[Decision]:
+def decisions_of(batches: Iterable[BatchSaidOf], *, may_renew: bool) -> list[RecordDecision]:
     """Raises: InvalidRequestError."""
-    found: list[Decision] = []
+    found: list[RecordDecision] = []
     before = -1
     for batch in batches:
         first, last, kinds = batch.first_offset, batch.last_offset, batch.acknowledge_types
@@ -48,17 +48,17 @@ def decisions_of(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) ->
     return found
 
 
-def _runs(first: int, last: int, kinds: Sequence[int]) -> Iterable[Decision]:
+def _runs(first: int, last: int, kinds: Sequence[int]) -> Iterable[RecordDecision]:
     """Neighbours of which the same is said, as one."""
     start = 0
     for place in range(1, len(kinds) + 1):
         if place == len(kinds) or kinds[place] != kinds[start]:
             end = last if place == len(kinds) else first + place - 1
-            yield Decision(first + start, end, Acknowledgement(kinds[start]))
+            yield RecordDecision(first + start, end, Acknowledgement(kinds[start]))
             start = place
 
 
-def acknowledge(call: Call, key: ShareKey, member_id: str, decisions: Sequence[Decision]) -> None:
+def acknowledge(call: Call, key: ShareKey, member_id: str, decisions: Sequence[RecordDecision]) -> None:
     """Raises: BrokerError."""
     cluster = call.parts.cluster
     try:
