@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.configs import config_resources
+from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
@@ -22,6 +23,7 @@ def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate
     try:
         if asked.resource_type == config_resources.BROKER_LOGGER:
             raise InvalidRequestError(f"Unknown resource type {asked.resource_type}")
+        rights.require(call, Operation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
         resource = config_resources.find(
             call.parts.cluster, asked.resource_type, asked.resource_name, to_change=True
         )

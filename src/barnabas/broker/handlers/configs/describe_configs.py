@@ -4,9 +4,10 @@ subscriptions to clients' metrics, with synonyms and documentation if asked.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.configs.setting_kinds import Value
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.configs import config_resources
+from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -23,6 +24,7 @@ def _describe(
 ) -> Result:
     result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message="")
     try:
+        rights.require(call, Operation.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name)
         resource = config_resources.find(
             call.parts.cluster, asked.resource_type, asked.resource_name, to_change=False
         )

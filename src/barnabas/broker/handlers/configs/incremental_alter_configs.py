@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.configs import config_resources
+from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
 from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
@@ -35,6 +36,7 @@ def _alter(
         without = [c.name for c in asked.configs if c.value is None and c.config_operation != DELETE]
         if without:
             raise InvalidRequestError(f"Null value not supported for : {','.join(without)}")
+        rights.require(call, Operation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
         resource = config_resources.find(
             call.parts.cluster, asked.resource_type, asked.resource_name, to_change=True
         )

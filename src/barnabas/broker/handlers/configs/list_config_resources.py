@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs.config_resources import (
@@ -17,6 +18,7 @@ from barnabas.broker.handlers.configs.config_resources import (
     TOPIC,
 )
 from barnabas.broker_errors import ErrorCode
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
@@ -28,6 +30,10 @@ ConfigResource = ListConfigResourcesResponse.ConfigResource
 
 
 async def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.DESCRIBE_CONFIGS)
+    except BrokerError as error:
+        return ListConfigResourcesResponse(error_code=error.code)
     types = set(request.resource_types or TYPES)
     if call.version < FIRST_VERSION_WITH_TYPES:
         types = {CLIENT_METRICS}

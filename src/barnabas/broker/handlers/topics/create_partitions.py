@@ -42,7 +42,7 @@ def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, va
             cluster.create_partitions(topic, asked.count)
         return Result(name=asked.name)
     except BrokerError as error:
-        return Result(name=asked.name, error_code=error.code, error_message=error.context)
+        return Result(name=asked.name, error_code=error.code, error_message=error.context or None)
 
 
 HANDLER = Handler(CreatePartitionsRequest, 0, 3, handle)

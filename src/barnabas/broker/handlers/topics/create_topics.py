@@ -6,6 +6,7 @@ of an assignment by hand this node. Creating topics with the names of internal o
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
@@ -23,7 +24,6 @@ from barnabas.broker_errors import (
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from barnabas.protocol.schema import ZERO_UUID
 
 Result = CreateTopicsResponse.CreatableTopicResult
 FIRST_VERSION_WITH_DEFAULTS = 4
@@ -117,10 +117,11 @@ def check_replicas(what: str, broker_ids: list[int]) -> None:
 def _describe(
     call: Call, settings: TopicSettings, name: str, partition_count: int, topic: Topic | None
 ) -> Result:
-    topic_id = topic.topic_id if topic is not None else ZERO_UUID
+    # What was only looked at has an id as well, which nobody will have.
+    topic_id = topic.topic_id if topic is not None else uuid.uuid4()
     if not call.parts.authorizer.authorize(call, Operation.DESCRIBE_CONFIGS, ResourceKind.TOPIC, name):
         code = TopicAuthorizationFailedError.code
-        return Result(name, topic_id, error_message=None, topic_config_error_code=code, configs=None)
+        return Result(name, topic_id, error_message=None, topic_config_error_code=code)
     values = [settings.get(setting) for setting in TOPIC_SETTINGS]
     return Result(
         name=name,
