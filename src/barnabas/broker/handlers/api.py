@@ -54,6 +54,11 @@ class Call:
         return self.connection.principal
 
     @property
+    def node(self) -> int:
+        """Which node was asked."""
+        return self.connection.node
+
+    @property
     def listener(self) -> str:
         """Kafka's name of where the request came in."""
         return self.connection.listener

@@ -92,6 +92,23 @@ class LogManager:
         self.discard_directory(self._directory / str(partition))
         return self._open_log(partition, settings, clean=False)
 
+    def truncate(self, log: PartitionLog, end_offset: int) -> PartitionLog:
+        """The log without what reaches beyond an offset; empty, and beginning there, if all of it does. Raises:
+        OSError."""
+        partition, settings = log.partition, log.settings
+        start_offset = log.log_start_offset
+        if end_offset <= log.segments[0].base_offset or end_offset <= start_offset:
+            log.abandon()
+            self.discard_directory(log.directory)
+            self._recovery_points[partition] = self._cleaner_offsets[partition] = 0
+            start_offset = end_offset
+        else:
+            log.cut_off(end_offset)
+            self._recovery_points[partition] = log.recovery_point
+            self._cleaner_offsets[partition] = min(log.first_dirty_offset, end_offset)
+        self._start_offsets[partition] = start_offset
+        return self._open_log(partition, settings, clean=False)
+
     def get(self, partition: TopicPartition) -> PartitionLog:
         return self._logs[partition]
 
