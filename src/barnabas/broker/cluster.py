@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
-from barnabas.broker.data_directory import DataDirectory, StoredTopic
+from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
@@ -499,6 +499,23 @@ class Cluster:
     def metadata_changes(self) -> int:
         """How often the metadata has been kept."""
         return self._metadata.changes
+
+    @property
+    def metadata(self) -> BrokerMetadata:
+        """What is kept, to be read; `change_metadata` changes it."""
+        return self._metadata
+
+    def change_metadata(self, what: str, **fields: object) -> None:
+        """Sets fields of the metadata and keeps it; `what` is for the error. Raises: KafkaStorageError."""
+        before = {name: getattr(self._metadata, name) for name in fields}
+        for name, value in fields.items():
+            setattr(self._metadata, name, value)
+        try:
+            self._save()
+        except OSError as error:
+            for name, value in before.items():
+                setattr(self._metadata, name, value)
+            raise KafkaStorageError(f"cannot keep {what}: {described(error)}") from error
 
     # Features
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from barnabas import background
+from barnabas.broker.acl_store import AclStore, configured_authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import NODE_ID, Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
@@ -117,8 +118,10 @@ class Broker:
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
+            authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
-                *(cluster, Controller(), groups, consumer_groups, store),
+                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
+                *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}

@@ -271,6 +271,21 @@ TOPIC_SETTINGS = _table(
 
 _BROKER_ONLY = _table(
     Setting(
+        "allow.everyone.if.no.acl.found",
+        _BOOLEAN,
+        "false",
+        "Whether everybody may use what no ACL is for.",
+        dynamic=False,
+    ),
+    Setting(
+        "authorizer.class.name",
+        _STRING,
+        "",
+        "Who checks what clients may do; empty is nobody.",
+        choices=("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        dynamic=False,
+    ),
+    Setting(
         "auto.create.topics.enable", _BOOLEAN, "true", "Create topics that clients ask for.", dynamic=False
     ),
     Setting("broker.id", _INT, "1", "The number of this node.", low=1, high=1, dynamic=False),
@@ -469,6 +484,7 @@ _BROKER_ONLY = _table(
         low=1,
         dynamic=False,
     ),
+    Setting("super.users", _STRING, "", "Who may do everything: User:a;User:b.", dynamic=False),
     Setting("socket.request.max.bytes", _INT, "104857600", "Largest request.", low=1, dynamic=False),
     Setting(
         "connections.max.idle.ms",
