@@ -71,7 +71,7 @@ class Partition:
     topic: Topic
     index: int
     log: PartitionLog
-    state: PartitionRegistration
+    registration: PartitionRegistration
     replicas: ReplicaLogs | None = None
     """The logs on all nodes, where there are several. `log` is the leader's."""
     waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
@@ -112,6 +112,10 @@ class Partition:
         if self.replicas is not None and self.registration.leader != NO_LEADER:
             is_short = self.registration.is_short(self.topic.rules.min_in_sync_replicas)
             self.replicas.hold(self.registration.in_sync, is_short=is_short)
+
+    def log_on(self, node_id: int) -> PartitionLog | None:
+        """The log of the replica on a node that was asked, if there is one."""
+        return self.log if self.replicas is None else self.replicas.logs.get(node_id)
 
     def wake(self) -> None:
         for waiter in self.waiters:
@@ -188,10 +192,6 @@ class Cluster:
         """The leader epoch of every partition."""
         return self._metadata.leader_epoch
 
-    @property
-    def log_directory(self) -> str:
-        return str(self._directory.path)
-
     def _open(self) -> None:
         topics = [
             Topic(
@@ -220,13 +220,12 @@ class Cluster:
         """What all partitions have in a cluster of one."""
         return new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
 
-    def _open_logs(
-        self, node: Node, topics: Iterable[tuple[Topic, Sequence[PartitionRegistration]]]
-    ) -> None:
+    def _open_logs(self, node: Node, topics: Iterable[tuple[Topic, Sequence[PartitionRegistration]]]) -> None:
         node.directory.mkdir(exist_ok=True)
         node.logs = LogManager(node.directory, self.leader_epoch if self.has_one_node else -1)
         for name in self._metadata.stale_logs.get(str(node.node_id), ()):
-            node.logs.discard_directory(node.directory / name)
+            topic, _, index = name.rpartition("-")
+            node.logs.forget(TopicPartition(topic, int(index)))
         node.logs.open(
             {
                 TopicPartition(topic.name, index): topic.settings.log_settings()
@@ -359,7 +358,7 @@ class Cluster:
         return topic.partitions[index]
 
     def led_partition(self, topic: Topic, index: int, node_id: int) -> Partition:
-        """A partition that this node leads. Raises: UnknownTopicOrPartitionError, NotLeaderOrFollowerError."""
+        """One that this node leads. Raises: UnknownTopicOrPartitionError, NotLeaderOrFollowerError."""
         partition = self.partition(topic, index)
         if partition.replicas is not None and partition.registration.leader != node_id:
             # As Kafka, without a word.
@@ -437,7 +436,10 @@ class Cluster:
     def place(
         self, partition_count: int, replication_factor: int = -1, first: int | None = None
     ) -> list[Sequence[int]]:
-        """Replicas for new partitions, of a topic that has `first` already. Raises: InvalidReplicationFactorError."""
+        """Replicas for new partitions, of a topic that has `first` already.
+
+        Raises: InvalidReplicationFactorError.
+        """
         if replication_factor == -1:
             replication_factor = self.settings.number("default.replication.factor")
         check_replication_factor(replication_factor, self.registered, self.alive)

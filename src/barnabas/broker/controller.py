@@ -206,7 +206,9 @@ class Controller:
         cluster = self._cluster
         node = cluster.nodes[node_id]
         while node.replicates and node_id in cluster.alive:
-            behind = [partition for partition in cluster.partitions_on(node_id) if _is_behind(partition, node_id)]
+            behind = [
+                partition for partition in cluster.partitions_on(node_id) if _is_behind(partition, node_id)
+            ]
             failed = False
             for partition in behind:
                 try:
@@ -227,7 +229,9 @@ class Controller:
         assert replicas is not None
         while _is_behind(partition, node_id):
             leader = partition.registration.leader
-            if not (node_id in cluster.alive and cluster.nodes[node_id].replicates and leader in cluster.alive):
+            if not (
+                node_id in cluster.alive and cluster.nodes[node_id].replicates and leader in cluster.alive
+            ):
                 return False
             if replicas.catch_up(node_id):
                 min_in_sync = partition.topic.rules.min_in_sync_replicas

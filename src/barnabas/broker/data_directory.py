@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from barnabas.broker.authorization.acls import AccessControlEntry
 from barnabas.broker.log.files import replace_file
@@ -151,6 +151,12 @@ def _as_dict(kept: BrokerMetadata | StoredTopic | ScramCredential | AccessContro
     return {name: getattr(kept, name) for name in kept.__slots__}
 
 
-def _topic(registrations: Iterable[Iterable[int | list[int]]] = (), **kept: Any) -> StoredTopic:
-    fields = ((tuple(value) if isinstance(value, list) else value for value in row) for row in registrations)
-    return StoredTopic(**kept, registrations=[PartitionRegistration(*row) for row in fields])
+def _topic(registrations: Iterable[Iterable[Any]] = (), **kept: Any) -> StoredTopic:
+    return StoredTopic(
+        **kept, registrations=[PartitionRegistration(*map(_as_kept, row)) for row in registrations]
+    )
+
+
+def _as_kept(value: Any) -> Any:
+    """JSON has no tuples."""
+    return tuple(cast("list[int]", value)) if isinstance(value, list) else value

@@ -218,7 +218,7 @@ TOPIC_SETTINGS = _table(
         "min.insync.replicas",
         _INT,
         "1",
-        "Replicas that acks=all needs; a single broker has one.",
+        "Replicas in sync that acks=all needs, or all if there are fewer.",
         low=1,
         broker_name="min.insync.replicas",
     ),
@@ -267,6 +267,13 @@ TOPIC_SETTINGS = _table(
     Setting(
         "segment.ms", _LONG, "604800000", "Longest time span of a log file.", low=1, broker_name="log.roll.ms"
     ),
+    Setting(
+        "unclean.leader.election.enable",
+        _BOOLEAN,
+        "false",
+        "Let a replica lead that may lack records, where no other is there.",
+        broker_name="unclean.leader.election.enable",
+    ),
 )
 
 _BROKER_ONLY = _table(
@@ -275,6 +282,13 @@ _BROKER_ONLY = _table(
         _BOOLEAN,
         "false",
         "Whether everybody may use what no ACL is for.",
+        dynamic=False,
+    ),
+    Setting(
+        "auto.leader.rebalance.enable",
+        _BOOLEAN,
+        "true",
+        "Whether leaders go back to where they should be by themselves.",
         dynamic=False,
     ),
     Setting(
@@ -290,7 +304,15 @@ _BROKER_ONLY = _table(
     ),
     Setting("broker.id", _INT, "1", "The number of this node.", low=1, high=1, dynamic=False),
     Setting(
-        "default.replication.factor", _INT, "1", "Copies of each partition.", low=1, high=1, dynamic=False
+        "broker.session.timeout.ms",
+        _INT,
+        "9000",
+        "How long a node may not be heard of before the others do without it.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "default.replication.factor", _INT, "1", "Copies of each partition.", low=1, high=32767, dynamic=False
     ),
     Setting("delete.topic.enable", _BOOLEAN, "true", "Allow topics to be deleted.", dynamic=False),
     Setting(
@@ -339,6 +361,14 @@ _BROKER_ONLY = _table(
         _INT,
         "1000",
         "Shortest session a member may ask for; Kafka's is 6000.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "leader.imbalance.check.interval.seconds",
+        _LONG,
+        "300",
+        "How often leaders go back to where they should be.",
         low=1,
         dynamic=False,
     ),
@@ -421,6 +451,14 @@ _BROKER_ONLY = _table(
         dynamic=False,
     ),
     Setting(
+        "offsets.topic.replication.factor",
+        _INT,
+        "3",
+        "Copies of committed offsets, or as many as there are nodes.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
         "offsets.topic.segment.bytes",
         _INT,
         "104857600",
@@ -434,6 +472,14 @@ _BROKER_ONLY = _table(
         "86400000",
         "How long an idle producer is remembered.",
         low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "replica.selector.class",
+        _STRING,
+        "",
+        "Who tells a consumer which replica is nearest; empty is nobody.",
+        choices=("", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
         dynamic=False,
     ),
     Setting(
@@ -465,6 +511,14 @@ _BROKER_ONLY = _table(
         _INT,
         "1",
         "Partitions of __transaction_state; Kafka's 50 spread over brokers.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "transaction.state.log.replication.factor",
+        _INT,
+        "3",
+        "Copies of what is known of transactions, or as many as there are nodes.",
         low=1,
         dynamic=False,
     ),
@@ -597,6 +651,9 @@ class TopicSettings:
 
     def text(self, name: str) -> str:
         return self.get(name).value
+
+    def flag(self, name: str) -> bool:
+        return self.get(name).value.lower() == "true"
 
     def produce_rules(self) -> ProduceRules:
         return ProduceRules(

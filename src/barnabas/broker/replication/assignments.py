@@ -1,4 +1,5 @@
-"""Which nodes get the replicas of partitions: those that a request names, checked, or such as spread the load.
+"""Which nodes get the replicas of partitions: those that a request names, checked, or such as spread the
+load.
 
 Pure. Must not know topics or logs.
 """
@@ -39,7 +40,8 @@ def check_assignments(
         if len(replicas) != len(assignments[0]):
             raise InvalidReplicaAssignmentError(
                 f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but "
-                f"this is not consistent with previous partitions, which have {len(assignments[0])} replica(s)."
+                "this is not consistent with previous partitions, which have "
+                f"{len(assignments[0])} replica(s)."
             )
         if not any(replica in alive for replica in replicas):
             raise InvalidReplicaAssignmentError(
@@ -78,8 +80,8 @@ def spread(
     alive: Collection[int],
     first: int = 0,
 ) -> list[list[int]]:
-    """Leaders go round the living nodes from place `first` on, the other replicas to other racks first, and to
-    nodes that are away only when there are no others."""
+    """Leaders go round the living nodes from place `first` on, the other replicas to other racks first, and
+    to nodes that are away only when there are no others."""
     order = _across_racks(racks)
     living = [node for node in order if node in alive]
     away = [node for node in order if node not in alive]

@@ -1,5 +1,5 @@
-"""What the controller knows of one partition, and decides: its replicas, who of them is in sync, who leads, and
-how a reassignment goes on. Pure: a registration and what happened give the next registration.
+"""What the controller knows of one partition, and decides: its replicas, who of them is in sync, who leads,
+and how a reassignment goes on. Pure: a registration and what happened give the next registration.
 
 Must not know logs, nodes' addresses or where registrations are kept.
 """
@@ -25,8 +25,9 @@ class PartitionRegistration:
     """`replicas` are in the order of preference. While a reassignment goes on they are those that are to be,
     then those that are to go (`removing`); `adding` are the new ones among them.
 
-    `eligible` (KIP-966): left while fewer than min.insync.replicas were in sync, when nothing was acknowledged
-    any more, so that they have all that was. `last_leader`: who led before there was none, or -1.
+    `eligible` (KIP-966): left while fewer than min.insync.replicas were in sync, when nothing was
+    acknowledged any more, so that they have all that was. `last_leader`: who led before there was
+    none, or -1.
     """
 
     replicas: tuple[int, ...]
@@ -54,8 +55,8 @@ class PartitionRegistration:
         return _without(self.replicas, self.removing)
 
     def is_short(self, min_in_sync: int) -> bool:
-        """Whether fewer are in sync than min.insync.replicas wants, of which a partition needs no more than it
-        has replicas."""
+        """Whether fewer are in sync than min.insync.replicas wants, of which a partition needs no more
+        than it has replicas."""
         return len(self.in_sync) < min(min_in_sync, len(self.replicas))
 
 
@@ -88,15 +89,15 @@ def without_node(
     if node not in before.in_sync:
         return before
     after = replace(before, in_sync=_without(before.in_sync, (node,)))
-    eligible = (*before.eligible, node) if after.is_short(min_in_sync) else ()
+    eligible = tuple(sorted((*before.eligible, node))) if after.is_short(min_in_sync) else ()
     return _led(replace(after, eligible=eligible), before, alive)
 
 
 def with_node(
     before: PartitionRegistration, alive: Container[int], *, may_be_unclean: bool = False
 ) -> PartitionRegistration:
-    """After a node has come: a partition without a leader gets one if it can. With `may_be_unclean` any living
-    replica will do, though records may be lost by it."""
+    """After a node has come: a partition without a leader gets one if it can. With `may_be_unclean` any
+    living replica will do, though records may be lost by it."""
     if before.leader != NO_LEADER:
         return before
     after = _led(before, before, alive)
@@ -195,7 +196,9 @@ def _led(
     return _changed(after, before, NO_LEADER)
 
 
-def _changed(after: PartitionRegistration, before: PartitionRegistration, leader: int) -> PartitionRegistration:
+def _changed(
+    after: PartitionRegistration, before: PartitionRegistration, leader: int
+) -> PartitionRegistration:
     """The leader's epoch grows when the leader is another, and when a replica goes that had been one."""
     if after == before and leader == before.leader:
         return before

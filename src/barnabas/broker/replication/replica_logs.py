@@ -36,7 +36,10 @@ class ReplicaLogs:
     __slots__ = ("_last_high_watermark", "_name", "_nodes", "_on_failed", "leader", "lockstep", "logs")
 
     def __init__(
-        self, name: TopicPartition, nodes: Mapping[int, Node], on_failed: Callable[[TopicPartition, int], None]
+        self,
+        name: TopicPartition,
+        nodes: Mapping[int, Node],
+        on_failed: Callable[[TopicPartition, int], None],
     ) -> None:
         """`on_failed` hears of a node that could not write what the leader wrote."""
         self._name = name

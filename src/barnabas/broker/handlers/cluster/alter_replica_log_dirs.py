@@ -5,7 +5,7 @@ be told to stay there, and to go nowhere else. Version 0 is not spoken by Kafka 
 from __future__ import annotations
 
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import LogDirNotFoundError, UnknownTopicOrPartitionError
+from barnabas.broker_errors import LogDirNotFoundError, ReplicaNotAvailableError, UnknownTopicOrPartitionError
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
@@ -32,10 +32,11 @@ async def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplic
 def _code(call: Call, name: str, index: int, path: str) -> int:
     cluster = call.parts.cluster
     try:
-        if path != cluster.log_directory:
-            raise LogDirNotFoundError(f"{path} is not {cluster.log_directory}")
-        cluster.partition(cluster.topic(name), index)
-    except (LogDirNotFoundError, UnknownTopicOrPartitionError) as error:
+        if path != str(cluster.nodes[call.node].directory):
+            raise LogDirNotFoundError(f"{path} is no folder of logs")
+        if cluster.partition(cluster.topic(name), index).log_on(call.node) is None:
+            raise ReplicaNotAvailableError(f"{name}-{index} has no replica here")
+    except (LogDirNotFoundError, ReplicaNotAvailableError, UnknownTopicOrPartitionError) as error:
         return error.code
     return 0
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from barnabas.broker.cluster import NODE_ID, Cluster, Topic
+from barnabas.broker.cluster import Cluster, Topic
 from barnabas.broker.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, Value, checked, lookup
 from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
 
@@ -63,8 +63,8 @@ def find(cluster: Cluster, resource_type: int, name: str) -> Resource:
     if resource_type == TOPIC:
         return TopicResource(cluster, cluster.topic(name))
     if resource_type == BROKER:
-        if name not in ("", str(NODE_ID)):
-            raise InvalidRequestError(f"there is no broker {name}; {NODE_ID} is the only one")
+        if name and name not in map(str, cluster.nodes):
+            raise InvalidRequestError(f"there is no broker {name}, only {', '.join(map(str, cluster.nodes))}")
         return BrokerResource(cluster)
     raise InvalidRequestError(f"resources of type {resource_type} have no settings here")
 

@@ -6,7 +6,6 @@ named for all.
 
 from __future__ import annotations
 
-from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs.config_resources import BROKER, TOPIC
 from barnabas.broker_errors import ErrorCode
@@ -31,7 +30,7 @@ async def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigR
     if TOPIC in types:
         found.extend(ConfigResource(name, TOPIC) for name in call.parts.cluster.topics)
     if BROKER in types:
-        found.append(ConfigResource(str(NODE_ID), BROKER))
+        found.extend(ConfigResource(str(node_id), BROKER) for node_id in sorted(call.parts.cluster.alive))
     return ListConfigResourcesResponse(config_resources=found)
 
 

@@ -19,7 +19,7 @@ PartitionResponse = AlterPartitionReassignmentsResponse.ReassignablePartitionRes
 async def handle(
     call: Call, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(
+    response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         # As Kafka answers to a request without topics.
         error_message=None if request.topics else "",
@@ -34,6 +34,8 @@ async def handle(
             for topic in request.topics
         ],
     )
+    call.parts.controller.save()
+    return response
 
 
 def _reassign(

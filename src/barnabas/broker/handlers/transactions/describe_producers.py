@@ -23,7 +23,7 @@ async def handle(call: Call, request: DescribeProducersRequest) -> DescribeProdu
 def _describe(call: Call, topic: str, index: int) -> PartitionResponse:
     cluster = call.parts.cluster
     try:
-        partition = cluster.partition(cluster.topic(topic), index)
+        partition = cluster.led_partition(cluster.topic(topic), index, call.node)
     except BrokerError as error:
         return PartitionResponse(index, error.code)
     return PartitionResponse(
