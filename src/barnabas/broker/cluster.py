@@ -16,6 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
+from barnabas.broker.configs.named_settings import NamedSettings
+from barnabas.broker.configs.setting_kinds import checked
 from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
@@ -38,7 +40,6 @@ from barnabas.broker.settings import (
     BrokerSettings,
     ProduceRules,
     TopicSettings,
-    checked,
 )
 from barnabas.broker_errors import (
     InvalidPartitionsError,
@@ -161,6 +162,8 @@ class Cluster:
         self._metadata = directory.load(len(racks))
         self._metadata.leader_epoch += 1
         self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
+        self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
+        self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
         self.topics: dict[str, Topic] = {}
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}

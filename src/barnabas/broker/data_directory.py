@@ -61,6 +61,8 @@ class BrokerMetadata:
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     acls: list[AccessControlEntry] = field(default_factory=list[AccessControlEntry])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
+    client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    group_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
 

@@ -38,6 +38,7 @@ from barnabas.protocol.schema import Request, Response
 
 if TYPE_CHECKING:
     from barnabas.broker.faults.injector import FaultInjector
+    from barnabas.broker.faults.upsets import BrokerUpsets
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +104,17 @@ class Broker:
 
             self._faults = FaultInjector(topic_name=self._topic_name)
         return self._faults
+
+    def upsets(self) -> BrokerUpsets:
+        """What can be done to this broker's disk, clock and groups."""
+        from barnabas.broker.faults.upsets import BrokerUpsets
+
+        return BrokerUpsets(self._running_parts)
+
+    def _running_parts(self) -> BrokerParts:
+        if self._parts is None:
+            raise ClosedError("the broker does not run; await start() first")
+        return self._parts
 
     def _topic_name(self, topic_id: UUID) -> str | None:
         if self._parts is None:

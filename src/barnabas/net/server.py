@@ -13,7 +13,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from barnabas import background
@@ -54,12 +54,20 @@ class DisconnectError(Exception):
     """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
+def _nothing() -> None:
+    """Of contexts that were made without a connection, or that nobody asks to be told of its end."""
+
+
 @dataclass(slots=True, eq=False)
 class RequestContext:
     """Where requests come from: one object for each connection, which a subclass may keep more in."""
 
     client_host: str
     client_port: int
+    hang_up: Callable[[], None] = field(default=_nothing, kw_only=True)
+    """Ends the connection; earlier answers still leave."""
+    on_lost: Callable[[], None] = field(default=_nothing, kw_only=True)
+    """Called when the connection has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,7 @@ class ServerConnection:
         if self._context is None:
             peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
             self._context = self._server.make_context(str(peer[0]), int(peer[1]))
+            self._context.hang_up = self.hang_up
         return self._context
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
@@ -196,6 +205,8 @@ class ServerConnection:
             self._log_hang_up(error)
         self._server.connections.discard(self)
         self._worker.cancel()
+        if self._context is not None:
+            self._context.on_lost()
 
     def _log_hang_up(self, error: Exception) -> None:
         context = self.context

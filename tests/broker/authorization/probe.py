@@ -44,20 +44,25 @@ AUTHORIZATION = {
 }
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
 def _is_message(value: Any) -> bool:
     return isinstance(type(value), MessageType)
 
 
 def facts(value: Any) -> Any:
     """An answer, or part of it, without what no two brokers have in common."""
-    if isinstance(value, list):
-        return sorted((facts(each) for each in value), key=str)  # pyright: ignore[reportUnknownVariableType]
-    if not _is_message(value):
-        return value
-    kind: type[Any] = type(value)
+    if _is_list(value):
+        return sorted(map(facts, value), key=str)
+    return _facts_of_message(value) if _is_message(value) else value
+
+
+def _facts_of_message(value: Any) -> list[Any]:
     found: list[Any] = []
     code = getattr(value, "error_code", 0)
-    for field in fields_of(kind):
+    for field in fields_of(type(value)):
         content = getattr(value, field.name)
         if field.name.endswith("error_code"):
             found.append(BY_CODE[content].name if content else "NONE")
@@ -67,7 +72,7 @@ def facts(value: Any) -> Any:
             found.append(content == ZERO_UUID)
         elif field.name in NAMES or (field.name in BULK and content is None):
             found.append(content)
-        elif field.name not in BULK and (isinstance(content, list) or _is_message(content)):
+        elif field.name not in BULK and (_is_list(content) or _is_message(content)):
             found.append(facts(content))
     return found
 

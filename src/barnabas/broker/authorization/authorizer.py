@@ -130,6 +130,35 @@ class Authorizer:
                     is_allowed = True
         return is_allowed if has_entries else self._allows_by_default
 
+    def authorize_any(self, asker: Asker, operation: Operation, resource: ResourceKind) -> bool:
+        """Whether there may be a resource of the kind with which who asks may do that (KIP-679)."""
+        if self.authorize(asker, operation, resource, "hardcode"):
+            return True
+        principals = str(asker.principal), ANYBODY
+        entries = [
+            entry
+            for entry in self._all_for(resource)
+            if entry.principal in principals
+            and entry.host in (ANYTHING, asker.client_host)
+            and entry.operation in (Operation.ALL, operation)
+        ]
+        denied = {(entry.pattern, entry.name) for entry in entries if entry.permission == Permission.DENY}
+        prefixes = tuple(name for pattern, name in denied if pattern == NamePattern.PREFIXED)
+        if (NamePattern.LITERAL, ANYTHING) in denied:
+            return False
+        return any(
+            (entry.pattern, entry.name) not in denied and not entry.name.startswith(prefixes)
+            for entry in entries
+            if entry.permission == Permission.ALLOW
+        )
+
+    def _all_for(self, resource: ResourceKind) -> Iterator[AccessControlEntry]:
+        for (kind, _), entries in self._literal.items():
+            if kind == resource:
+                yield from entries
+        for entries in self._prefixed.get(resource, {}).values():
+            yield from entries
+
     def require(self, asker: Asker, operation: Operation, resource: ResourceKind, name: str) -> None:
         """Raises: the error of the kind of resource unless who asks may do that with it."""
         if not self.authorize(asker, operation, resource, name):
@@ -138,7 +167,7 @@ class Authorizer:
     def require_cluster(self, asker: Asker, operation: Operation) -> None:
         """Raises: ClusterAuthorizationFailedError unless who asks may do that with the cluster."""
         if not self.authorize(asker, operation, ResourceKind.CLUSTER, CLUSTER_NAME):
-            raise ClusterAuthorizationFailedError("Cluster authorization failed.")
+            raise ClusterAuthorizationFailedError(f"Request needs {operation.name} permission.")
 
     def _entries(self, resource: ResourceKind, name: str) -> Iterator[AccessControlEntry]:
         """All that are for the resource of this name."""

@@ -35,6 +35,9 @@ NEEDS_ANSWER = frozenset({"cut", "throttle", "stale_metadata"})
 CORRUPTIBLE = ("Produce", "Fetch", "ShareFetch")
 
 
+_NAMES: Mapping[int, str] = {each.value: each.name for each in ErrorCode}
+
+
 class FaultRuleError(MisuseError, ValueError):
     """A fault that cannot be."""
 
@@ -114,7 +117,7 @@ class FaultRule:
         if self.apis is not None:
             plain["apis"] = list(self.apis)
         if self.error:
-            plain["error"] = ErrorCode(self.error).name if self.error in ErrorCode else self.error
+            plain["error"] = _NAMES.get(self.error, self.error)
         return plain
 
     @classmethod

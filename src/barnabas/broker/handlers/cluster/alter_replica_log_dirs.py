@@ -4,8 +4,10 @@ be told to stay there, and to go nowhere else. Version 0 is not spoken by Kafka 
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import LogDirNotFoundError, ReplicaNotAvailableError, UnknownTopicOrPartitionError
+from barnabas.broker_errors import LogDirNotFoundError, ReplicaNotAvailableError
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
@@ -32,11 +34,12 @@ async def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplic
 def _code(call: Call, name: str, index: int, path: str) -> int:
     cluster = call.parts.cluster
     try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
         if path != str(cluster.nodes[call.node].directory):
             raise LogDirNotFoundError(f"{path} is no folder of logs")
         if cluster.partition(cluster.topic(name), index).log_on(call.node) is None:
             raise ReplicaNotAvailableError(f"{name}-{index} has no replica here")
-    except (LogDirNotFoundError, ReplicaNotAvailableError, UnknownTopicOrPartitionError) as error:
+    except BrokerError as error:
         return error.code
     return 0
 

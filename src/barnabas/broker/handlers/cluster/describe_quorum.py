@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import controller_id, endpoint
 from barnabas.broker_errors import ErrorCode
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -20,6 +22,10 @@ PartitionData = DescribeQuorumResponse.PartitionData
 
 async def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     cluster = call.parts.cluster
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.DESCRIBE)
+    except BrokerError as error:
+        return DescribeQuorumResponse(error_code=error.code, error_message="Cluster authorization failed.")
     response = DescribeQuorumResponse(
         error_message="",
         topics=[

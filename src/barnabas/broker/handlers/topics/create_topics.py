@@ -6,14 +6,16 @@ names of internal ones is refused.
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Sequence
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.cluster import INTERNAL_TOPICS, MAX_PARTITIONS, Cluster, Topic
+from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker.replication.assignments import check_assignments, check_replication_factor
-from barnabas.broker.settings import TOPIC_SETTINGS, SettingSource, TopicSettings
+from barnabas.broker.settings import TOPIC_SETTINGS, TopicSettings
 from barnabas.broker_errors import (
     InvalidPartitionsError,
     InvalidReplicaAssignmentError,
@@ -24,7 +26,6 @@ from barnabas.broker_errors import (
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from barnabas.protocol.schema import ZERO_UUID
 
 Result = CreateTopicsResponse.CreatableTopicResult
 FIRST_VERSION_WITH_DEFAULTS = 4
@@ -133,10 +134,11 @@ def _describe(
     assignments: Sequence[Sequence[int]],
     topic: Topic | None,
 ) -> Result:
-    topic_id = topic.topic_id if topic is not None else ZERO_UUID
+    # What was only looked at has an id as well, which nobody will have.
+    topic_id = topic.topic_id if topic is not None else uuid.uuid4()
     if not call.parts.authorizer.authorize(call, Operation.DESCRIBE_CONFIGS, ResourceKind.TOPIC, name):
         code = TopicAuthorizationFailedError.code
-        return Result(name, topic_id, error_message=None, topic_config_error_code=code, configs=None)
+        return Result(name, topic_id, error_message=None, topic_config_error_code=code)
     values = [settings.get(setting) for setting in TOPIC_SETTINGS]
     return Result(
         name=name,
