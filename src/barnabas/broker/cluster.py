@@ -25,7 +25,7 @@ from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
 from barnabas.broker.replication.assignments import check_replication_factor, spread
-from barnabas.broker.replication.node import Node
+from barnabas.broker.replication.node import ReplicaNode
 from barnabas.broker.replication.registration import (
     NO_LEADER,
     PartitionRegistration,
@@ -174,7 +174,7 @@ class Cluster:
         self.on_deleted: list[Callable[[str], None]] = []
         """Called with the name of each topic that was deleted."""
         self.nodes = {
-            node_id: Node(node_id, directory.node_path(node_id), rack)
+            node_id: ReplicaNode(node_id, directory.node_path(node_id), rack)
             for node_id, rack in enumerate(racks, NODE_ID)
         }
         self.has_one_node = len(racks) == 1
@@ -223,7 +223,9 @@ class Cluster:
         """What all partitions have in a cluster of one."""
         return new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
 
-    def _open_logs(self, node: Node, topics: Iterable[tuple[Topic, Sequence[PartitionRegistration]]]) -> None:
+    def _open_logs(
+        self, node: ReplicaNode, topics: Iterable[tuple[Topic, Sequence[PartitionRegistration]]]
+    ) -> None:
         node.directory.mkdir(exist_ok=True)
         node.logs = LogManager(node.directory, self.leader_epoch if self.has_one_node else -1)
         for name in self._metadata.stale_logs.get(str(node.node_id), ()):

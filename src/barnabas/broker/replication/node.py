@@ -9,7 +9,7 @@ from barnabas.broker.log.manager import LogManager
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class ReplicaNode:
     """`logs` are there while the node runs. A paused one runs, and answers nobody."""
 
     node_id: int

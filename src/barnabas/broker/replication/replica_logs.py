@@ -18,7 +18,7 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.settings import LogSettings
-from barnabas.broker.replication.node import Node
+from barnabas.broker.replication.node import ReplicaNode
 from barnabas.broker_errors import KafkaStorageError
 from barnabas.types import TopicPartition
 
@@ -38,7 +38,7 @@ class ReplicaLogs:
     def __init__(
         self,
         name: TopicPartition,
-        nodes: Mapping[int, Node],
+        nodes: Mapping[int, ReplicaNode],
         on_failed: Callable[[TopicPartition, int], None],
     ) -> None:
         """`on_failed` hears of a node that could not write what the leader wrote."""
