@@ -1,4 +1,4 @@
-"""The fixtures for programs that use Kafka, in runs of pytest of their own, as are docs/testing.md's examples."""
+"""The fixtures for programs that use Kafka, in runs of pytest of their own; docs/testing.md's examples."""
 
 from __future__ import annotations
 
