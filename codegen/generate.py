@@ -24,7 +24,7 @@ def load_messages() -> list[definitions.Message]:
     newer = definitions.read_jar(jars.jar(jars.CLIENTS))
     older = definitions.read_jar(jars.jar(jars.OLDER_CLIENTS))
     merged = definitions.merge(newer, older)
-    for coordinates in (jars.GROUP_COORDINATOR, jars.TRANSACTION_COORDINATOR):
+    for coordinates in jars.COORDINATORS:
         merged |= definitions.merge(definitions.read_jar(jars.jar(coordinates)), {})
     return [merged[name] for name in sorted(merged)]
 

@@ -15,7 +15,10 @@ OLDER_KAFKA = "3.9.1"
 CLIENTS = f"org.apache.kafka:kafka-clients:{NEWEST_KAFKA}"
 OLDER_CLIENTS = f"org.apache.kafka:kafka-clients:{OLDER_KAFKA}"
 GROUP_COORDINATOR = f"org.apache.kafka:kafka-group-coordinator:{NEWEST_KAFKA}"
+SHARE_COORDINATOR = f"org.apache.kafka:kafka-share-coordinator:{NEWEST_KAFKA}"
 TRANSACTION_COORDINATOR = f"org.apache.kafka:kafka-transaction-coordinator:{NEWEST_KAFKA}"
+COORDINATORS = (GROUP_COORDINATOR, SHARE_COORDINATOR, TRANSACTION_COORDINATOR)
+"""Whose records are in internal topics."""
 JAVA_LIBRARIES = (
     "org.slf4j:slf4j-api:1.7.36",
     "com.fasterxml.jackson.core:jackson-core:2.21.2",
@@ -24,7 +27,7 @@ JAVA_LIBRARIES = (
 )
 """What Kafka's classes need at run time to be read, written and turned into JSON."""
 
-_ALL = (CLIENTS, OLDER_CLIENTS, GROUP_COORDINATOR, TRANSACTION_COORDINATOR, *JAVA_LIBRARIES)
+_ALL = (CLIENTS, OLDER_CLIENTS, *COORDINATORS, *JAVA_LIBRARIES)
 
 
 class MissingToolError(Exception):

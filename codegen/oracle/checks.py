@@ -12,7 +12,7 @@ from oracle.comparison import DisagreementError, compare_defaults, compare_insta
 from oracle.java_oracle import JavaOracle, OracleError
 
 RELEASES = {
-    jars.NEWEST_KAFKA: (jars.CLIENTS, jars.GROUP_COORDINATOR, jars.TRANSACTION_COORDINATOR),
+    jars.NEWEST_KAFKA: (jars.CLIENTS, *jars.COORDINATORS),
     jars.OLDER_KAFKA: (jars.OLDER_CLIENTS,),
 }
 

@@ -14,6 +14,7 @@ from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.fetch import FetchRequest
@@ -108,6 +109,8 @@ def filled(request_type: type[Any], version: int) -> Any:
     elif request_type is DeleteRecordsRequest:
         deleted = [DeleteRecordsRequest.DeleteRecordsPartition(index, 0) for index in (0, 9)]
         request.topics = [DeleteRecordsRequest.DeleteRecordsTopic(name, deleted) for name in names]
+    elif request_type is DescribeAclsRequest:
+        request.resource_type_filter = request.operation = request.permission_type = 1
     elif request_type is DescribeConfigsRequest:
         request.resources = [
             DescribeConfigsRequest.DescribeConfigsResource(kind, name, None)

@@ -14,9 +14,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.broker.configs.setting_kinds import parse_assignment
 from barnabas.broker.data_directory import data_directory
+from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
-from barnabas.broker.settings import parse_assignment
 from barnabas.errors import BarnabasError
 
 
@@ -30,18 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting of Kafka's"
     )
+    parser.add_argument(
+        "--faults-port", type=int, help="listen there for faults on demand, over HTTP; 0 takes a free port"
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         config = dict(parse_assignment(text) for text in options.config)
-        asyncio.run(serve(data_directory(options.data_dir), options.host, options.port, config))
+        asyncio.run(
+            serve(data_directory(options.data_dir), options.host, options.port, config, options.faults_port)
+        )
     except (BarnabasError, OSError) as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-async def serve(data_dir: Path, host: str, port: int, config: Mapping[str, str]) -> None:
+async def serve(
+    data_dir: Path, host: str, port: int, config: Mapping[str, str], faults_port: int | None = None
+) -> None:
     """Runs a broker until SIGTERM or SIGINT, and prints its address once it is ready."""
     allow_many_files()
     stopped = asyncio.Event()
@@ -50,8 +58,13 @@ async def serve(data_dir: Path, host: str, port: int, config: Mapping[str, str])
         loop.add_signal_handler(number, stopped.set)
     broker = Broker(data_dir, host, port, config=config)
     await broker.start()
+    faults = FaultListener(lambda: broker.faults, broker.upsets)
+    if faults_port is not None:
+        await faults.start(host, faults_port)
+        logging.info("faults are told at %s", faults.url)
     print(broker.bootstrap, flush=True)
     await stopped.wait()
+    await faults.stop()
     await broker.stop()
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
-from barnabas.broker.data_directory import DataDirectory, StoredTopic
+from barnabas.broker.configs.named_settings import NamedSettings
+from barnabas.broker.configs.setting_kinds import checked
+from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
@@ -28,7 +30,6 @@ from barnabas.broker.settings import (
     BrokerSettings,
     ProduceRules,
     TopicSettings,
-    checked,
 )
 from barnabas.broker_errors import (
     InvalidPartitionsError,
@@ -120,6 +121,8 @@ class Cluster:
         self._metadata = directory.load()
         self._metadata.leader_epoch += 1
         self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
+        self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
+        self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
         self.topics: dict[str, Topic] = {}
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}
@@ -310,6 +313,23 @@ class Cluster:
     def metadata_changes(self) -> int:
         """How often the metadata has been kept."""
         return self._metadata.changes
+
+    @property
+    def metadata(self) -> BrokerMetadata:
+        """What is kept, to be read; `change_metadata` changes it."""
+        return self._metadata
+
+    def change_metadata(self, what: str, **fields: object) -> None:
+        """Sets fields of the metadata and keeps it; `what` is for the error. Raises: KafkaStorageError."""
+        before = {name: getattr(self._metadata, name) for name in fields}
+        for name, value in fields.items():
+            setattr(self._metadata, name, value)
+        try:
+            self._save()
+        except OSError as error:
+            for name, value in before.items():
+                setattr(self._metadata, name, value)
+            raise KafkaStorageError(f"cannot keep {what}: {described(error)}") from error
 
     # Features
 

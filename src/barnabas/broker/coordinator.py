@@ -381,6 +381,14 @@ class GroupCoordinator:
 
     # Rebalancing
 
+    def force_rebalance(self, group_id: str) -> bool:
+        """Has a group's members join again, though none came or went. False where there are none."""
+        group = self.groups.get(group_id)
+        if group is None or not group.members:
+            return False
+        self._rebalance(group)
+        return True
+
     def _rebalance(self, group: Group) -> None:
         """Begins a rebalance, or lets one that goes on go further."""
         if group.state is not GroupState.PREPARING_REBALANCE:

@@ -13,6 +13,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from barnabas.broker.authorization.acls import AccessControlEntry
 from barnabas.broker.log.files import replace_file
 from barnabas.broker.log.manager import log_directories
 from barnabas.broker.scram_users import ScramCredential
@@ -50,7 +51,10 @@ class BrokerMetadata:
     changes: int = 0
     """How often the metadata has been kept."""
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
+    acls: list[AccessControlEntry] = field(default_factory=list[AccessControlEntry])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
+    client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    group_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])
 
 
@@ -103,7 +107,8 @@ class DataDirectory:
                 raise DataDirectoryError(f"{path} was written by a later release; use that one")
             topics = [StoredTopic(**topic) for topic in content.pop("topics")]
             users = [ScramCredential(**user) for user in content.pop("scram_credentials", ())]
-            return BrokerMetadata(**content, topics=topics, scram_credentials=users)
+            acls = [AccessControlEntry(**entry) for entry in content.pop("acls", ())]
+            return BrokerMetadata(**content, topics=topics, scram_credentials=users, acls=acls)
         except (ValueError, KeyError, TypeError) as error:
             raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None
 
@@ -112,9 +117,10 @@ class DataDirectory:
         content = {"version": METADATA_VERSION, **_as_dict(metadata)}
         content["topics"] = [_as_dict(topic) for topic in metadata.topics]
         content["scram_credentials"] = [_as_dict(user) for user in metadata.scram_credentials]
+        content["acls"] = [_as_dict(entry) for entry in metadata.acls]
         # Without line ends json writes in C, which tells where there are thousands of topics.
         replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
 
 
-def _as_dict(kept: BrokerMetadata | StoredTopic | ScramCredential) -> dict[str, object]:
+def _as_dict(kept: BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry) -> dict[str, object]:
     return {name: getattr(kept, name) for name in kept.__slots__}

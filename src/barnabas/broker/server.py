@@ -10,11 +10,13 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from barnabas import background
+from barnabas.broker.acl_store import AclStore, configured_authorizer
 from barnabas.broker.client_connection import ClientConnection
-from barnabas.broker.cluster import Cluster
+from barnabas.broker.cluster import NODE_ID, Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
@@ -25,10 +27,15 @@ from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.log.files import described
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
+from barnabas.broker_errors import UnknownTopicIdError
 from barnabas.errors import ClosedError
-from barnabas.net.server import KafkaServer
+from barnabas.net.server import CutShort, KafkaServer
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.schema import Request, Response
+
+if TYPE_CHECKING:
+    from barnabas.broker.faults.injector import FaultInjector
+    from barnabas.broker.faults.upsets import BrokerUpsets
 
 logger = logging.getLogger(__name__)
 
@@ -63,13 +70,40 @@ class Broker:
         self._parts: BrokerParts | None = None
         self._server: KafkaServer | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._faults: FaultInjector | None = None
+
+    @property
+    def faults(self) -> FaultInjector:
+        """Faults on demand. From the first look on, requests are recorded."""
+        if self._faults is None:
+            # Here and not above, since a broker that is never told of faults should not wait for the import.
+            from barnabas.broker.faults.injector import FaultInjector
+
+            self._faults = FaultInjector(topic_name=self._topic_name)
+        return self._faults
+
+    def upsets(self) -> BrokerUpsets:
+        """What can be done to this broker's disk, clock and groups."""
+        from barnabas.broker.faults.upsets import BrokerUpsets
+
+        return BrokerUpsets(self._running_parts)
+
+    def _running_parts(self) -> BrokerParts:
+        if self._parts is None:
+            raise ClosedError("the broker does not run; await start() first")
+        return self._parts
+
+    def _topic_name(self, topic_id: UUID) -> str | None:
+        if self._parts is None:
+            return None
+        with contextlib.suppress(UnknownTopicIdError):
+            return self._parts.cluster.topic_by_id(topic_id).name
+        return None
 
     @property
     def port(self) -> int:
         """The port it listens on. Raises: ClosedError before `start`."""
-        if self._parts is None:
-            raise ClosedError("the broker does not run; await start() first")
-        return self._parts.port
+        return self._running_parts().port
 
     @property
     def bootstrap(self) -> str:
@@ -94,8 +128,10 @@ class Broker:
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
+            authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
-                *(cluster, Controller(), groups, consumer_groups, store),
+                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
+                *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
             versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
@@ -141,10 +177,15 @@ class Broker:
 
     async def _handle(
         self, connection: ClientConnection, header: RequestHeader, request: Request[Any]
-    ) -> Response | None:
+    ) -> Response | CutShort | None:
         assert self._parts is not None
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
-        return await HANDLERS[header.request_api_key].handle(call, request)
+        handle = HANDLERS[header.request_api_key].handle
+        if self._faults is None:
+            return await handle(call, request)
+        return await self._faults.answer(
+            NODE_ID, connection, header, request, lambda asked: handle(call, asked)
+        )
 
     def _start_upkeep(self, parts: BrokerParts) -> None:
         cluster = parts.cluster

@@ -6,106 +6,30 @@ broker's of the name in `broker_name`.
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
+from barnabas.broker.configs.group_settings import GROUP_BROKER_SETTINGS
+from barnabas.broker.configs.setting_kinds import (
+    MAX_INT,
+    MAX_LONG,
+    Setting,
+    SettingSource,
+    SettingType,
+    Value,
+    checked,
+    table_of,
+)
 from barnabas.broker.log.settings import LogSettings
-from barnabas.broker_errors import InvalidConfigError
 
-MAX_INT = (1 << 31) - 1
-MAX_LONG = (1 << 63) - 1
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")
-
-
-class SettingType(IntEnum):
-    """Kafka's numbers for the types of settings, as DescribeConfigs gives them."""
-
-    BOOLEAN = 1
-    STRING = 2
-    INT = 3
-    LONG = 5
-    DOUBLE = 6
-    LIST = 7
-
-
-class SettingSource(IntEnum):
-    """Where a value comes from, with Kafka's numbers."""
-
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    STATIC_BROKER = 4
-    DEFAULT = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting. `low` and `high` bound numbers; `choices` are the words that strings and lists take."""
-
-    name: str
-    type: SettingType
-    default: str
-    doc: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-    broker_name: str = ""
-    dynamic: bool = True
-    """Whether it may be changed while the broker runs."""
-
-    def check(self, value: str) -> str:
-        """The value as it is kept. Raises: InvalidConfigError."""
-        try:
-            _CHECKS[self.type](self, value)
-        except ValueError as error:
-            raise InvalidConfigError(f"invalid value {value!r} for setting {self.name}: {error}") from None
-        return value.strip()
-
-
-def _check_boolean(setting: Setting, value: str) -> None:
-    if value.strip().lower() not in ("true", "false"):
-        raise ValueError("it must be true or false")
-
-
-def _check_number(setting: Setting, value: str) -> None:
-    try:
-        number = float(value) if setting.type is SettingType.DOUBLE else int(value)
-    except ValueError:
-        raise ValueError("it must be a number") from None
-    high = MAX_INT if setting.type is SettingType.INT else MAX_LONG
-    if (setting.low is not None and number < setting.low) or number > (setting.high or high):
-        raise ValueError(f"it must be from {setting.low} to {setting.high or high}")
-
-
-def _check_words(setting: Setting, value: str) -> None:
-    words = value.split(",") if setting.type is SettingType.LIST else [value]
-    for word in words:
-        if setting.choices and word.strip() not in setting.choices:
-            raise ValueError(f"it must be one of {', '.join(setting.choices)}")
-
-
-_CHECKS: Mapping[SettingType, Callable[[Setting, str], None]] = {
-    SettingType.BOOLEAN: _check_boolean,
-    SettingType.STRING: _check_words,
-    SettingType.LIST: _check_words,
-    SettingType.INT: _check_number,
-    SettingType.LONG: _check_number,
-    SettingType.DOUBLE: _check_number,
-}
-
-
-def _table(*settings: Setting) -> dict[str, Setting]:
-    return {setting.name: setting for setting in settings}
-
 
 _INT, _LONG, _DOUBLE = SettingType.INT, SettingType.LONG, SettingType.DOUBLE
 _BOOLEAN, _STRING, _LIST = SettingType.BOOLEAN, SettingType.STRING, SettingType.LIST
 _POLICIES = ("delete", "compact")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
-TOPIC_SETTINGS = _table(
+TOPIC_SETTINGS = table_of(
     Setting(
         "cleanup.policy",
         _LIST,
@@ -269,7 +193,22 @@ TOPIC_SETTINGS = _table(
     ),
 )
 
-_BROKER_ONLY = _table(
+_BROKER_ONLY = table_of(
+    Setting(
+        "allow.everyone.if.no.acl.found",
+        _BOOLEAN,
+        "false",
+        "Whether everybody may use what no ACL is for.",
+        dynamic=False,
+    ),
+    Setting(
+        "authorizer.class.name",
+        _STRING,
+        "",
+        "Who checks what clients may do; empty is nobody.",
+        choices=("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        dynamic=False,
+    ),
     Setting(
         "auto.create.topics.enable", _BOOLEAN, "true", "Create topics that clients ask for.", dynamic=False
     ),
@@ -278,30 +217,6 @@ _BROKER_ONLY = _table(
         "default.replication.factor", _INT, "1", "Copies of each partition.", low=1, high=1, dynamic=False
     ),
     Setting("delete.topic.enable", _BOOLEAN, "true", "Allow topics to be deleted.", dynamic=False),
-    Setting(
-        "group.consumer.heartbeat.interval.ms",
-        _INT,
-        "500",
-        "How often members of the consumer protocol shall be heard of; Kafka's is 5000.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "group.consumer.max.size",
-        _INT,
-        str(MAX_INT),
-        "Most members of a group of the consumer protocol.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "group.consumer.session.timeout.ms",
-        _INT,
-        "45000",
-        "How long a member of the consumer protocol may not be heard of.",
-        low=1,
-        dynamic=False,
-    ),
     Setting(
         "group.initial.rebalance.delay.ms",
         _INT,
@@ -469,6 +384,7 @@ _BROKER_ONLY = _table(
         low=1,
         dynamic=False,
     ),
+    Setting("super.users", _STRING, "", "Who may do everything: User:a;User:b.", dynamic=False),
     Setting("socket.request.max.bytes", _INT, "104857600", "Largest request.", low=1, dynamic=False),
     Setting(
         "connections.max.idle.ms",
@@ -482,7 +398,7 @@ _BROKER_ONLY = _table(
 
 
 def _broker_table() -> dict[str, Setting]:
-    table = dict(_BROKER_ONLY)
+    table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS}
     for setting in TOPIC_SETTINGS.values():
         table[setting.broker_name] = Setting(
             setting.broker_name,
@@ -498,15 +414,6 @@ def _broker_table() -> dict[str, Setting]:
 
 BROKER_SETTINGS = _broker_table()
 _HOUR_MS = 3_600_000
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A setting's value and where it comes from."""
-
-    setting: Setting
-    value: str
-    source: SettingSource
 
 
 class BrokerSettings:
@@ -614,26 +521,3 @@ class TopicSettings:
             delete_retention_ms=self.number("delete.retention.ms"),
             producer_id_expiration_ms=self._broker.number("producer.id.expiration.ms"),
         )
-
-
-def checked(given: Mapping[str, str | None], table: Mapping[str, Setting]) -> dict[str, str]:
-    """The settings that have a value, checked. Raises: InvalidConfigError."""
-    return {name: lookup(name, table).check(value) for name, value in given.items() if value is not None}
-
-
-def lookup(name: str, table: Mapping[str, Setting]) -> Setting:
-    """The setting of that name. Raises: InvalidConfigError, with the nearest name that exists."""
-    setting = table.get(name)
-    if setting is not None:
-        return setting
-    nearest = difflib.get_close_matches(name, table, 1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    raise InvalidConfigError(f"unknown setting {name}{hint}")
-
-
-def parse_assignment(text: str) -> tuple[str, str]:
-    """`name=value` as its two parts. Raises: InvalidConfigError."""
-    matched = re.fullmatch(r"\s*([\w.]+)\s*=(.*)", text)
-    if matched is None:
-        raise InvalidConfigError(f"{text!r} is not of the form name=value")
-    return matched[1], matched[2].strip()

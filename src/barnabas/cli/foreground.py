@@ -1,4 +1,4 @@
-"""A broker, a registry or both in the foreground, until SIGTERM or SIGINT.
+"""A broker, a registry, both, or a proxy of faults in the foreground, until SIGTERM or SIGINT.
 
 Owns what is printed, and that both end in good order. Knows nothing of options.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.cli.output import print_json
 
@@ -38,12 +38,24 @@ def embedded_broker(
     return make
 
 
-def run(broker: MakeBroker | None, registry: ServerSettings | None, *, as_json: bool = False) -> None:
-    """`registry`: on that broker, if there is one. Addresses are printed once both answer."""
-    asyncio.run(_until_stopped(broker, registry, as_json))
+def run(
+    broker: MakeBroker | None,
+    registry: ServerSettings | None,
+    *,
+    faults_port: int | None = None,
+    as_json: bool = False,
+) -> None:
+    """`registry`: on that broker, if there is one. Addresses are printed once all answer. `faults_port`:
+    where faults of the broker are told."""
+    asyncio.run(_until_stopped(_serve(broker, registry, faults_port, as_json)))
 
 
-async def _until_stopped(broker: MakeBroker | None, registry: ServerSettings | None, as_json: bool) -> None:
+def run_proxy(upstream: str, host: str, port: int, faults_port: int, *, as_json: bool = False) -> None:
+    """A proxy of faults before the cluster of `upstream`."""
+    asyncio.run(_until_stopped(_serve_proxy(upstream, host, port, faults_port, as_json)))
+
+
+async def _until_stopped(serving: Coroutine[Any, Any, None]) -> None:
     task = asyncio.current_task()
     assert task is not None
     is_stopped = False
@@ -56,13 +68,18 @@ async def _until_stopped(broker: MakeBroker | None, registry: ServerSettings | N
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop)
     try:
-        await _serve(broker, registry, as_json)
+        await serving
     except asyncio.CancelledError:
         if not is_stopped:
             raise
 
 
-async def _serve(make_broker: MakeBroker | None, registry: ServerSettings | None, as_json: bool) -> None:
+async def _serve(
+    make_broker: MakeBroker | None,
+    registry: ServerSettings | None,
+    faults_port: int | None,
+    as_json: bool,
+) -> None:
     addresses: dict[str, str] = {}
     async with AsyncExitStack() as ends:
         if make_broker is not None:
@@ -76,6 +93,14 @@ async def _serve(make_broker: MakeBroker | None, registry: ServerSettings | None
                     client={"bootstrap_servers": broker.bootstrap},
                     journal=replace(registry.journal, replication_factor=1),
                 )
+            if faults_port is not None:
+                from barnabas.broker.faults.listening import FaultListener
+
+                running = broker
+                listener = FaultListener(lambda: running.faults, running.upsets)
+                await listener.start("127.0.0.1", faults_port)
+                ends.push_async_callback(listener.stop)
+                addresses["faults"] = listener.url
         if registry is not None:
             from barnabas.registry_server.node import RegistryNode
 
@@ -83,9 +108,29 @@ async def _serve(make_broker: MakeBroker | None, registry: ServerSettings | None
             ends.push_async_callback(node.close)
             await node.start()
             addresses["registry"] = node.url
-        if as_json:
-            print_json(addresses)
-        else:
-            print(*addresses.values(), sep="\n")
-        sys.stdout.flush()
+        _tell(addresses, as_json)
         await asyncio.get_running_loop().create_future()
+
+
+async def _serve_proxy(upstream: str, host: str, port: int, faults_port: int, as_json: bool) -> None:
+    # Here and not above, since no other command should wait for these.
+    from barnabas.broker.faults.listening import FaultListener
+    from barnabas.broker.faults.proxy import FaultProxy
+
+    proxy = FaultProxy(upstream, host, port)
+    listener = FaultListener(lambda: proxy.faults)
+    async with AsyncExitStack() as ends:
+        await proxy.start()
+        ends.push_async_callback(proxy.stop)
+        await listener.start("127.0.0.1", faults_port)
+        ends.push_async_callback(listener.stop)
+        _tell({"bootstrap": proxy.bootstrap, "faults": listener.url}, as_json)
+        await asyncio.get_running_loop().create_future()
+
+
+def _tell(addresses: Mapping[str, str], as_json: bool) -> None:
+    if as_json:
+        print_json(addresses)
+    else:
+        print(*addresses.values(), sep="\n")
+    sys.stdout.flush()

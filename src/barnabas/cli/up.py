@@ -33,13 +33,24 @@ def up(
     registry_port: Annotated[
         int, typer.Option("--registry-port", min=0, max=65_535, help="0 takes any free one.")
     ] = 8081,
+    faults_port: Annotated[
+        int | None,
+        typer.Option(
+            "--faults-port",
+            min=0,
+            max=65_535,
+            help="Listen there for `barnabas faults`; 0 takes any.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready; then the registry's."""
+    """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready; then where faults are
+    told, and the registry's."""
     registry = None
     if has_registry:
         # Here and not above, since no other command should wait for the registry's import.
         from barnabas.registry_server.settings import ServerSettings
 
         registry = ServerSettings(host=host, port=registry_port)
-    run(embedded_broker(data_dir, host, port, pairs(config, "--config")), registry, as_json=as_json)
+    broker = embedded_broker(data_dir, host, port, pairs(config, "--config"))
+    run(broker, registry, faults_port=faults_port, as_json=as_json)

@@ -13,7 +13,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from barnabas import background
@@ -21,7 +21,12 @@ from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.frames import FrameProtocol
 from barnabas.protocol.codec import encode_parts
 from barnabas.protocol.encoder import Part
-from barnabas.protocol.frame import LARGE_PART_BYTES, decode_request, response_header_version
+from barnabas.protocol.frame import (
+    LARGE_PART_BYTES,
+    decode_request,
+    encode_response,
+    response_header_version,
+)
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
@@ -49,15 +54,31 @@ class DisconnectError(Exception):
     """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
+def _nothing() -> None:
+    """Of contexts that were made without a connection, or that nobody asks to be told of its end."""
+
+
 @dataclass(slots=True, eq=False)
 class RequestContext:
     """Where requests come from: one object for each connection, which a subclass may keep more in."""
 
     client_host: str
     client_port: int
+    hang_up: Callable[[], None] = field(default=_nothing, kw_only=True)
+    """Ends the connection; earlier answers still leave."""
+    on_lost: Callable[[], None] = field(default=_nothing, kw_only=True)
+    """Called when the connection has ended."""
 
 
-Handler = Callable[[Any, RequestHeader, Request[Any]], Awaitable[Response | None]]
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """An answer of which only the first bytes leave, its length among them, before the connection ends."""
+
+    response: Response
+    after_bytes: int
+
+
+Handler = Callable[[Any, RequestHeader, Request[Any]], Awaitable[Response | CutShort | None]]
 """Answers a request, given the context of its connection; None where the protocol has no answer."""
 
 
@@ -166,6 +187,7 @@ class ServerConnection:
         if self._context is None:
             peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
             self._context = self._server.make_context(str(peer[0]), int(peer[1]))
+            self._context.hang_up = self.hang_up
         return self._context
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
@@ -183,6 +205,8 @@ class ServerConnection:
             self._log_hang_up(error)
         self._server.connections.discard(self)
         self._worker.cancel()
+        if self._context is not None:
+            self._context.on_lost()
 
     def _log_hang_up(self, error: Exception) -> None:
         context = self.context
@@ -235,6 +259,9 @@ class ServerConnection:
             return
         header, request = decode_request(frame)
         response = await self._ask_handler(header, request)
+        if isinstance(response, CutShort):
+            self._write_start(response, type(request), version, correlation_id)
+            raise DisconnectError(f"only {response.after_bytes} bytes of an answer were to be sent")
         if response is not None and not self.protocol.is_lost:
             self._write(response, type(request), version, correlation_id)
 
@@ -244,7 +271,7 @@ class ServerConnection:
             raise BrokenProtocolError(f"a request of {len(frame)} bytes is too short for its header")
         return _REQUEST_START.unpack_from(frame)
 
-    async def _ask_handler(self, header: RequestHeader, request: Request[Any]) -> Response | None:
+    async def _ask_handler(self, header: RequestHeader, request: Request[Any]) -> Response | CutShort | None:
         try:
             return await self._server.handler(self.context, header, request)
         except DisconnectError:
@@ -256,6 +283,12 @@ class ServerConnection:
                 raise DisconnectError(f"{request.NAME} failed: {error!r}") from error
             failure.error_code = UNKNOWN_SERVER_ERROR
             return failure
+
+    def _write_start(
+        self, cut: CutShort, request_type: type[Request[Any]], version: int, correlation_id: int
+    ) -> None:
+        frame = encode_response(cut.response, request_type.API_KEY, version, correlation_id)
+        self._join(frame[: cut.after_bytes])
 
     def _write(
         self, response: Response, request_type: type[Request[Any]], version: int, correlation_id: int

@@ -5,6 +5,7 @@ registry.
 
     with EmbeddedBroker() as broker:            # a process of its own, ready in a fraction of a second
         Producer(broker.bootstrap)
+        broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", times=3)       # see `fault_control`
     with ApacheKafka("4.3.0") as kafka:         # needs Java 17 and, the first time, Maven
         kafka.kill()                            # as a crash would
         kafka.start()                           # the same data, the same address
@@ -15,11 +16,14 @@ registry.
     with ApacheKafka(security=SecureListeners()) as kafka:
         kafka.bootstrap_for("SASL_SSL")         # see `secure_listeners`
 
+    with KafkaProxy("localhost:9092") as proxy:     # the same before any Kafka, in a thread of this process
+        proxy.faults.delay("Fetch", ms=100)
+
     with EmbeddedRegistry() as registry:        # in a thread of this process, ready in a fraction of a second
         Registry(registry.url)
 
-All but the registry run as separate processes that end with this one, even when this one is killed. This
-package starts programs; it must not know the client or the broker from inside.
+All but the registry and the proxy run as separate processes that end with this one, even when this one is
+killed. This package starts programs; it must not know the client or the broker from inside.
 """
 
 from __future__ import annotations
@@ -30,7 +34,15 @@ from barnabas.testing.certificates import Certificates
 from barnabas.testing.distribution import KafkaDistribution, run_kafka_tool
 from barnabas.testing.embedded_broker import EmbeddedBroker
 from barnabas.testing.embedded_registry import EmbeddedRegistry
+from barnabas.testing.fault_control import (
+    ControlledFault,
+    Disconnect,
+    FaultControl,
+    FaultControlError,
+    RecordedRequest,
+)
 from barnabas.testing.joining_node import JoiningNode
+from barnabas.testing.kafka_proxy import KafkaProxy
 from barnabas.testing.process import MissingProgramError, ServerStartError, free_ports
 from barnabas.testing.secure_listeners import SecureListeners
 
@@ -39,11 +51,17 @@ __all__ = [
     "ApacheKafkaCluster",
     "Certificates",
     "ClusterNode",
+    "ControlledFault",
+    "Disconnect",
     "EmbeddedBroker",
     "EmbeddedRegistry",
+    "FaultControl",
+    "FaultControlError",
     "JoiningNode",
     "KafkaDistribution",
+    "KafkaProxy",
     "MissingProgramError",
+    "RecordedRequest",
     "SecureListeners",
     "ServerStartError",
     "free_ports",

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from barnabas.testing.broker_process import BrokerProcess
+from barnabas.testing.fault_control import FaultControl
 from barnabas.testing.kafka_settings import KEEPS_OLD_RECORDS
-from barnabas.testing.process import ServerProcess
+from barnabas.testing.process import ServerProcess, ServerStartError
 
 
 class EmbeddedBroker(BrokerProcess):
@@ -21,6 +22,8 @@ class EmbeddedBroker(BrokerProcess):
     `data_dir`: where its log is kept; None is a temporary folder that goes with the broker. `config`: Kafka's
     broker settings; by default no records are deleted for their age in the first day. `port`: None takes a
     free one below 32768.
+
+    `faults`: errors, delays and whatever else is to happen to its clients (see `fault_control`).
 
     Raises: ServerStartError (quotes the broker's output).
     """
@@ -34,6 +37,14 @@ class EmbeddedBroker(BrokerProcess):
     ) -> None:
         super().__init__(port=port, data_dir=data_dir)
         self._config = KEEPS_OLD_RECORDS | dict(config or {})
+        self._faults: FaultControl | None = None
+
+    @property
+    def faults(self) -> FaultControl:
+        """Faults on demand. A restart forgets them. Raises: ServerStartError before the first start."""
+        if self._faults is None:
+            raise ServerStartError("the broker was never started, it has no faults yet")
+        return self._faults
 
     @property
     def _name(self) -> str:
@@ -48,10 +59,18 @@ class EmbeddedBroker(BrokerProcess):
 
     def _prepare(self, directory: Path) -> None:
         """The broker makes its own folders."""
+        self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}")
+
+    def close(self) -> None:
+        if self._faults is not None:
+            self._faults.end_hooks()
+        super().close()
+        self._faults = None
 
     def _run(self, directory: Path) -> ServerProcess:
         command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1", "--port", str(self.port)]
         command += ["--data-dir", str(directory / "data")]
+        command += ["--faults-port", str(self.faults.port)]
         for name, value in self._config.items():
             command += ["--config", f"{name}={value}"]
         return ServerProcess(

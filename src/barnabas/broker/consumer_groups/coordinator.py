@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from barnabas.broker.cluster import Cluster
+from barnabas.broker.configs.group_settings import GroupSettings
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.consumer_groups.classic_members import ClassicMembers
 from barnabas.broker.consumer_groups.group import (
@@ -141,6 +142,9 @@ class ConsumerGroupCoordinator:
             )
         return group
 
+    def _group_settings(self, group: ConsumerGroup) -> GroupSettings:
+        return GroupSettings(self._cluster.group_settings.of(group.group_id), self._settings)
+
     def _forget(self, group_id: str) -> None:
         self.groups.pop(group_id, None)
 
@@ -160,7 +164,7 @@ class ConsumerGroupCoordinator:
         return HeartbeatAnswer(
             member.member_id,
             member.epoch,
-            self._settings.number("group.consumer.heartbeat.interval.ms"),
+            self._group_settings(group).number("consumer.heartbeat.interval.ms"),
             member.assigned if beat.says_all or member.assigned != before else None,
         )
 
@@ -389,7 +393,7 @@ class ConsumerGroupCoordinator:
         if member.session_timer is not None:
             member.session_timer.cancel()
         timeout_ms = (
-            self._settings.number("group.consumer.session.timeout.ms")
+            self._group_settings(group).number("consumer.session.timeout.ms")
             if member.classic is None
             else member.classic.session_timeout_ms
         )

@@ -43,7 +43,13 @@ from barnabas.broker.handlers.records import (
     offset_for_leader_epoch,
     produce,
 )
-from barnabas.broker.handlers.security import alter_user_scram_credentials, describe_user_scram_credentials
+from barnabas.broker.handlers.security import (
+    alter_user_scram_credentials,
+    create_acls,
+    delete_acls,
+    describe_acls,
+    describe_user_scram_credentials,
+)
 from barnabas.broker.handlers.topics import (
     alter_partition_reassignments,
     create_partitions,
@@ -75,11 +81,14 @@ _MODULES = (
     alter_user_scram_credentials,
     consumer_group_describe,
     consumer_group_heartbeat,
+    create_acls,
     create_partitions,
     create_topics,
+    delete_acls,
     delete_groups,
     delete_records,
     delete_topics,
+    describe_acls,
     describe_cluster,
     describe_configs,
     describe_groups,

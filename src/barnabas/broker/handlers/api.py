@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from barnabas.broker.acl_store import AclStore
+from barnabas.broker.authorization.authorizer import Authorizer
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
@@ -25,6 +27,8 @@ class BrokerParts:
 
     cluster: Cluster
     controller: Controller
+    authorizer: Authorizer
+    acls: AclStore
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore

@@ -28,6 +28,21 @@ def described(error: OSError) -> str:
     return f"{reason}{where}; {_ADVICE.get(error.errno or 0, 'check the disk')}"
 
 
+class FullDisk:
+    """What a test has a disk say: while `is_full`, nothing that this process writes has room."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+
+    def check(self, path: Path) -> None:
+        """Raises: OSError."""
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+DISK = FullDisk()
+
+
 def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
     """Writes `content` to `path` such that a crash at any moment leaves the old or the new content.
 
@@ -35,6 +50,7 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
     """
     temporary = path.with_name(path.name + ".tmp")
     try:
+        DISK.check(path)
         with temporary.open("wb") as file:
             file.write(content)
             file.flush()

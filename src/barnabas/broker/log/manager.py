@@ -10,11 +10,11 @@ import asyncio
 import logging
 import os
 import shutil
-import time
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from barnabas.broker.log.clock import now_ms
 from barnabas.broker.log.compaction import CompactionPlan, collect_keys, plan_compaction, write_survivors
 from barnabas.broker.log.files import described, read_checkpoint, sync_directory, write_checkpoint
 from barnabas.broker.log.partition_log import PartitionLog
@@ -29,10 +29,6 @@ RECOVERY_POINTS_FILE = "recovery-point-offset-checkpoint"
 START_OFFSETS_FILE = "log-start-offset-checkpoint"
 CLEANER_OFFSETS_FILE = "cleaner-offset-checkpoint"
 DELETED_SUFFIX = "-delete"
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def log_directories(directory: Path) -> list[Path]:

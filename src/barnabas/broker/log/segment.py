@@ -28,6 +28,7 @@ from barnabas.broker.log.damage import (
     find_good_batch,
     offsets_of_last,
 )
+from barnabas.broker.log.files import DISK
 from barnabas.broker.log.index import OffsetIndex, TimeIndex
 from barnabas.errors import CorruptBatchError
 
@@ -93,6 +94,7 @@ class Segment:
         start = self.size
         view = memoryview(data)
         try:
+            DISK.check(self.path)
             written = 0
             while written < len(view):
                 written += os.pwrite(self._descriptor, view[written:], start + written)

@@ -4,8 +4,10 @@ be told to stay there, and to go nowhere else. Version 0 is not spoken by Kafka 
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import LogDirNotFoundError, UnknownTopicOrPartitionError
+from barnabas.broker_errors import LogDirNotFoundError
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
@@ -32,10 +34,11 @@ async def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplic
 def _code(call: Call, name: str, index: int, path: str) -> int:
     cluster = call.parts.cluster
     try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
         if path != cluster.log_directory:
             raise LogDirNotFoundError(f"{path} is not {cluster.log_directory}")
         cluster.partition(cluster.topic(name), index)
-    except (LogDirNotFoundError, UnknownTopicOrPartitionError) as error:
+    except BrokerError as error:
         return error.code
     return 0
 

@@ -18,11 +18,14 @@ async def handle(call: Call, request: DescribeClusterRequest) -> DescribeCluster
             error_message="this is a broker, there is no controller of its own",
             endpoint_type=BROKERS,
         )
-    return DescribeClusterResponse(
+    response = DescribeClusterResponse(
         cluster_id=parts.cluster.cluster_id,
         controller_id=NODE_ID,
         brokers=[DescribeClusterResponse.DescribeClusterBroker(NODE_ID, parts.host, parts.port)],
     )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = parts.authorizer.cluster_operations(call)
+    return response
 
 
 HANDLER = Handler(DescribeClusterRequest, 0, 2, handle)

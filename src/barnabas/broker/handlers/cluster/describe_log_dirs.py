@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shutil
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 
 async def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     cluster = call.parts.cluster
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.DESCRIBE)
+    except BrokerError as error:
+        return DescribeLogDirsResponse(error_code=error.code)
     asked = None if request.topics is None else {topic.topic: topic.partitions for topic in request.topics}
     topics = [
         DescribeLogDirsResponse.DescribeLogDirsTopic(

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker_errors import ErrorCode
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -19,6 +21,10 @@ PartitionData = DescribeQuorumResponse.PartitionData
 
 async def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     parts = call.parts
+    try:
+        parts.authorizer.require_cluster(call, Operation.DESCRIBE)
+    except BrokerError as error:
+        return DescribeQuorumResponse(error_code=error.code, error_message="Cluster authorization failed.")
     response = DescribeQuorumResponse(
         error_message="",
         topics=[

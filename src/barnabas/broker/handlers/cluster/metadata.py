@@ -2,14 +2,16 @@
 
 Names the one broker and the topics asked for, all of them for null (version 0: for none). A topic that
 does not exist is created if the client allows it and auto.create.topics.enable is set. Ids of topics are
-looked up from version 12 on. Operations that are allowed are never given, as there is no authorizer.
+looked up from version 12 on. Of all topics those that the client may see are named.
 """
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import NODE_ID, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topic
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
-from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.broker.handlers.topics.create_topics import may_create as client_may_create
+from barnabas.broker_errors import ErrorCode, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.protocol.schema import ZERO_UUID
@@ -18,29 +20,48 @@ from barnabas.protocol.schema import ZERO_UUID
 async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
     parts = call.parts
     if request.topics is None or (call.version == 0 and not request.topics):
-        topics = [describe(parts, topic) for topic in parts.cluster.topics.values()]
+        topics = [
+            describe(parts, topic)
+            for topic in parts.cluster.topics.values()
+            if parts.authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic.name)
+        ]
     else:
         may_create = request.allow_auto_topic_creation and parts.cluster.settings.flag(
             "auto.create.topics.enable"
         )
-        topics = [_look_up(parts, asked, may_create) for asked in request.topics]
-    return MetadataResponse(
+        topics = [_look_up(call, asked, may_create) for asked in request.topics]
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            if topic.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED and topic.name is not None:
+                topic.topic_authorized_operations = parts.authorizer.authorized_operations(
+                    call, ResourceKind.TOPIC, topic.name
+                )
+    response = MetadataResponse(
         brokers=[MetadataResponse.MetadataResponseBroker(NODE_ID, parts.host, parts.port)],
         cluster_id=parts.cluster.cluster_id,
         controller_id=NODE_ID,
         topics=topics,
     )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = parts.authorizer.cluster_operations(call)
+    return response
 
 
 def _look_up(
-    parts: BrokerParts, asked: MetadataRequest.MetadataRequestTopic, may_create: bool
+    call: Call, asked: MetadataRequest.MetadataRequestTopic, may_create: bool
 ) -> MetadataResponse.MetadataResponseTopic:
-    cluster = parts.cluster
+    parts, cluster = call.parts, call.parts.cluster
+    require = parts.authorizer.require
     try:
         if asked.topic_id != ZERO_UUID:
-            return describe(parts, cluster.topic_by_id(asked.topic_id))
+            topic = cluster.topic_by_id(asked.topic_id)
+            require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic.name)
+            return describe(parts, topic)
         name = asked.name or ""
+        require(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
         if name not in cluster.topics and may_create:
+            if not client_may_create(call, name):
+                raise TopicAuthorizationFailedError
             if name == OFFSETS_TOPIC:
                 parts.group_store.topic.ensure()
             elif name == TRANSACTIONS_TOPIC:

@@ -4,6 +4,7 @@ runs registers again at once, where Kafka's would be left out until its next sta
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
@@ -11,6 +12,7 @@ from barnabas.protocol.messages.unregister_broker import UnregisterBrokerRequest
 
 async def handle(call: Call, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
     try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
         call.parts.controller.unregister(request.broker_id)
     except BrokerError as error:
         return UnregisterBrokerResponse(error_code=error.code, error_message=error.context)

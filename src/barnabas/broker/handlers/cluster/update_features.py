@@ -6,6 +6,7 @@ type of 2 or 3. Versions 0 and 1 have a result for each feature.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.features import FEATURES, METADATA_VERSION
 from barnabas.broker.handlers.api import Call, Handler
@@ -23,6 +24,7 @@ async def handle(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesRe
     # Of two updates of a feature the last one counts.
     updates = {update.feature: update for update in request.feature_updates}
     try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
         for update in updates.values():
             problem = _problem(cluster, update, _upgrade_type(update, call.version))
             if problem is not None:

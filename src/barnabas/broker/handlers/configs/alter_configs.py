@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.configs import config_resources
+from barnabas.broker.handlers.configs import config_resources, rights
+from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 
@@ -19,7 +21,12 @@ async def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsRespon
 def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate_only: bool) -> Result:
     result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
     try:
-        resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
+        if asked.resource_type == config_resources.BROKER_LOGGER:
+            raise InvalidRequestError(f"Unknown resource type {asked.resource_type}")
+        rights.require(call, Operation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
+        resource = config_resources.find(
+            call.parts.cluster, asked.resource_type, asked.resource_name, to_change=True
+        )
         settings = config_resources.check(resource, {config.name: config.value for config in asked.configs})
         if not validate_only:
             resource.change(settings)

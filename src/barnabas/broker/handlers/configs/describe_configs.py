@@ -1,17 +1,18 @@
-"""DescribeConfigs, versions 1 to 4: settings of topics and of the broker, with synonyms and documentation if
-asked.
+"""DescribeConfigs, versions 1 to 4: settings of topics, of the broker and its loggers, of groups, of
+subscriptions to clients' metrics, with synonyms and documentation if asked.
 """
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
+from barnabas.broker.configs.setting_kinds import Value
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.configs import config_resources
-from barnabas.broker.settings import SettingSource, Value
+from barnabas.broker.handlers.configs import config_resources, rights
+from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
 Result = DescribeConfigsResponse.DescribeConfigsResult
-OVERRIDES = (SettingSource.TOPIC, SettingSource.DYNAMIC_BROKER)
 
 
 async def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -21,41 +22,37 @@ async def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigs
 def _describe(
     call: Call, asked: DescribeConfigsRequest.DescribeConfigsResource, request: DescribeConfigsRequest
 ) -> Result:
-    result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
+    result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message="")
     try:
-        resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
+        rights.require(call, Operation.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name)
+        resource = config_resources.find(
+            call.parts.cluster, asked.resource_type, asked.resource_name, to_change=False
+        )
     except BrokerError as error:
         result.error_code, result.error_message = error.code, error.context
         return result
     wanted = asked.configuration_keys
     values = (resource.value(name) for name in resource.table if wanted is None or name in wanted)
-    is_broker = isinstance(resource, config_resources.BrokerResource)
-    # By the empty name the cluster-wide values alone are meant: those set while brokers run.
-    if is_broker and not asked.resource_name:
-        values = (value for value in values if value.source is SettingSource.DYNAMIC_BROKER)
-    result.configs = [_entry(value, request, is_broker and not value.setting.dynamic) for value in values]
+    result.configs = [_entry(resource, value, request) for value in values if resource.is_told_of(value)]
     return result
 
 
 def _entry(
-    value: Value, request: DescribeConfigsRequest, read_only: bool
+    resource: ConfiguredResource, value: Value, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
     setting = value.setting
     entry = DescribeConfigsResponse.DescribeConfigsResourceResult(
         name=setting.name,
         value=value.value,
-        read_only=read_only,
+        read_only=resource.is_read_only(setting),
         config_source=value.source,
         config_type=setting.type,
         documentation=setting.doc if request.include_documentation else None,
     )
     if request.include_synonyms:
-        default = DescribeConfigsResponse.DescribeConfigsSynonym(
-            setting.broker_name or setting.name, setting.default, SettingSource.DEFAULT
-        )
-        name = setting.name if value.source in OVERRIDES else setting.broker_name or setting.name
-        given = DescribeConfigsResponse.DescribeConfigsSynonym(name, value.value, value.source)
-        entry.synonyms = [default] if value.source is SettingSource.DEFAULT else [given, default]
+        entry.synonyms = [
+            DescribeConfigsResponse.DescribeConfigsSynonym(*synonym) for synonym in resource.synonyms(value)
+        ]
     return entry
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.configs import config_resources
-from barnabas.broker.settings import Setting, SettingType, lookup
-from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
+from barnabas.broker.handlers.configs import config_resources, rights
+from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
+from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
@@ -15,6 +16,7 @@ from barnabas.protocol.messages.incremental_alter_configs import (
 Result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 Asked = IncrementalAlterConfigsRequest.AlterableConfig
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+OPERATIONS_ON_LISTS = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
 
 async def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
@@ -30,11 +32,17 @@ def _alter(
     try:
         names = [config.name for config in asked.configs]
         if len(set(names)) < len(names):
-            raise InvalidRequestError("a setting is in the request more than once")
-        resource = config_resources.find(call.parts.cluster, asked.resource_type, asked.resource_name)
+            raise InvalidRequestError("Error due to duplicate config keys")
+        without = [c.name for c in asked.configs if c.value is None and c.config_operation != DELETE]
+        if without:
+            raise InvalidRequestError(f"Null value not supported for : {','.join(without)}")
+        rights.require(call, Operation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
+        resource = config_resources.find(
+            call.parts.cluster, asked.resource_type, asked.resource_name, to_change=True
+        )
         settings = resource.own()
         for config in asked.configs:
-            _apply(settings, config, lookup(config.name, resource.table), resource.value(config.name).value)
+            _apply(settings, config, resource)
         settings = config_resources.check(resource, settings)
         if not validate_only:
             resource.change(settings)
@@ -43,21 +51,21 @@ def _alter(
     return result
 
 
-def _apply(settings: dict[str, str], config: Asked, setting: Setting, current: str) -> None:
+def _apply(settings: dict[str, str], config: Asked, resource: ConfiguredResource) -> None:
+    setting = resource.lookup(config.name)
     if config.config_operation == DELETE:
         settings.pop(config.name, None)
         return
-    if config.value is None:
-        raise InvalidConfigError(f"setting {config.name} needs a value")
+    given_value = config.value or ""
     if config.config_operation == SET:
-        settings[config.name] = config.value
+        settings[config.name] = given_value
         return
-    if setting.type is not SettingType.LIST or config.config_operation not in (APPEND, SUBTRACT):
-        raise InvalidConfigError(
-            f"operation {config.config_operation} does not go with setting {config.name}, which is no list"
-        )
+    if config.config_operation not in OPERATIONS_ON_LISTS:
+        raise InvalidRequestError(f"Unknown operation type {config.config_operation}")
+    resource.check_is_list(setting, OPERATIONS_ON_LISTS[config.config_operation])
+    current = resource.value(config.name).value
     words = [word.strip() for word in current.split(",") if word.strip()]
-    given = [word.strip() for word in config.value.split(",")]
+    given = [word.strip() for word in given_value.split(",")]
     if config.config_operation == APPEND:
         words += [word for word in given if word not in words]
     else:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.consumer_groups.group import ConsumerGroup
 from barnabas.broker.consumer_groups.records import by_topic
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -21,16 +23,21 @@ CONSUMER_MEMBER = 1
 
 async def handle(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     return ConsumerGroupDescribeResponse(
-        groups=[_described(call, group_id) for group_id in request.group_ids]
+        groups=[
+            _described(call, group_id, with_operations=request.include_authorized_operations)
+            for group_id in request.group_ids
+        ]
     )
 
 
-def _described(call: Call, group_id: str) -> DescribedGroup:
+def _described(call: Call, group_id: str, *, with_operations: bool) -> DescribedGroup:
+    authorizer = call.parts.authorizer
     try:
+        authorizer.require(call, Operation.DESCRIBE, ResourceKind.GROUP, group_id)
         group = call.parts.consumer_groups.group(group_id)
     except BrokerError as error:
-        return DescribedGroup(error_code=error.code, error_message=error.context, group_id=group_id)
-    return DescribedGroup(
+        return DescribedGroup(error_code=error.code, error_message=error.context or None, group_id=group_id)
+    described = DescribedGroup(
         group_id=group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
@@ -38,6 +45,24 @@ def _described(call: Call, group_id: str) -> DescribedGroup:
         assignor_name=group.assignor_name,
         members=_members(call.parts.cluster, group),
     )
+    if not _may_see_topics(call, described):
+        described.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        described.error_message = (
+            "The group has described topic(s) that the client is not authorized to describe."
+        )
+        described.members = []
+    elif with_operations:
+        described.authorized_operations = authorizer.authorized_operations(call, ResourceKind.GROUP, group_id)
+    return described
+
+
+def _may_see_topics(call: Call, group: DescribedGroup) -> bool:
+    names: set[str] = set()
+    for member in group.members:
+        for assignment in (member.assignment, member.target_assignment):
+            names.update(topic.topic_name for topic in assignment.topic_partitions)
+    authorizer = call.parts.authorizer
+    return all(authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, name) for name in names)
 
 
 def _members(cluster: Cluster, group: ConsumerGroup) -> list[ConsumerGroupDescribeResponse.Member]:

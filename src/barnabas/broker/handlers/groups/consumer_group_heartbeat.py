@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS
 from barnabas.broker.consumer_groups.coordinator import Heartbeat
 from barnabas.broker.consumer_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
@@ -24,7 +25,11 @@ FIRST_VERSION_WITH_MEMBER_ID = 1
 
 
 async def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
+    authorizer = call.parts.authorizer
     try:
+        authorizer.require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
+        for name in request.subscribed_topic_names or ():
+            authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
         _check(call.version, request)
         names, owned = request.subscribed_topic_names, request.topic_partitions
         answer = call.parts.consumer_groups.heartbeat(
@@ -44,7 +49,7 @@ async def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> Consumer
             )
         )
     except BrokerError as error:
-        return ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=error.context)
+        return ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=error.context or None)
     assignment = None
     if answer.assigned is not None:
         assignment = ConsumerGroupHeartbeatResponse.Assignment(

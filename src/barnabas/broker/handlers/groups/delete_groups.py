@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import CoordinatorNotAvailableError, KafkaStorageError
 from barnabas.errors import BrokerError
@@ -19,6 +20,7 @@ async def handle(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsRespon
 
 def _delete(call: Call, group_id: str) -> int:
     try:
+        call.parts.authorizer.require(call, Operation.DELETE, ResourceKind.GROUP, group_id)
         call.parts.groups.delete_group(group_id)
     except KafkaStorageError:
         return CoordinatorNotAvailableError.code

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.group import Group, GroupState
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
@@ -14,15 +15,26 @@ FIRST_VERSION_WITH_NOT_FOUND = 6
 
 
 async def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    groups = call.parts.groups.groups
     return DescribeGroupsResponse(
         groups=[
-            _missing(group_id, call.version, group)
-            if (group := groups.get(group_id)) is None or group.consumers is not None
-            else _describe(group)
+            _described(call, group_id, with_operations=request.include_authorized_operations)
             for group_id in request.groups
         ]
     )
+
+
+def _described(call: Call, group_id: str, *, with_operations: bool) -> DescribedGroup:
+    authorizer = call.parts.authorizer
+    if not authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.GROUP, group_id):
+        return DescribedGroup(ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=group_id)
+    group = call.parts.groups.groups.get(group_id)
+    if group is None or group.consumers is not None:
+        described = _missing(group_id, call.version, group)
+    else:
+        described = _describe(group)
+    if with_operations and not described.error_code:
+        described.authorized_operations = authorizer.authorized_operations(call, ResourceKind.GROUP, group_id)
+    return described
 
 
 def _missing(group_id: str, version: int, group: Group | None) -> DescribedGroup:

@@ -5,13 +5,21 @@ Share groups (version 6) are refused with INVALID_REQUEST.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import InvalidRequestError
+from barnabas.broker_errors import ErrorCode, InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 Coordinator = FindCoordinatorResponse.Coordinator
+REFUSALS: Mapping[int, str] = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+}
+"""What old versions say besides the code."""
 GROUP, TRANSACTION = 0, 1
 FIRST_VERSION_WITH_MANY_KEYS = 4
 
@@ -24,7 +32,7 @@ async def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinator
     found = _find(call, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=found.error_message,
+        error_message=REFUSALS.get(found.error_code, found.error_message),
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -32,10 +40,13 @@ async def handle(call: Call, request: FindCoordinatorRequest) -> FindCoordinator
 
 
 def _find(call: Call, key_type: int, key: str) -> Coordinator:
+    require = call.parts.authorizer.require
     try:
         if key_type == TRANSACTION:
+            require(call, Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID, key)
             call.parts.transaction_store.topic.ensure()
         elif key_type == GROUP:
+            require(call, Operation.DESCRIBE, ResourceKind.GROUP, key)
             call.parts.group_store.topic.ensure()
         else:
             raise InvalidRequestError(f"this broker coordinates nothing of type {key_type}")

@@ -4,6 +4,7 @@ twice).
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.coordinator import JoinAttempt, MemberIdGivenError
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.errors import BrokerError
@@ -32,6 +33,7 @@ async def handle(call: Call, request: JoinGroupRequest) -> JoinGroupResponse:
         supports_skipping_assignment=call.version >= FIRST_VERSION_WITH_SKIPPED_ASSIGNMENT,
     )
     try:
+        call.parts.authorizer.require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
         result = await call.parts.groups.join(attempt)
     except BrokerError as error:
         return JoinGroupResponse(

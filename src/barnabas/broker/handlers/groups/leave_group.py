@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
@@ -13,6 +14,10 @@ FIRST_VERSION_WITH_MANY_MEMBERS = 3
 
 
 async def handle(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    try:
+        call.parts.authorizer.require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
+    except BrokerError as error:
+        return LeaveGroupResponse(error_code=error.code)
     if call.version < FIRST_VERSION_WITH_MANY_MEMBERS:
         return LeaveGroupResponse(error_code=_leave(call, request.group_id, request.member_id, None))
     if not request.group_id:

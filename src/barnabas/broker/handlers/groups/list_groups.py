@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -18,6 +19,13 @@ async def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
         )
         for group, consumers in groups
     ]
+    authorizer = parts.authorizer
+    if not authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.CLUSTER, CLUSTER_NAME):
+        listed = [
+            group
+            for group in listed
+            if authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.GROUP, group.group_id)
+        ]
     states = {state.lower() for state in request.states_filter}
     types = {name.lower() for name in request.types_filter}
     return ListGroupsResponse(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Topic
 from barnabas.broker.group import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
+    GroupAuthorizationFailedError,
     KafkaStorageError,
     OffsetMetadataTooLargeError,
     UnsupportedVersionError,
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from barnabas.protocol.schema import ZERO_UUID
 from barnabas.types import TopicPartition
 
 FIRST_VERSION_OF_CONSUMERS = 9
@@ -23,6 +26,8 @@ PartitionResponse = OffsetCommitResponse.OffsetCommitResponsePartition
 
 async def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
     response = OffsetCommitResponse()
+    authorizer = call.parts.authorizer
+    may_commit = authorizer.authorize(call, Operation.READ, ResourceKind.GROUP, request.group_id)
     accepted: dict[TopicPartition, CommittedOffset] = {}
     to_answer: list[PartitionResponse] = []
     longest = call.parts.cluster.settings.number("offset.metadata.max.bytes")
@@ -33,17 +38,27 @@ async def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitRespon
             result = PartitionResponse(partition_index=partition.partition_index)
             answer.partitions.append(result)
             try:
-                topic = call.parts.cluster.resolve(asked.name, asked.topic_id)
+                if not may_commit:
+                    raise GroupAuthorizationFailedError
+                topic = _topic(call, asked)
                 name, committed = _accept(call, topic, partition, longest)
             except BrokerError as error:
                 result.error_code = error.code
                 continue
             accepted[name] = committed
             to_answer.append(result)
-    code = _commit(call, request, accepted)
+    code = _commit(call, request, accepted) if accepted else 0
     for result in to_answer:
         result.error_code = code
     return response
+
+
+def _topic(call: Call, asked: OffsetCommitRequest.OffsetCommitRequestTopic) -> Topic:
+    """Raises: TopicAuthorizationFailedError before it tells whether a topic named is there."""
+    cluster = call.parts.cluster
+    name = asked.name if asked.topic_id == ZERO_UUID else cluster.topic_by_id(asked.topic_id).name
+    call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, name)
+    return cluster.topic(name)
 
 
 def _accept(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_protocol import decoded_subscription
-from barnabas.broker.coordinator import CONSUMER_TYPE, GroupCoordinator
+from barnabas.broker.coordinator import CONSUMER_TYPE
 from barnabas.broker.group import Group, GroupState
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import (
@@ -20,28 +21,31 @@ from barnabas.types import TopicPartition
 async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     groups = call.parts.groups
     try:
+        call.parts.authorizer.require(call, Operation.DELETE, ResourceKind.GROUP, request.group_id)
         group = groups.groups.get(request.group_id)
         if group is None:
             raise GroupIdNotFoundError(f"group {request.group_id} does not exist")
         if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_TYPE:
             raise NonEmptyGroupError(f"group {request.group_id} has members")
         return OffsetDeleteResponse(
-            topics=[_delete(groups, group, topic) for topic in request.topics],
+            topics=[_delete(call, group, topic) for topic in request.topics],
         )
     except BrokerError as error:
         return OffsetDeleteResponse(error_code=error.code)
 
 
 def _delete(
-    groups: GroupCoordinator, group: Group, topic: OffsetDeleteRequest.OffsetDeleteRequestTopic
+    call: Call, group: Group, topic: OffsetDeleteRequest.OffsetDeleteRequestTopic
 ) -> OffsetDeleteResponse.OffsetDeleteResponseTopic:
     indexes = [partition.partition_index for partition in topic.partitions]
     code: int = ErrorCode.NONE
     consumers = group.consumers
-    if topic.name in _subscribed_topics(group) or (consumers and consumers.subscribes_to(topic.name)):
+    if not call.parts.authorizer.authorize(call, Operation.READ, ResourceKind.TOPIC, topic.name):
+        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    elif topic.name in _subscribed_topics(group) or (consumers and consumers.subscribes_to(topic.name)):
         code = GroupSubscribedToTopicError.code
     else:
-        groups.delete_offsets(group, [TopicPartition(topic.name, index) for index in indexes])
+        call.parts.groups.delete_offsets(group, [TopicPartition(topic.name, index) for index in indexes])
     return OffsetDeleteResponse.OffsetDeleteResponseTopic(
         name=topic.name,
         partitions=[OffsetDeleteResponse.OffsetDeleteResponsePartition(index, code) for index in indexes],

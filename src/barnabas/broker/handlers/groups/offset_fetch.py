@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker.cluster import Cluster
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.group import CommittedOffset, Group
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
@@ -19,6 +19,7 @@ from barnabas.protocol.schema import ZERO_UUID
 from barnabas.types import TopicPartition
 
 NOT_COMMITTED = CommittedOffset(-1, -1, "", -1)
+FIRST_VERSION_WITH_ERROR_OF_GROUP = 2
 FIRST_VERSION_WITH_MANY_GROUPS = 8
 FIRST_VERSION_WITH_TOPIC_IDS = 10
 
@@ -27,9 +28,8 @@ Partitions = OffsetFetchResponse.OffsetFetchResponsePartitions
 
 
 async def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    groups = call.parts.groups.groups
     if call.version < FIRST_VERSION_WITH_MANY_GROUPS:
-        return _answer_one(groups.get(request.group_id), request)
+        return _answer_one(call, request)
     stable = request.require_stable
     return OffsetFetchResponse(groups=[_answer_group(call, asked, stable) for asked in request.groups])
 
@@ -37,12 +37,21 @@ async def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse
 def _answer_group(
     call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup, require_stable: bool
 ) -> OffsetFetchResponse.OffsetFetchResponseGroup:
-    code = _member_error(call, asked)
+    code = _group_error(call, asked.group_id) or _member_error(call, asked)
     group = call.parts.groups.groups.get(asked.group_id)
     topics = [] if code else _answer_many(call, group, asked, require_stable)
     return OffsetFetchResponse.OffsetFetchResponseGroup(
         group_id=asked.group_id, topics=topics, error_code=code
     )
+
+
+def _group_error(call: Call, group_id: str) -> int:
+    may_see = call.parts.authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.GROUP, group_id)
+    return 0 if may_see else ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def _may_see_topic(call: Call, name: str) -> bool:
+    return call.parts.authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
 
 
 def _member_error(call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup) -> int:
@@ -63,11 +72,17 @@ def _member_error(call: Call, asked: OffsetFetchRequest.OffsetFetchRequestGroup)
     return 0
 
 
-def _answer_one(group: Group | None, request: OffsetFetchRequest) -> OffsetFetchResponse:
+def _answer_one(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    group, code = call.parts.groups.groups.get(request.group_id), _group_error(call, request.group_id)
+    if code and call.version >= FIRST_VERSION_WITH_ERROR_OF_GROUP:
+        return OffsetFetchResponse(error_code=code)
     if request.topics is None:
-        wanted = _all_partitions(group)
+        wanted = [found for found in _all_partitions(group) if _may_see_topic(call, found[0])]
     else:
         wanted = [(topic.name, list(topic.partition_indexes)) for topic in request.topics]
+    hidden = {
+        name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name, _ in wanted if not _may_see_topic(call, name)
+    }
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponse.OffsetFetchResponseTopic(
@@ -78,9 +93,11 @@ def _answer_one(group: Group | None, request: OffsetFetchRequest) -> OffsetFetch
                         committed_offset=committed.offset,
                         committed_leader_epoch=committed.leader_epoch,
                         metadata=committed.metadata,
-                        error_code=code,
+                        error_code=error_code,
                     )
-                    for index, committed, code in _committed(group, name, indexes, request.require_stable)
+                    for index, committed, error_code in _committed(
+                        group, name, indexes, request.require_stable, code or hidden.get(name, 0)
+                    )
                 ],
             )
             for name, indexes in wanted
@@ -96,9 +113,13 @@ def _answer_many(
 ) -> list[Topics]:
     cluster = call.parts.cluster
     if asked.topics is None:
-        answers = [_answer(group, name, indexes, require_stable) for name, indexes in _all_partitions(group)]
+        answers = [
+            _answer(call, group, name, indexes, require_stable)
+            for name, indexes in _all_partitions(group)
+            if _may_see_topic(call, name)
+        ]
     else:
-        answers = [_answer_topic(cluster, group, topic, require_stable) for topic in asked.topics]
+        answers = [_answer_topic(call, group, topic, require_stable) for topic in asked.topics]
     if call.version >= FIRST_VERSION_WITH_TOPIC_IDS:
         for answer in answers:
             topic = cluster.topics.get(answer.name)
@@ -107,15 +128,15 @@ def _answer_many(
 
 
 def _answer_topic(
-    cluster: Cluster,
+    call: Call,
     group: Group | None,
     asked: OffsetFetchRequest.OffsetFetchRequestTopics,
     require_stable: bool,
 ) -> Topics:
     if asked.topic_id == ZERO_UUID:
-        return _answer(group, asked.name, asked.partition_indexes, require_stable)
+        return _answer(call, group, asked.name, asked.partition_indexes, require_stable)
     try:
-        name = cluster.topic_by_id(asked.topic_id).name
+        name = call.parts.cluster.topic_by_id(asked.topic_id).name
     except BrokerError as error:
         return Topics(
             topic_id=asked.topic_id,
@@ -124,10 +145,13 @@ def _answer_topic(
                 for index in asked.partition_indexes
             ],
         )
-    return _answer(group, name, asked.partition_indexes, require_stable)
+    return _answer(call, group, name, asked.partition_indexes, require_stable)
 
 
-def _answer(group: Group | None, name: str, indexes: Iterable[int], require_stable: bool) -> Topics:
+def _answer(
+    call: Call, group: Group | None, name: str, indexes: Iterable[int], require_stable: bool
+) -> Topics:
+    refused = 0 if _may_see_topic(call, name) else ErrorCode.TOPIC_AUTHORIZATION_FAILED
     return Topics(
         name=name,
         partitions=[
@@ -138,20 +162,20 @@ def _answer(group: Group | None, name: str, indexes: Iterable[int], require_stab
                 metadata=committed.metadata,
                 error_code=code,
             )
-            for index, committed, code in _committed(group, name, indexes, require_stable)
+            for index, committed, code in _committed(group, name, indexes, require_stable, refused)
         ],
     )
 
 
 def _committed(
-    group: Group | None, name: str, indexes: Iterable[int], require_stable: bool
+    group: Group | None, name: str, indexes: Iterable[int], require_stable: bool, refused: int
 ) -> list[tuple[int, CommittedOffset, int]]:
-    """Each partition with its offset and an error code."""
+    """Each partition with its offset and an error code, which is `refused` for all unless that is 0."""
     found: list[tuple[int, CommittedOffset, int]] = []
     for index in indexes:
         partition = TopicPartition(name, index)
-        if group is None:
-            found.append((index, NOT_COMMITTED, 0))
+        if group is None or refused:
+            found.append((index, NOT_COMMITTED, refused))
         elif require_stable and group.is_unstable(partition):
             found.append((index, NOT_COMMITTED, ErrorCode.UNSTABLE_OFFSET_COMMIT))
         else:

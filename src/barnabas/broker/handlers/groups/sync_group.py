@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
+FIRST_VERSION_WITH_PROTOCOL = 5
+
 
 async def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse:
+    if call.version >= FIRST_VERSION_WITH_PROTOCOL and None in (request.protocol_type, request.protocol_name):
+        return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
+        call.parts.authorizer.require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
         protocol_type, protocol_name, assignment = await call.parts.groups.sync(
             request.group_id,
             request.generation_id,

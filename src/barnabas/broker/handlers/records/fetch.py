@@ -14,12 +14,14 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 
-from barnabas.broker.cluster import NODE_ID, Cluster, Partition
+from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
+from barnabas.broker.cluster import NODE_ID, Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.leadership import check_leader_epoch
-from barnabas.broker_errors import ErrorCode
+from barnabas.broker_errors import ErrorCode, TopicAuthorizationFailedError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
+from barnabas.protocol.schema import ZERO_UUID
 
 PartitionData = FetchResponse.PartitionData
 LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -57,14 +59,13 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
     if session is not None:
         request = copy(request)
         request.topics = session.topics()
-    cluster = call.parts.cluster
-    read = _read_all(cluster, request)
+    read = _read_all(call, request)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + max(0, request.max_wait_ms) / 1000
     while not read.failed and read.bytes_read < request.min_bytes and loop.time() < deadline:
         if not await _wait_for_bytes(read, request.min_bytes, deadline - loop.time()):
             break
-        read = _read_all(cluster, request)
+        read = _read_all(call, request)
     if session is not None:
         session.reduce(read.response)
     return read.response
@@ -91,21 +92,31 @@ async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
             partition.waiters.discard(woken)
 
 
-def _read_all(cluster: Cluster, request: FetchRequest) -> _Read:
+def _read_all(call: Call, request: FetchRequest) -> _Read:
     read = _Read(FetchResponse(), 0, False, request.isolation_level == READ_COMMITTED, [])
     for topic in request.topics:
         answer = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id)
         read.response.responses.append(answer)
-        answer.partitions.extend(_read_partitions(cluster, request, topic, read))
+        answer.partitions.extend(_read_partitions(call, request, topic, read))
     return read
 
 
 def _read_partitions(
-    cluster: Cluster, request: FetchRequest, topic: FetchRequest.FetchTopic, read: _Read
+    call: Call, request: FetchRequest, topic: FetchRequest.FetchTopic, read: _Read
 ) -> Iterable[PartitionData]:
+    cluster = call.parts.cluster
+    try:
+        found = _topic(call, request, topic)
+    except BrokerError as error:
+        read.failed = True
+        for asked in topic.partitions:
+            data = _refusal(asked.partition, error, cluster.leader_epoch)
+            data.aborted_transactions = []
+            yield data
+        return
     for asked in topic.partitions:
         try:
-            partition = cluster.partition(cluster.resolve(topic.topic, topic.topic_id), asked.partition)
+            partition = cluster.partition(found, asked.partition)
             read.seen.append((partition, partition.log.bytes_appended, partition.log.last_stable_offset))
             check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
             data = _read_partition(partition, asked, request, read)
@@ -113,6 +124,17 @@ def _read_partitions(
             read.failed = True
             data = _refusal(asked.partition, error, cluster.leader_epoch)
         yield data
+
+
+def _topic(call: Call, request: FetchRequest, asked: FetchRequest.FetchTopic) -> Topic:
+    """Raises: TopicAuthorizationFailedError before it tells whether a topic named is there."""
+    cluster, authorizer = call.parts.cluster, call.parts.authorizer
+    name = asked.topic if asked.topic_id == ZERO_UUID else cluster.topic_by_id(asked.topic_id).name
+    if max(request.replica_id, request.replica_state.replica_id) < 0:
+        authorizer.require(call, Operation.READ, ResourceKind.TOPIC, name)
+    elif not authorizer.authorize(call, Operation.CLUSTER_ACTION, ResourceKind.CLUSTER, CLUSTER_NAME):
+        raise TopicAuthorizationFailedError
+    return cluster.topic(name)
 
 
 def _read_partition(

@@ -7,6 +7,7 @@ isolation level 1 (read_committed) nothing is found from the last stable offset 
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.leadership import check_leader_epoch
 from barnabas.broker.log.partition_log import PartitionLog
@@ -52,6 +53,7 @@ def _look_up(
 ) -> PartitionResponse:
     cluster, version = call.parts.cluster, call.version
     try:
+        call.parts.authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic)
         partition = cluster.partition(cluster.topic(topic), asked.partition_index)
         check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
         offset, timestamp, leader_epoch = _find(

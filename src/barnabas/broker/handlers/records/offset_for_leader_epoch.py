@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from barnabas.broker.cluster import Cluster
+from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.leadership import check_leader_epoch
 from barnabas.errors import BrokerError
@@ -21,7 +21,7 @@ async def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForL
         topics=[
             OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=[_look_up(call.parts.cluster, topic.topic, asked) for asked in topic.partitions],
+                partitions=[_look_up(call, topic.topic, asked) for asked in topic.partitions],
             )
             for topic in request.topics
         ]
@@ -29,9 +29,12 @@ async def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForL
 
 
 def _look_up(
-    cluster: Cluster, topic: str, asked: OffsetForLeaderEpochRequest.OffsetForLeaderPartition
+    call: Call, topic: str, asked: OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 ) -> EpochEndOffset:
+    cluster, authorizer = call.parts.cluster, call.parts.authorizer
     try:
+        if not authorizer.authorize(call, Operation.CLUSTER_ACTION, ResourceKind.CLUSTER, CLUSTER_NAME):
+            authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic)
         partition = cluster.partition(cluster.topic(topic), asked.partition)
         check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
     except BrokerError as error:

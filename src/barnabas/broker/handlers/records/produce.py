@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.admission import admit
@@ -31,7 +32,7 @@ from barnabas.broker_errors import (
 from barnabas.errors import BrokerError, CorruptBatchError
 from barnabas.net.server import DisconnectError
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
-from barnabas.protocol.schema import Records
+from barnabas.protocol.schema import ZERO_UUID, Records
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
 FIRST_VERSION_THAT_TELLS_ABORTABLE = 11
@@ -48,8 +49,8 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
         response.responses.append(answer)
         for data in asked.partition_data:
             try:
-                _check_request(request, producers)
-                topic = call.parts.cluster.resolve(asked.name, asked.topic_id)
+                _check_request(call, request, producers)
+                topic = _topic(call, asked)
                 partition = call.parts.cluster.partition(topic, data.index)
                 answer.partition_responses.append(_append(call, request, partition, data.records))
             except BrokerError as error:
@@ -77,12 +78,24 @@ def _transactional_producers(request: ProduceRequest) -> set[tuple[int, int]]:
     return producers
 
 
-def _check_request(request: ProduceRequest, producers: set[tuple[int, int]]) -> None:
+def _topic(call: Call, asked: ProduceRequest.TopicProduceData) -> Topic:
+    """Raises: TopicAuthorizationFailedError before it tells whether a topic named is there."""
+    cluster, authorizer = call.parts.cluster, call.parts.authorizer
+    name = asked.name if asked.topic_id == ZERO_UUID else cluster.topic_by_id(asked.topic_id).name
+    authorizer.require(call, Operation.WRITE, ResourceKind.TOPIC, name)
+    return cluster.topic(name)
+
+
+def _check_request(call: Call, request: ProduceRequest, producers: set[tuple[int, int]]) -> None:
     if request.acks not in (-1, 0, 1):
         raise InvalidRequiredAcksError(f"acks={request.acks} is none of -1, 0 and 1")
     if producers and request.transactional_id is None:
         raise TransactionalIdAuthorizationFailedError(
             "records of a transaction need the transactional id beside them"
+        )
+    if producers and request.transactional_id is not None:
+        call.parts.authorizer.require(
+            call, Operation.WRITE, ResourceKind.TRANSACTIONAL_ID, request.transactional_id
         )
     if len(producers) > 1:
         raise InvalidProducerIdMappingError("records of several transactional producers in one request")

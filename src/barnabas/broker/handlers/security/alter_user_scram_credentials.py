@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.scram_users import (
     ScramCredential,
@@ -30,6 +31,15 @@ Changes = dict[UserAndMechanism, ScramCredential | None]
 
 async def handle(call: Call, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
     asked = [*request.deletions, *request.upsertions]
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
+    except BrokerError as error:
+        return AlterUserScramCredentialsResponse(
+            results=[
+                Result(user, error.code, error.context)
+                for user in dict.fromkeys(change.name for change in asked)
+            ]
+        )
     times = Counter(change.name for change in asked)
     cluster = call.parts.cluster
     changes: Changes = {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.scram_users import ScramCredential
 from barnabas.broker_errors import ErrorCode
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
@@ -18,6 +20,14 @@ Result = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 async def handle(
     call: Call, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.DESCRIBE)
+    except BrokerError as error:
+        return DescribeUserScramCredentialsResponse(
+            error_code=error.code,
+            error_message=None,
+            results=[Result(error_code=error.code, error_message=None) for _ in request.users or ()],
+        )
     kept: dict[str, list[ScramCredential]] = {}
     for credential in call.parts.cluster.scram_credentials.values():
         kept.setdefault(credential.user, []).append(credential)

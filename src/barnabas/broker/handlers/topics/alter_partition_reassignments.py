@@ -4,6 +4,7 @@ the reassignment that is under way.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Partition
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import UnknownTopicOrPartitionError
@@ -19,6 +20,23 @@ PartitionResponse = AlterPartitionReassignmentsResponse.ReassignablePartitionRes
 async def handle(
     call: Call, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
+    except BrokerError as error:
+        return AlterPartitionReassignmentsResponse(
+            error_code=error.code,
+            error_message=error.context,
+            responses=[
+                AlterPartitionReassignmentsResponse.ReassignableTopicResponse(
+                    topic.name,
+                    [
+                        PartitionResponse(asked.partition_index, error.code, error.context)
+                        for asked in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ],
+        )
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         # As Kafka answers to a request without topics.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import MAX_PARTITIONS
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.topics.create_topics import check_replicas
@@ -21,6 +22,7 @@ async def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitio
 def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, validate_only: bool) -> Result:
     cluster = call.parts.cluster
     try:
+        call.parts.authorizer.require(call, Operation.ALTER, ResourceKind.TOPIC, asked.name)
         topic = cluster.topic(asked.name)
         present = len(topic.partitions)
         if not present < asked.count <= MAX_PARTITIONS:
@@ -40,7 +42,7 @@ def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, va
             cluster.create_partitions(topic, asked.count)
         return Result(name=asked.name)
     except BrokerError as error:
-        return Result(name=asked.name, error_code=error.code, error_message=error.context)
+        return Result(name=asked.name, error_code=error.code, error_message=error.context or None)
 
 
 HANDLER = Handler(CreatePartitionsRequest, 0, 3, handle)

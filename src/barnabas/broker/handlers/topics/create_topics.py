@@ -6,17 +6,21 @@ of an assignment by hand this node. Creating topics with the names of internal o
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 
+from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.cluster import INTERNAL_TOPICS, NODE_ID, Topic
+from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
-from barnabas.broker.settings import TOPIC_SETTINGS, SettingSource, TopicSettings
+from barnabas.broker.settings import TOPIC_SETTINGS, TopicSettings
 from barnabas.broker_errors import (
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
     InvalidRequestError,
     InvalidTopicError,
     KafkaStorageError,
+    TopicAuthorizationFailedError,
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -44,6 +48,8 @@ def _create(
     try:
         if repeated:
             raise InvalidRequestError(f"topic {asked.name} is in the request more than once")
+        if not may_create(call, asked.name):
+            raise TopicAuthorizationFailedError("Authorization failed.")
         if asked.name in INTERNAL_TOPICS:
             raise InvalidTopicError(f"topic {asked.name} is internal; the broker makes it when it needs it")
         count = _partition_count(call, asked)
@@ -51,11 +57,19 @@ def _create(
         cluster = call.parts.cluster
         if not validate_only:
             topic = cluster.create_topic(asked.name, count, settings)
-            return _describe(topic.settings, asked.name, count, topic)
+            return _describe(call, topic.settings, asked.name, count, topic)
         kept = cluster.check_new_topic(asked.name, count, settings)
-        return _describe(TopicSettings(kept, cluster.settings), asked.name, count, None)
+        return _describe(call, TopicSettings(kept, cluster.settings), asked.name, count, None)
     except BrokerError as error:
         return _refusal(asked.name, error)
+
+
+def may_create(call: Call, name: str) -> bool:
+    """Whether who asks may create the topic of this name."""
+    authorizer = call.parts.authorizer
+    return authorizer.authorize(
+        call, Operation.CREATE, ResourceKind.CLUSTER, CLUSTER_NAME
+    ) or authorizer.authorize(call, Operation.CREATE, ResourceKind.TOPIC, name)
 
 
 def _not_kept(name: str, error: KafkaStorageError) -> Result:
@@ -100,10 +114,18 @@ def check_replicas(what: str, broker_ids: list[int]) -> None:
         )
 
 
-def _describe(settings: TopicSettings, name: str, partition_count: int, topic: Topic | None) -> Result:
+def _describe(
+    call: Call, settings: TopicSettings, name: str, partition_count: int, topic: Topic | None
+) -> Result:
+    # What was only looked at has an id as well, which nobody will have.
+    topic_id = topic.topic_id if topic is not None else uuid.uuid4()
+    if not call.parts.authorizer.authorize(call, Operation.DESCRIBE_CONFIGS, ResourceKind.TOPIC, name):
+        code = TopicAuthorizationFailedError.code
+        return Result(name, topic_id, error_message=None, topic_config_error_code=code)
     values = [settings.get(setting) for setting in TOPIC_SETTINGS]
-    result = Result(
+    return Result(
         name=name,
+        topic_id=topic_id,
         error_message=None,
         num_partitions=partition_count,
         replication_factor=1,
@@ -116,9 +138,6 @@ def _describe(settings: TopicSettings, name: str, partition_count: int, topic: T
             for value in values
         ],
     )
-    if topic is not None:
-        result.topic_id = topic.topic_id
-    return result
 
 
 HANDLER = Handler(CreateTopicsRequest, 2, 7, handle)

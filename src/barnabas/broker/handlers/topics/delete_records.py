@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import KafkaStorageError, PolicyViolationError
 from barnabas.errors import BrokerError
@@ -26,6 +27,7 @@ async def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResp
 def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPartition) -> Result:
     cluster = call.parts.cluster
     try:
+        call.parts.authorizer.require(call, Operation.DELETE, ResourceKind.TOPIC, name)
         topic = cluster.topic(name)
         log = cluster.partition(topic, asked.partition_index).log
         if not log.settings.deletes:

@@ -6,6 +6,7 @@ cursor says where to go on.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
@@ -15,6 +16,7 @@ from barnabas.protocol.messages.describe_topic_partitions import (
 )
 
 MAX_PARTITIONS = 2000
+Described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 
 
 async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
@@ -25,6 +27,11 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
         names = [name for name in names if name >= request.cursor.topic_name]
         if names and names[0] == request.cursor.topic_name:
             first = max(0, request.cursor.partition_index)
+    authorizer = call.parts.authorizer
+    hidden = {
+        name for name in names if not authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
+    }
+    names = [name for name in names if name not in hidden]
     room = min(MAX_PARTITIONS, max(1, request.response_partition_limit))
     response = DescribeTopicPartitionsResponse()
     for name in names:
@@ -32,8 +39,11 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, first)
             break
         topic = cluster.topics.get(name)
-        described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(name=name)
+        described = Described(name=name)
         response.topics.append(described)
+        described.topic_authorized_operations = authorizer.authorized_operations(
+            call, ResourceKind.TOPIC, name
+        )
         if topic is None:
             described.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             continue
@@ -46,6 +56,9 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, first + len(indexes))
             break
         first = 0
+    if request.topics:
+        refused = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        response.topics += [Described(refused, name) for name in sorted(hidden)]
     return response
 
 

@@ -4,6 +4,7 @@ all partitions, of which only those are told of for which something was done.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Partition
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ElectionNotNeededError, InvalidRequestError, UnknownTopicOrPartitionError
@@ -17,8 +18,11 @@ TopicResult = ElectLeadersResponse.ReplicaElectionResult
 
 async def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
     kind, asked = request.election_type, request.topic_partitions
-    if kind not in (PREFERRED, UNCLEAN) and asked != []:
-        error = InvalidRequestError(f"Unknown election type {kind}")
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.ALTER)
+        if kind not in (PREFERRED, UNCLEAN) and asked != []:
+            raise InvalidRequestError(f"Unknown election type {kind}")
+    except BrokerError as error:
         return ElectLeadersResponse(
             error_code=error.code,
             replica_election_results=[

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
@@ -18,6 +20,17 @@ OngoingTopic = ListPartitionReassignmentsResponse.OngoingTopicReassignment
 async def handle(
     call: Call, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.DESCRIBE)
+    except BrokerError as error:
+        return ListPartitionReassignmentsResponse(
+            error_code=error.code,
+            error_message=error.context,
+            topics=[
+                OngoingTopic(asked.name, [OngoingPartition(index) for index in asked.partition_indexes])
+                for asked in request.topics or ()
+            ],
+        )
     topics = call.parts.cluster.topics
     if request.topics is None:
         found = [_describe(topic, topic.partitions) for topic in topics.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.producer_errors import code_for
 from barnabas.errors import BrokerError
@@ -12,7 +13,10 @@ PROTOCOL_VERSION = 0
 
 
 async def handle(call: Call, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    require = call.parts.authorizer.require
     try:
+        require(call, Operation.WRITE, ResourceKind.TRANSACTIONAL_ID, request.transactional_id)
+        require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
         call.parts.transactions.add_partitions(
             request.transactional_id,
             (request.producer_id, request.producer_epoch),

@@ -7,9 +7,10 @@ fails all of a transaction's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
-from barnabas.broker.cluster import Cluster
+from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.cluster import INTERNAL_TOPICS, Cluster
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.producer_errors import code_for
 from barnabas.broker_errors import ErrorCode
@@ -24,6 +25,7 @@ FIRST_VERSION_WITH_FENCING = 2
 FIRST_VERSION_WITH_MANY = 4
 PROTOCOL_VERSION = 0
 
+Asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 PartitionResult = AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
@@ -32,13 +34,17 @@ Codes = Callable[[TopicPartition], int]
 
 async def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if call.version < FIRST_VERSION_WITH_MANY:
-        asked = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(
+        asked = Asked(
             request.v3_and_below_transactional_id,
             request.v3_and_below_producer_id,
             request.v3_and_below_producer_epoch,
             topics=request.v3_and_below_topics,
         )
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_add(call, asked))
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_add_for_client(call, asked))
+    try:
+        call.parts.authorizer.require_cluster(call, Operation.CLUSTER_ACTION)
+    except BrokerError as error:
+        return AddPartitionsToTxnResponse(error_code=error.code)
     return AddPartitionsToTxnResponse(
         results_by_transaction=[
             AddPartitionsToTxnResponse.AddPartitionsToTxnResult(asked.transactional_id, _add(call, asked))
@@ -47,11 +53,29 @@ async def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartition
     )
 
 
-def _add(call: Call, asked: AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction) -> list[TopicResult]:
+def _add_for_client(call: Call, asked: Asked) -> list[TopicResult]:
+    authorizer = call.parts.authorizer
+    transactional_id = asked.transactional_id
+    if not authorizer.authorize(call, Operation.WRITE, ResourceKind.TRANSACTIONAL_ID, transactional_id):
+        return _results(asked.topics, lambda _: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    refused = {
+        topic.name
+        for topic in asked.topics
+        if topic.name in INTERNAL_TOPICS
+        or not authorizer.authorize(call, Operation.WRITE, ResourceKind.TOPIC, topic.name)
+    }
+    return _add(call, asked, refused)
+
+
+def _add(call: Call, asked: Asked, refused: Collection[str] = ()) -> list[TopicResult]:
+    """`refused`: the topics that the client may not write to."""
     partitions = {TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions}
-    unknown = {name for name in partitions if not _exists(call.parts.cluster, name)}
-    if unknown:
-        return _results(asked.topics, lambda name: _code_beside_unknown(name, unknown))
+    wrong = {name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in partitions if name.topic in refused}
+    for name in partitions - wrong.keys():
+        if not _exists(call.parts.cluster, name):
+            wrong[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if wrong:
+        return _results(asked.topics, lambda name: wrong.get(name, ErrorCode.OPERATION_NOT_ATTEMPTED))
     transactions, producer = call.parts.transactions, (asked.producer_id, asked.producer_epoch)
     missing: set[TopicPartition] = set()
     try:
@@ -68,10 +92,6 @@ def _add(call: Call, asked: AddPartitionsToTxnRequest.AddPartitionsToTxnTransact
 def _exists(cluster: Cluster, name: TopicPartition) -> bool:
     topic = cluster.topics.get(name.topic)
     return topic is not None and 0 <= name.partition < len(topic.partitions)
-
-
-def _code_beside_unknown(name: TopicPartition, unknown: set[TopicPartition]) -> int:
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in unknown else ErrorCode.OPERATION_NOT_ATTEMPTED
 
 
 def _results(topics: Iterable[Topic], code_of: Codes) -> list[TopicResult]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 
@@ -22,6 +24,8 @@ async def handle(call: Call, request: DescribeProducersRequest) -> DescribeProdu
 
 def _describe(call: Call, topic: str, index: int) -> PartitionResponse:
     cluster = call.parts.cluster
+    if not call.parts.authorizer.authorize(call, Operation.READ, ResourceKind.TOPIC, topic):
+        return PartitionResponse(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     try:
         partition = cluster.partition(cluster.topic(topic), index)
     except BrokerError as error:

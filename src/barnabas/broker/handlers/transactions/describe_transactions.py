@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.describe_transactions import (
@@ -21,6 +22,10 @@ async def handle(call: Call, request: DescribeTransactionsRequest) -> DescribeTr
 
 
 def _describe(call: Call, transactional_id: str) -> State:
+    authorizer = call.parts.authorizer
+    if not authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID, transactional_id):
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return State(error_code=code, transactional_id=transactional_id)
     if not transactional_id:
         return State(error_code=ErrorCode.INVALID_REQUEST, transactional_id=transactional_id)
     metadata = call.parts.transactions.by_id.get(transactional_id)
@@ -38,7 +43,9 @@ def _describe(call: Call, transactional_id: str) -> State:
         producer_id=metadata.producer_id,
         producer_epoch=metadata.producer_epoch,
         topics=[
-            DescribeTransactionsResponse.TopicData(topic, indexes) for topic, indexes in by_topic.items()
+            DescribeTransactionsResponse.TopicData(topic, indexes)
+            for topic, indexes in by_topic.items()
+            if authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic)
         ],
     )
 

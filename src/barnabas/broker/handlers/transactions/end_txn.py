@@ -6,6 +6,7 @@ on (KIP-890) each end raises the producer's epoch, which the answer tells.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.producer_errors import code_for
 from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
@@ -19,6 +20,9 @@ FIRST_VERSION_WITH_EPOCHS = 5
 async def handle(call: Call, request: EndTxnRequest) -> EndTxnResponse:
     raises_epochs = call.version >= FIRST_VERSION_WITH_EPOCHS
     try:
+        call.parts.authorizer.require(
+            call, Operation.WRITE, ResourceKind.TRANSACTIONAL_ID, request.transactional_id
+        )
         producer_id, epoch = call.parts.transactions.end(
             request.transactional_id,
             (request.producer_id, request.producer_epoch),

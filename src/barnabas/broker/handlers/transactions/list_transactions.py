@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.transactions.transaction import TransactionStatus
@@ -33,6 +34,9 @@ async def handle(call: Call, request: ListTransactionsRequest) -> ListTransactio
             and (not producer_ids or metadata.producer_id in producer_ids)
             and (request.duration_filter < 0 or metadata.started_ms < latest_start_ms)
             and pattern.fullmatch(metadata.transactional_id)
+            and call.parts.authorizer.authorize(
+                call, Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID, metadata.transactional_id
+            )
         ],
     )
 

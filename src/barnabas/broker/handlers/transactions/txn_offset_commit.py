@@ -6,6 +6,7 @@ checked from version 3 on (KIP-447).
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.group import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.admission import admit
@@ -25,6 +26,7 @@ async def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommit
     cluster = call.parts.cluster
     longest = cluster.settings.number("offset.metadata.max.bytes")
     response = TxnOffsetCommitResponse()
+    refusal = _refusal(call, request)
     known: list[PartitionResponse] = []
     accepted: dict[TopicPartition, CommittedOffset] = {}
     for asked in request.topics:
@@ -34,6 +36,9 @@ async def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommit
             result = PartitionResponse(partition.partition_index)
             answer.partitions.append(result)
             try:
+                if refusal is not None:
+                    raise refusal
+                call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, asked.name)
                 cluster.partition(cluster.topic(asked.name), partition.partition_index)
             except BrokerError as error:
                 result.error_code = error.code
@@ -51,6 +56,17 @@ async def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommit
         for result in known:
             result.error_code = code or result.error_code
     return response
+
+
+def _refusal(call: Call, request: TxnOffsetCommitRequest) -> BrokerError | None:
+    """Why the client may not commit at all."""
+    require = call.parts.authorizer.require
+    try:
+        require(call, Operation.WRITE, ResourceKind.TRANSACTIONAL_ID, request.transactional_id)
+        require(call, Operation.READ, ResourceKind.GROUP, request.group_id)
+    except BrokerError as error:
+        return error
+    return None
 
 
 def _commit(

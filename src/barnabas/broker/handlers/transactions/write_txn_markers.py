@@ -4,10 +4,11 @@ administrator does with those that hang.
 
 from __future__ import annotations
 
+from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
-from barnabas.broker_errors import UnknownServerError
+from barnabas.broker_errors import ErrorCode, UnknownServerError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from barnabas.types import TopicPartition
@@ -16,6 +17,11 @@ Result = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
 
 
 async def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    authorizer = call.parts.authorizer
+    is_refused = not (
+        authorizer.authorize(call, Operation.ALTER, ResourceKind.CLUSTER, CLUSTER_NAME)
+        or authorizer.authorize(call, Operation.CLUSTER_ACTION, ResourceKind.CLUSTER, CLUSTER_NAME)
+    )
     response = WriteTxnMarkersResponse()
     for asked in request.markers:
         marker = EndMarker(
@@ -26,7 +32,9 @@ async def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkers
             WriteTxnMarkersResponse.WritableTxnMarkerTopicResult(
                 topic.name,
                 [
-                    _write(call, TopicPartition(topic.name, index), marker, needs_newer_epoch)
+                    Result(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+                    if is_refused
+                    else _write(call, TopicPartition(topic.name, index), marker, needs_newer_epoch)
                     for index in topic.partition_indexes
                 ],
             )

@@ -1,0 +1,1 @@
+"""Who may do what: access control lists, and what Kafka's StandardAuthorizer makes of them."""

@@ -1,0 +1,48 @@
+"""What can be done to a broker itself, beside its requests: its disk, its clock, its groups.
+
+Owns what each of them means for the parts of the broker. Knows nothing of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from barnabas.broker.faults.rules import FaultRuleError
+from barnabas.broker.handlers.api import BrokerParts
+from barnabas.broker.log.clock import CLOCK
+from barnabas.broker.log.files import DISK
+
+
+class BrokerUpsets:
+    """Disk and clock are those of all brokers of this process."""
+
+    def __init__(self, parts: Callable[[], BrokerParts]) -> None:
+        self._parts = parts
+
+    def fill_disk(self, *, is_full: bool) -> None:
+        """While it is full nothing is written: Produce is answered with KAFKA_STORAGE_ERROR, and so on."""
+        DISK.is_full = is_full
+
+    def move_clock(self, ms: int) -> None:
+        """Moves what the broker takes for the time, back with a negative number: timestamps of records, ages
+        of segments and offsets, time-outs of transactions. Members' sessions and delays take their time."""
+        CLOCK.moved_by_ms += ms
+
+    def rebalance(self, group: str) -> None:
+        """Has a group rebalance. Members of the consumer protocol are expelled, and join again.
+
+        Raises: FaultRuleError.
+        """
+        parts = self._parts()
+        consumers = parts.consumer_groups.groups.get(group)
+        if consumers is not None and consumers.members:
+            for member in list(consumers.members.values()):
+                parts.consumer_groups.remove(consumers, member, "was expelled by a fault")
+            return
+        if not parts.groups.force_rebalance(group):
+            raise FaultRuleError(f"group {group} has no members")
+
+    def settle(self) -> None:
+        """The disk has room, and the clock is right."""
+        DISK.is_full = False
+        CLOCK.moved_by_ms = 0

@@ -1,0 +1,236 @@
+"""`barnabas faults`: faults of an embedded broker or a proxy, and the proxy itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from barnabas.broker.faults.rules import EFFECTS, FaultRule
+from barnabas.cli.foreground import run_proxy
+from barnabas.cli.options import AsJson, UsageError
+from barnabas.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from barnabas.testing.fault_control import FaultControl, RecordedRequest
+
+DEFAULT_FAULTS_PORT = 9644
+_EFFECTS = ", ".join(each for each in EFFECTS if each != "hook")
+
+app = typer.Typer(
+    help="Have a broker err, wait and hang up: `barnabas up --faults-port 9644`, or before any Kafka, "
+    "`barnabas faults --upstream HOST:PORT`."
+)
+
+At = Annotated[
+    str,
+    typer.Option(
+        "--at", envvar="BARNABAS_FAULTS", metavar="URL", help="Where the broker or the proxy takes faults."
+    ),
+]
+DEFAULT_AT = f"http://127.0.0.1:{DEFAULT_FAULTS_PORT}"
+FaultId = Annotated[str, typer.Argument(metavar="ID", help="Of a fault, as `add` prints it.")]
+Node = Annotated[int | None, typer.Option("--node", help="Only of requests to this node.")]
+Topic = Annotated[str | None, typer.Option("--topic", help="Only of this topic; * and ? match any.")]
+Partition = Annotated[int | None, typer.Option("--partition", help="Only of this partition of the topic.")]
+ClientId = Annotated[str | None, typer.Option("--client-id", help="Only of this client.")]
+Group = Annotated[str | None, typer.Option("--group", help="Only of this group.")]
+
+
+@app.callback(invoke_without_command=True)
+def proxy(
+    context: typer.Context,
+    upstream: Annotated[
+        str | None,
+        typer.Option("--upstream", metavar="HOST:PORT", help="Run a proxy before the cluster of this node."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65_535, help="For clients; 0 takes any free one.")
+    ] = 0,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    faults_port: Annotated[
+        int, typer.Option("--faults-port", min=0, max=65_535, help="Where it takes faults; 0: any.")
+    ] = DEFAULT_FAULTS_PORT,
+    as_json: AsJson = False,
+) -> None:
+    """With --upstream: a proxy until Ctrl-C, which prints its address for clients and that for faults."""
+    if context.invoked_subcommand is not None:
+        if upstream is not None:
+            raise UsageError("--upstream runs a proxy, and takes no command beside it")
+        return
+    if upstream is None:
+        print(context.get_help())
+        raise typer.Exit(2)
+    run_proxy(upstream, host, port, faults_port, as_json=as_json)
+
+
+def _control(at: str) -> FaultControl:
+    # Here and not above, since no other command should wait for the import.
+    from barnabas.testing.fault_control import FaultControl
+
+    return FaultControl(at)
+
+
+@app.command()
+def add(
+    effect: Annotated[str, typer.Argument(help=f"One of {_EFFECTS}.")],
+    apis: Annotated[
+        list[str] | None, typer.Argument(metavar="[API]...", help="Produce, Fetch, ...; all by default.")
+    ] = None,
+    error: Annotated[str | None, typer.Option("--error", help="Kafka's name or code.")] = None,
+    message: Annotated[str | None, typer.Option("--message", help="A text beside the error.")] = None,
+    ms: Annotated[int | None, typer.Option("--ms", help="Of a delay or a throttle time.")] = None,
+    up_to_ms: Annotated[int | None, typer.Option("--up-to-ms", help="A delay by chance, up to this.")] = None,
+    after_bytes: Annotated[int | None, typer.Option("--bytes", help="Where an answer is cut.")] = None,
+    node: Node = None,
+    topic: Topic = None,
+    partition: Partition = None,
+    client_id: ClientId = None,
+    group: Group = None,
+    transactional_id: Annotated[str | None, typer.Option("--transactional-id")] = None,
+    times: Annotated[int | None, typer.Option("--times", help="So many requests; all by default.")] = None,
+    after: Annotated[int | None, typer.Option("--after", help="Let so many pass first.")] = None,
+    probability: Annotated[float | None, typer.Option("--probability", help="From 0 to 1.")] = None,
+    follows: Annotated[
+        str | None, typer.Option("--follows", metavar="ID", help="Once that is used up.")
+    ] = None,
+    stage: Annotated[
+        str | None, typer.Option("--stage", help="before, or after the broker has done what was asked.")
+    ] = None,
+    at: At = DEFAULT_AT,
+) -> None:
+    """Add a fault, and print its id."""
+    rule: dict[str, Any] = {
+        "effect": effect.replace("-", "_"),
+        "apis": apis or None,
+        "error": error if error is None or not error.lstrip("-").isdecimal() else int(error),
+        "message": message,
+        "throttle_ms" if effect == "throttle" else "delay_ms": ms,
+        "up_to_ms": up_to_ms,
+        "cut_after_bytes": after_bytes,
+        "node": node,
+        "topic": topic,
+        "partition": partition,
+        "client_id": client_id,
+        "group": group,
+        "transactional_id": transactional_id,
+        "times": times,
+        "after": after,
+        "probability": probability,
+        "follows": follows,
+        "stage": stage,
+    }
+    given = FaultRule.from_json({name: value for name, value in rule.items() if value is not None})
+    print(_control(at).add(given).rule_id)
+
+
+@app.command("list")
+def list_faults(at: At = DEFAULT_AT, as_json: AsJson = False) -> None:
+    """Print all faults and how many requests they have met."""
+    found = _control(at).call("GET", "/faults")["faults"]
+    if as_json:
+        print_json(found)
+        return
+    rows = [(each["id"], each["hits"], each["is_used_up"], _words(each["rule"])) for each in found]
+    print_table(["ID", "HITS", "USED UP", "FAULT"], rows)
+
+
+def _words(rule: dict[str, Any]) -> str:
+    effect = rule.pop("effect")
+    apis = ", ".join(rule.pop("apis", ["all requests"]))
+    return " ".join([effect, apis, *(f"{name}={value}" for name, value in rule.items())])
+
+
+@app.command()
+def wait(
+    fault: FaultId,
+    hits: Annotated[int, typer.Option("--hits", help="So many.")] = 1,
+    timeout: Annotated[float, typer.Option("--timeout", help="In seconds.")] = 30.0,
+    at: At = DEFAULT_AT,
+) -> None:
+    """Wait until a fault has met a request."""
+    _control(at).fault(fault).wait(hits, timeout)
+
+
+@app.command()
+def release(fault: FaultId, at: At = DEFAULT_AT) -> None:
+    """Let go what a fault holds."""
+    _control(at).fault(fault).release()
+
+
+@app.command()
+def remove(fault: FaultId, at: At = DEFAULT_AT) -> None:
+    """End a fault."""
+    _control(at).fault(fault).remove()
+
+
+@app.command()
+def clear(
+    seed: Annotated[int | None, typer.Option("--seed", help="Of chance from now on.")] = None,
+    at: At = DEFAULT_AT,
+) -> None:
+    """End all faults, and forget what was asked."""
+    _control(at).clear(seed)
+
+
+@app.command()
+def requests(
+    api: Annotated[str | None, typer.Argument(help="Produce, Fetch, ...; all by default.")] = None,
+    node: Node = None,
+    topic: Topic = None,
+    partition: Partition = None,
+    client_id: ClientId = None,
+    group: Group = None,
+    at: At = DEFAULT_AT,
+    as_json: AsJson = False,
+) -> None:
+    """Print what was asked since faults are told."""
+    which = {"node": node, "topic": topic, "partition": partition, "client_id": client_id, "group": group}
+    told = {name: value for name, value in which.items() if value is not None}
+    found = _control(at).requests(api, **told)
+    if as_json:
+        print_json([each.as_json() for each in found])
+        return
+    rows = [
+        (
+            each.number,
+            each.api,
+            each.version,
+            each.node,
+            each.client_id,
+            each.client,
+            _partitions(each),
+        )
+        for each in found
+    ]
+    print_table(["NUMBER", "API", "VERSION", "NODE", "CLIENT ID", "CLIENT", "PARTITIONS"], rows)
+
+
+def _partitions(request: RecordedRequest) -> str:
+    return " ".join(
+        f"{topic}-{index}" if index is not None else topic
+        for topic, indexes in request.partitions.items()
+        for index in indexes or (None,)
+    )
+
+
+@app.command("disk-full")
+def disk_full(
+    ends: Annotated[bool, typer.Option("--off", help="There is room again.")] = False, at: At = DEFAULT_AT
+) -> None:
+    """Let nothing have room on the broker's disk."""
+    _control(at).disk_full(not ends)
+
+
+@app.command("move-clock")
+def move_clock(
+    ms: Annotated[int, typer.Argument(help="Back with a negative number.")], at: At = DEFAULT_AT
+) -> None:
+    """Move what the broker takes for the time."""
+    _control(at).move_clock(ms)
+
+
+@app.command()
+def rebalance(group: Annotated[str, typer.Argument(help="The group.")], at: At = DEFAULT_AT) -> None:
+    """Have a group rebalance."""
+    _control(at).rebalance(group)
