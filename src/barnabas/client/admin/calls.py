@@ -234,9 +234,10 @@ class AdminCalls(OwnedByLoop, Observed):
         async def attempt() -> None:
             places: dict[int, list[K]] = {}
             items.last_error = None
-            for key, error in (await find_failed() if find_failed else {}).items():
-                items.errors[key] = error
-                del items.waiting[key]
+            if find_failed is not None:
+                failed = await find_failed()
+                items.errors.update(failed)
+                items.waiting = {key: None for key in items.waiting if key not in failed}
             async with asyncio.TaskGroup() as tasks:
                 place_all(tasks, places)
             async with asyncio.TaskGroup() as tasks:
