@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from tests.share_groups import begin_at_the_first_record
 
-from barnabas import Producer, ShareConsumer
+from barnabas import Admin, NewTopic, Producer, ShareConsumer
+from barnabas.broker.server import Broker
 from barnabas.testing import EmbeddedBroker, run_kafka_tool
 
 from .share_session import ACCEPT, REJECT, RELEASE, ShareSession
@@ -112,3 +114,40 @@ def test_the_state_of_partitions_is_written_whole_now_and_then_and_what_is_befor
                 seen += [record.value for record in consumer.poll(1)]
                 consumer.commit()
         assert seen == [b"%d" % number for number in range(50)]
+
+
+def test_members_fetch_from_every_leader_of_a_cluster_and_go_on_when_a_node_stops(tmp_path: Path) -> None:
+    async def play() -> None:
+        broker = Broker(tmp_path / "data", nodes=3)
+        await broker.start()
+        try:
+            await asyncio.to_thread(_share_and_stop_a_node, broker, asyncio.get_running_loop())
+        finally:
+            await broker.stop()
+
+    asyncio.run(play())
+
+
+def _share_and_stop_a_node(broker: Broker, loop: asyncio.AbstractEventLoop) -> None:
+    topic = NewTopic("spread", 6, 3)
+    with Admin(broker.bootstrap) as admin:
+        admin.create_topics([topic])
+    begin_at_the_first_record(broker.bootstrap, "spread")
+    seen: Counter[bytes | None] = Counter()
+    with (
+        Producer(broker.bootstrap, acks="all") as producer,
+        ShareConsumer(broker.bootstrap, group_id="spread", topics=["spread"]) as consumer,
+    ):
+
+        def share(first: int) -> None:
+            for number in range(first, first + 60):
+                producer.send("spread", b"%d" % number, partition=number % 6)
+            producer.flush()
+            while len(seen) < first + 60:
+                seen.update(record.value for record in consumer.poll(1))
+                consumer.commit()
+
+        share(0)
+        asyncio.run_coroutine_threadsafe(broker.nodes[3].stop(), loop).result(30)
+        share(60)
+    assert set(seen) == {b"%d" % number for number in range(120)}

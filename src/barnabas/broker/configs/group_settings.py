@@ -160,6 +160,9 @@ def _broker_settings() -> Iterator[Setting]:
     doc = "Partitions of __share_group_state; Kafka's 50 spread over brokers."
     name = "share.coordinator.state.topic.num.partitions"
     yield Setting(name, _INT, "1", doc, low=1, dynamic=False)
+    doc = "Copies of __share_group_state, or as many as there are nodes."
+    name = "share.coordinator.state.topic.replication.factor"
+    yield Setting(name, _INT, "3", doc, low=1, dynamic=False)
     doc = "Time between looks for what is needless in __share_group_state."
     name = "share.coordinator.state.topic.prune.interval.ms"
     yield Setting(name, _INT, "300000", doc, low=1, dynamic=False)

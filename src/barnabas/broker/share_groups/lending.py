@@ -25,6 +25,7 @@ from barnabas.broker.share_groups.share_state_store import UNKNOWN_OFFSET, Share
 from barnabas.broker_errors import (
     GroupIdNotFoundError,
     KafkaStorageError,
+    NotLeaderOrFollowerError,
     UnknownTopicOrPartitionError,
 )
 from barnabas.errors import BrokerError
@@ -58,7 +59,9 @@ class ShareLending:
         self._coordinator = coordinator
         self._loop = asyncio.get_running_loop()
         self._served: dict[ShareKey, _Served] = {}
-        self.sessions = ShareSessions(cluster.settings.number("group.share.max.share.sessions"))
+        most = cluster.settings.number("group.share.max.share.sessions")
+        self.sessions = {node_id: ShareSessions(most) for node_id in cluster.nodes}
+        """Of each node: a member has one with every leader."""
         coordinator.on_partitions.append(self._begin)
         coordinator.on_group_gone.append(self._forget_group)
         cluster.on_deleted.append(self._forget_deleted_topics)
@@ -94,6 +97,13 @@ class ShareLending:
         """Raises: UnknownTopicIdError, UnknownTopicOrPartitionError."""
         return self._cluster.partition(self._cluster.topic_by_id(key.topic_id), key.partition)
 
+    def _led_partition(self, key: ShareKey, node: int) -> Partition:
+        """Raises: UnknownTopicIdError, UnknownTopicOrPartitionError, NotLeaderOrFollowerError."""
+        partition = self._partition(key)
+        if partition.registration.leader != node:
+            raise NotLeaderOrFollowerError
+        return partition
+
     def watch(self, key: ShareKey, woken: asyncio.Event) -> None:
         """Has the event set when there may be more to lend, until `unwatch`."""
         served = self._served.get(key)
@@ -112,13 +122,15 @@ class ShareLending:
 
     # Lending
 
-    def lend(self, key: ShareKey, member_id: str, limits: LendingLimits, max_bytes: int) -> LentRecords:
-        """What may be lent to the member now. Raises: BrokerError."""
-        log = self._partition(key).log
+    def lend(
+        self, key: ShareKey, node: int, member_id: str, limits: LendingLimits, max_bytes: int
+    ) -> LentRecords:
+        """What may be lent to the member now, by the node that leads. Raises: BrokerError."""
+        log = self._led_partition(key, node).log
         served = self._serve(key, log)
         settings = self._coordinator.settings(key.group_id)
         is_committed = settings.text("share.isolation.level") == "read_committed"
-        before = log.last_stable_offset if is_committed else None
+        before = log.last_stable_offset if is_committed else log.replicated_to
         deadline = self._loop.time() + settings.number("share.record.lock.duration.ms") / 1000
         while (offset := served.state.next_offset(limits.max_in_hand)) is not None:
             data = log.read(offset, max_bytes, at_least_one=True, before=before)
@@ -167,9 +179,9 @@ class ShareLending:
 
     # What becomes of records
 
-    def decide(self, key: ShareKey, member_id: str, decisions: Sequence[RecordDecision]) -> None:
-        """Raises: BrokerError."""
-        partition = self._partition(key)
+    def decide(self, key: ShareKey, node: int, member_id: str, decisions: Sequence[RecordDecision]) -> None:
+        """Of a node that was asked. Raises: BrokerError."""
+        partition = self._led_partition(key, node)
         served = self._served.get(key)
         if served is None:
             raise UnknownTopicOrPartitionError("This server does not host this topic-partition.")
@@ -180,18 +192,18 @@ class ShareLending:
         self._keep(key, served, served.state.decide(member_id, decisions, limit, deadline))
         self._restart_timer(key, served)
 
-    def release_member(self, group_id: str, member_id: str) -> None:
-        """The member has closed its session: others get what it had in hand."""
-        self.sessions.close(group_id, member_id)
+    def release_member(self, group_id: str, node: int, member_id: str) -> None:
+        """The member has closed its session with a node: others get what it had in hand of that."""
+        self.sessions[node].close(group_id, member_id)
         limit = self._coordinator.settings(group_id).number("share.delivery.count.limit")
         for key, served in list(self._served.items()):
-            if key.group_id == group_id:
+            if key.group_id == group_id and self._partition(key).registration.leader == node:
                 self._keep_or_log(key, served, served.state.release(member_id, limit))
 
-    def end_session(self, group_id: str, member_id: str, session: KeptShareSession) -> None:
+    def end_session(self, group_id: str, node: int, member_id: str, session: KeptShareSession) -> None:
         """The session's connection has ended. One that was opened since then stays."""
-        if self.sessions.has(group_id, member_id, session):
-            self.release_member(group_id, member_id)
+        if self.sessions[node].has(group_id, member_id, session):
+            self.release_member(group_id, node, member_id)
 
     def _expire(self, key: ShareKey, served: _Served) -> None:
         served.timer = None

@@ -156,7 +156,7 @@ class ShareStateStore:
         kept.updates = 0
 
     def prune(self) -> None:
-        """Lets go of what later records have made needless. Raises: OffsetOutOfRangeError."""
+        """Lets go of what later records have made needless. Raises: OffsetOutOfRangeError, OSError."""
         if SHARE_STATE_TOPIC not in self.topic.cluster.topics:
             return
         for partition in self.topic.cluster.topics[SHARE_STATE_TOPIC].partitions:
@@ -167,7 +167,7 @@ class ShareStateStore:
             ]
             before = min(needed, default=partition.log.log_end_offset)
             if before > partition.log.log_start_offset:
-                partition.log.delete_records_before(before)
+                partition.delete_records_before(before)
 
 
 def _key_of(key: ShareSnapshotKey | ShareUpdateKey) -> ShareKey:

@@ -10,11 +10,26 @@ from typing import Protocol
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call
+from barnabas.broker.handlers.nodes import Endpoint, endpoint
+from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker.share_groups.share_partition import Acknowledgement, RecordDecision
 from barnabas.broker.share_groups.share_state_store import ShareKey
 from barnabas.broker_errors import InvalidRequestError, UnknownTopicIdError, UnknownTopicOrPartitionError
 
 LONGEST_MEMBER_ID = 36
+
+
+class LeaderNamed(Protocol):
+    leader_id: int
+    leader_epoch: int
+
+
+def name_leader(call: Call, key: ShareKey, leader: LeaderNamed) -> Endpoint | None:
+    """Tells who leads the partition; where that node is, if one does."""
+    topic = call.parts.cluster.topic_by_id(key.topic_id)
+    registration = topic.partitions[key.partition].registration
+    leader.leader_id, leader.leader_epoch = registration.leader, registration.leader_epoch
+    return None if registration.leader == NO_LEADER else endpoint(call, registration.leader)
 
 
 class BatchSaidOf(Protocol):
@@ -68,4 +83,4 @@ def acknowledge(call: Call, key: ShareKey, member_id: str, decisions: Sequence[R
     if not 0 <= key.partition < len(topic.partitions):
         raise UnknownTopicOrPartitionError
     call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, topic.name)
-    call.parts.share_lending.decide(key, member_id, decisions)
+    call.parts.share_lending.decide(key, call.node, member_id, decisions)

@@ -15,16 +15,23 @@ from functools import partial
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.share_groups.acknowledgements import acknowledge, check_names, decisions_of
+from barnabas.broker.handlers.nodes import Endpoint
+from barnabas.broker.handlers.share_groups.acknowledgements import (
+    acknowledge,
+    check_names,
+    decisions_of,
+    name_leader,
+)
 from barnabas.broker.share_groups.share_partition import LendingLimits
 from barnabas.broker.share_groups.share_sessions import CLOSING_EPOCH, OPENING_EPOCH, KeptShareSession
 from barnabas.broker.share_groups.share_state_store import ShareKey
-from barnabas.broker_errors import InvalidRequestError
+from barnabas.broker_errors import ErrorCode, InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 
 PartitionData = ShareFetchResponse.PartitionData
 RECORD_LIMIT_MODE = 1
+NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +48,27 @@ async def handle(call: Call, request: ShareFetchRequest) -> ShareFetchResponse:
         return ShareFetchResponse(error_code=error.code, error_message=error.context or None)
     found = _acknowledge(call, request, member)
     if request.share_session_epoch == CLOSING_EPOCH:
-        call.parts.share_lending.release_member(member.group_id, member.member_id)
+        call.parts.share_lending.release_member(member.group_id, call.node, member.member_id)
     elif not request.is_renew_ack:
         await _fetch(call, request, member, found)
     settings = call.parts.share_groups.settings(member.group_id)
+    nodes: dict[int, Endpoint] = {}
     topics: dict[object, ShareFetchResponse.ShareFetchableTopicResponse] = {}
     for (topic_id, _), data in found.items():
         answer = topics.setdefault(topic_id, ShareFetchResponse.ShareFetchableTopicResponse(topic_id))
         answer.partitions.append(data)
+        if NOT_LEADER in (data.error_code, data.acknowledge_error_code):
+            key = ShareKey(member.group_id, topic_id, data.partition_index)
+            node = name_leader(call, key, data.current_leader)
+            if node is not None:
+                nodes[node.node_id] = node
     return ShareFetchResponse(
         acquisition_lock_timeout_ms=settings.number("share.record.lock.duration.ms"),
         responses=list(topics.values()),
+        node_endpoints=[
+            ShareFetchResponse.NodeEndpoint(node.node_id, node.host, node.port, node.rack)
+            for node in nodes.values()
+        ],
     )
 
 
@@ -63,7 +80,7 @@ def _enter(call: Call, request: ShareFetchRequest) -> _Member:
         request.max_wait_ms or request.min_bytes or request.max_bytes or request.max_records
     ):
         raise InvalidRequestError
-    session = call.parts.share_lending.sessions.enter_to_fetch(
+    session = call.parts.share_lending.sessions[call.node].enter_to_fetch(
         group_id,
         member_id,
         request.share_session_epoch,
@@ -82,7 +99,7 @@ def _enter(call: Call, request: ShareFetchRequest) -> _Member:
         ),
     )
     if request.share_session_epoch == OPENING_EPOCH:
-        end = partial(call.parts.share_lending.end_session, group_id, member_id, session)
+        end = partial(call.parts.share_lending.end_session, group_id, call.node, member_id, session)
         call.connection.on_end[f"share session of {member_id} in {group_id}"] = end
     return _Member(group_id, member_id, session)
 
@@ -163,7 +180,7 @@ def _lend(
             topic = call.parts.cluster.topic_by_id(partition.topic_id)
             call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, topic.name)
             key = ShareKey(member.group_id, *partition)
-            lent = call.parts.share_lending.lend(key, member.member_id, limits, bytes_left)
+            lent = call.parts.share_lending.lend(key, call.node, member.member_id, limits, bytes_left)
         except BrokerError as error:
             data.error_code, data.error_message = error.code, None
             found[partition] = data
