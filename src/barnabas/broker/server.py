@@ -25,6 +25,7 @@ from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.log.files import described
+from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -130,7 +131,7 @@ class Broker:
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
             parts = BrokerParts(
-                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
+                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer), QuotaStore(cluster)),
                 *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
