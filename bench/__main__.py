@@ -36,6 +36,7 @@ CODECS = ("none", "lz4", "zstd")
 LATENCY_SECONDS = 40
 # The broker's compilers have to see single messages, too.
 LATENCY_WARM_UP_SECONDS = 5
+BROKERS_TIMEOUT_SECONDS = 1_200
 RECORDS = 2_000_000
 # A machine on which the peer consumes fewer a second is given half of the records, which takes it as long.
 SLOW_RECORDS_A_SECOND = 800_000
@@ -196,6 +197,8 @@ def main() -> int:
             if is_whole(options):
                 bench.measure_latency()
             bench.measure_all(works, codecs)
+    if is_whole(options) and options.bootstrap is None:
+        results.brokers = run("bench.brokers", "--json", timeout_seconds=BROKERS_TIMEOUT_SECONDS)
     if options.json:
         print(json.dumps(results.as_json(), indent=2))
     else:

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
+from bench.brokers import BROKER_ROWS, BrokerFigures
 from bench.works import (
     ARROW_TURNS,
     LIMIT,
@@ -93,6 +94,7 @@ class Results:
     memory_bytes: dict[str, int] = field(default_factory=dict)
     serializers: dict[str, dict[str, float]] = field(default_factory=dict)
     """Of each work the values a second of ours and the peer's, and the median of the rounds' ratios."""
+    brokers: BrokerFigures = field(default_factory=BrokerFigures)
 
     def find(self, work: str, client: str, compression: str) -> Result | None:
         for result in self.results:
@@ -136,6 +138,10 @@ class Results:
             what = f"{work.title}: {row['ours']:,.0f}/s"
             wanted = f"at least {work.least_ratio:g} x {work.compared_with}"
             checks.append(Check(what, f"{row['ratio']:.1f} x", wanted, row["ratio"] >= work.least_ratio))
+        for name, figures in self.brokers.items():
+            row = BROKER_ROWS[name]
+            shown = ", ".join(f"{broker} {figure:,.2f}" for broker, figure in figures.items())
+            checks.append(Check(f"{row.title}, {row.unit}", shown, row.wanted, row.is_met(figures)))
         return checks
 
     def _checks_of(self, result: Result) -> list[Check]:
@@ -219,6 +225,7 @@ class Results:
             "latency_seconds": self.latency_seconds,
             "memory_bytes": self.memory_bytes,
             "serializers": self.serializers,
+            "brokers": self.brokers,
             "checks": [asdict(check) for check in self.checks()],
         }
 

@@ -62,7 +62,9 @@ def python_of(checkout: Path | None) -> str:
     return sys.executable if checkout is None else str(checkout / ".venv" / "bin" / "python")
 
 
-def run(module: str, *arguments: str, checkout: Path | None = None) -> dict[str, Any]:
+def run(
+    module: str, *arguments: str, checkout: Path | None = None, timeout_seconds: float = TIMEOUT_SECONDS
+) -> dict[str, Any]:
     """What the module, as `checkout` has it, prints as JSON. Raises: RuntimeError with the error that ended
     the process."""
     try:
@@ -71,11 +73,11 @@ def run(module: str, *arguments: str, checkout: Path | None = None) -> dict[str,
             cwd=checkout,
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_SECONDS,
+            timeout=timeout_seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"not done after {TIMEOUT_SECONDS} s") from None
+        raise RuntimeError(f"not done after {timeout_seconds} s") from None
     if done.returncode != 0:
         raise _ended(done.stderr or done.stdout, done.returncode)
     return json.loads(done.stdout.splitlines()[-1])
