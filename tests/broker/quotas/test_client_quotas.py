@@ -164,7 +164,7 @@ def test_quotas_survive_a_restart(tmp_path: Path) -> None:
         answer = await client.send(DescribeClientQuotasRequest())
         assert shown(answer) == [
             0,
-            None,
+            "",
             [[[["client-id", "None"], ["user", "a"]], [["producer_byte_rate", 5.0]]]],
         ]
 
