@@ -132,9 +132,24 @@ class ApacheKafka(BrokerProcess):
 
         Raises: ServerStartError, also for a release that has none.
         """
+        self._own_zookeeper.restart(away_seconds=away_seconds)
+
+    def kill_zookeeper(self) -> None:
+        """Has the ZooKeeper of an old release be away until `launch_zookeeper`.
+
+        Raises: ServerStartError for a release that has none.
+        """
+        self._own_zookeeper.kill()
+
+    def launch_zookeeper(self) -> None:
+        """Brings back what `kill_zookeeper` ended, sessions included. Raises: ServerStartError."""
+        self._own_zookeeper.launch()
+
+    @property
+    def _own_zookeeper(self) -> ZooKeeper:
         if self._zookeeper is None:
             raise ServerStartError(f"Apache Kafka {self.version} has no ZooKeeper that could start again")
-        self._zookeeper.restart(away_seconds=away_seconds)
+        return self._zookeeper
 
     def launch(self) -> None:
         make_class_archive(self.version)

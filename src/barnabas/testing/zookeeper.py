@@ -56,19 +56,24 @@ class ZooKeeper:
         (self._directory / "data").mkdir(parents=True, exist_ok=True)
         settings = self._directory / "zoo.cfg"
         settings.write_text(_SETTINGS.format(directory=self._directory, port=self._port))
-        self._launch()
+        self.launch()
 
     def restart(self, *, away_seconds: float = 0) -> None:
         """Kills it, and has it come back on its port, with what it knew, sessions included.
 
         Raises: ServerStartError.
         """
+        self.kill()
+        time.sleep(away_seconds)
+        self.launch()
+
+    def kill(self) -> None:
+        """Leaves it to be launched again."""
         assert self._process is not None
         self._process.kill()
-        time.sleep(away_seconds)
-        self._launch()
 
-    def _launch(self) -> None:
+    def launch(self) -> None:
+        """Starts it on its port and folder. Raises: ServerStartError."""
         settings = self._directory / "zoo.cfg"
         arguments = self._distribution.java_arguments(heap_mb=128, log_level="INFO", log_target="SYSTEM_OUT")
         # Older ones want to show log4j's inner life, with classes that its maintained successor has not.

@@ -107,6 +107,11 @@ class KafkaClient:
         """The latest snapshot; replaced, never changed."""
         return self._upkeep.metadata
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether no broker answered when metadata was asked for last. Any thread."""
+        return self._upkeep.is_down and not self._is_closed
+
     def track_topics(self, topics: Iterable[str] | None) -> None:
         """Metadata is kept for exactly these topics from now on; None means every topic of the cluster."""
         self._upkeep.track_topics(topics)

@@ -80,7 +80,8 @@ class MetadataUpkeep:
         self._task: asyncio.Task[None] | None = None
         self._last_error: BarnabasError | None = None
         self._log_limit = LogLimit()
-        self._is_down = False
+        self.is_down = False
+        """Whether no broker could be reached the last time."""
         self._is_closed = False
 
     def track_topics(self, topics: Iterable[str] | None) -> None:
@@ -241,7 +242,7 @@ class MetadataUpkeep:
             else:
                 failures = 0
                 self._last_error = None
-                self._is_down = False
+                self.is_down = False
                 self._finish_waiters(waiters, None)
             finally:
                 self._is_updating = False
@@ -307,8 +308,8 @@ class MetadataUpkeep:
         is_unreached = isinstance(error, (KafkaConnectionError, KafkaTimeoutError))
         if not (is_unreached and self._events.are_logged) and self._log_limit.is_due():
             logger.warning("client %s: %s; still trying", self._config.client_id, error)
-        if not self._is_down and is_unreached:
-            self._is_down = True
+        if not self.is_down and is_unreached:
+            self.is_down = True
             self._events.emit(AllBrokersDown(self._config.client_id, error))
 
     def _tell_changes(self, previous: ClusterMetadata) -> None:

@@ -416,6 +416,10 @@ class Producer(OwnedByLoop, Observed):
         seconds = self._sender.seconds_until_expired()
         return f"{self.unfinished()} records to be delivered to {brokers}, for at most {seconds:.0f} s"
 
+    def give_up(self, error: BarnabasError) -> None:
+        """Fails all records that wait to be sent, again or for the first time."""
+        self._sender.purge(error, None)
+
     def fail_leftovers(self) -> None:
         """Fails records that another thread appended while `close` was at work."""
         self._sender.fail_all(ClosedError("the producer was closed while the record was sent"))

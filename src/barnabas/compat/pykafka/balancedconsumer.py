@@ -24,6 +24,7 @@ from barnabas.compat.pykafka._balance.inner import (
     group_name,
     is_running,
     stop_inner,
+    untake,
 )
 from barnabas.compat.pykafka._balance.lease import SessionLease
 from barnabas.compat.pykafka._balance.zookeeper import CONNECTED, ZooKeeperSession, connect, needs_kazoo
@@ -577,11 +578,16 @@ class BalancedConsumer:
                 self._stopping.wait(UNSURE_WAIT_SECONDS if block else 0)
                 return None
             try:
-                return consumer.consume(block=block, unblock_event=self._gate.is_wanted)
+                message = consumer.consume(block=block, unblock_event=self._gate.is_wanted)
             except ConsumerStoppedException:
                 if not self._running:
                     raise
                 return None
+            if message is not None and not self._is_sure():
+                # It was waited for while the process was stopped, or for longer than claims are sure.
+                untake(consumer, message)
+                return None
+            return message
 
     def _is_sure(self) -> bool:
         """Whether what is claimed is this consumer's at this moment."""

@@ -24,6 +24,7 @@ from barnabas.compat.pykafka.exceptions import (
     KafkaException,
     NotCoordinatorForGroup,
     RebalanceInProgress,
+    SocketDisconnectedError,
 )
 from barnabas.compat.pykafka.membershipprotocol import GroupMembershipProtocol, RangeProtocol
 from barnabas.compat.pykafka.protocol import MemberAssignment
@@ -172,9 +173,15 @@ class ManagedBalancedConsumer(BalancedConsumer):
     def _beats(self) -> bool:
         """Sends a heartbeat, and does what the answer asks for. Returns whether there is to be another."""
         try:
-            answer = self._group_coordinator.heartbeat(
-                self._connection_id, self._consumer_group, self._generation_id, self._consumer_id
-            )
+            try:
+                answer = self._group_coordinator.heartbeat(
+                    self._connection_id, self._consumer_group, self._generation_id, self._consumer_id
+                )
+            except SocketDisconnectedError:
+                # The broker may have gone, and with it the group to another.
+                log.info("Lost the coordinator of %s, looking for it", self._consumer_group)
+                self._group_coordinator = self._cluster.get_group_coordinator(self._consumer_group)
+                return self._running
             if answer.error_code != 0:
                 log.info("Error code %d encountered on heartbeat.", answer.error_code)
                 self._handle_error(answer.error_code)

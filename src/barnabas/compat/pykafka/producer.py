@@ -20,6 +20,7 @@ from typing import Any, Self
 from barnabas._kernel import MessageOutlet, ReportQueue
 from barnabas.client.cluster.lifetimes import Lifetime, OfThisProcess
 from barnabas.client.produce import producer as core_producer
+from barnabas.compat.pykafka._ask.outage import PATIENCE_SECONDS, Outage
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
 from barnabas.compat.pykafka._produce.settings import producer_settings
 from barnabas.compat.pykafka.common import CompressionType
@@ -42,7 +43,7 @@ __all__ = ["Producer"]
 
 log = logging.getLogger("pykafka.producer")
 
-_METADATA_SECONDS = 10.0
+_METADATA_SECONDS = 5.0
 _PATIENCE_SECONDS = 5.0
 # Between two looks of a greenlet, whose hub a wait in the kernel would hold up.
 _GREENLET_SECONDS = 0.001
@@ -123,8 +124,11 @@ class Producer(MessageOutlet, OfThisProcess):
             if self._life is not None:
                 self._life.end()
             self._thread.submit(core.close_unattended())
-        else:
+            return
+        try:
             self.stop()
+        except KafkaException as error:
+            log.warning("%s was not stopped in order: %s", self, error)
 
     def __repr__(self) -> str:
         kind = type(self)
@@ -188,11 +192,14 @@ class Producer(MessageOutlet, OfThisProcess):
 
         async def make() -> core_producer.Producer:
             core = core_producer.Producer(**settings)
+            Outage(core.kafka_client, core.give_up)
             try:
-                await core.wait_for_partition_count(self._name, time.monotonic() + _METADATA_SECONDS)
-            except BaseException:
-                await core.close(0)
-                raise
+                await core.wait_for_partition_count(self._name, time.monotonic() + PATIENCE_SECONDS)
+            except BaseException as error:
+                # Brokers that are away now are the affair of those messages for which they still are.
+                if not is_of_connection(error):
+                    await core.close(0)
+                    raise
             return core
 
         try:
@@ -202,7 +209,10 @@ class Producer(MessageOutlet, OfThisProcess):
 
     def stop(self) -> None:
         """Takes no more messages, and waits until those that there are were delivered, at most
-        `pending_timeout_ms`."""
+        `pending_timeout_ms`.
+
+        Raises: what went wrong meanwhile, or before, and was not raised by another call.
+        """
         if not self._running:
             return
         log.info("Blocking until all messages are sent or until pending_timeout_ms")
@@ -210,6 +220,7 @@ class Producer(MessageOutlet, OfThisProcess):
         self._thread.run_steps(
             self._closing(timeout if timeout >= 0 else threading.TIMEOUT_MAX), what="producer"
         )
+        self._raise_worker_exceptions()
 
     def _steps_at_exit(self) -> Steps:
         """When the interpreter ends."""

@@ -96,6 +96,10 @@ class InnerConsumer:
         self._topic.history.append(("commit", self.consumer_id))
         self._topic.committed.update({id_: held + 1 for id_, held in self.held_offsets.items()})
 
+    def _move(self, offsets):
+        self.held_offsets.update(offsets)
+        self.turn = 0
+
     def reset_offsets(self, partition_offsets=None):
         for partition, offset in partition_offsets:
             self.held_offsets[partition.id] = offset

@@ -187,6 +187,15 @@ def test_stop_does_not_wait_for_a_retry(join, connect, eventually):
         one.consume()
 
 
+def test_a_message_for_which_it_was_waited_while_claims_were_lost_is_not_given(join, monkeypatch):
+    one = join()
+    answers = [True, False]
+    monkeypatch.setattr(one, "_is_sure", lambda: answers.pop(0) if answers else True)
+    assert one.consume(block=False) is None
+    assert one.held_offsets[0] == -1
+    assert one.consume().offset == 0
+
+
 def test_the_callback_hears_what_was_owned_and_is_and_may_move_positions(join, eventually):
     heard = []
 

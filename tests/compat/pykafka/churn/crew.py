@@ -13,6 +13,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from tests.compat.pykafka.churn.owners import FOREVER
 
 MEMBER = Path(__file__).with_name("member.py")
 
@@ -37,6 +40,15 @@ class Group:
         ]
 
 
+class Given(NamedTuple):
+    """A message: when the call for it began, and when it was had."""
+
+    at: float
+    asked_at: float
+    partition: int
+    offset: int
+
+
 class Member:
     """One worker: of ours, or of the genuine package where `genuine_site` is its folder."""
 
@@ -53,7 +65,8 @@ class Member:
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(command, env=environment, stdout=errors, stderr=errors)
         self.is_paused = False
-        self._resumed_at: list[float] = []
+        self.asleep: list[tuple[float, float]] = []
+        """When it was paused, and since when it is dead."""
         self._id: str | None = None
 
     @property
@@ -67,35 +80,35 @@ class Member:
     def is_alive(self) -> bool:
         return self.process.poll() is None
 
-    def messages(self) -> list[tuple[float, int, int]]:
-        """When, partition and offset of each message that it was given."""
+    def messages(self) -> list[Given]:
+        """Each message that it was given."""
         return [
-            (float(at), int(partition), int(offset)) for _, at, partition, offset in self._lines("message")
+            Given(float(at), float(asked_at), int(partition), int(offset))
+            for _, at, asked_at, partition, offset in self._lines("message")
         ]
-
-    def messages_taken_while_awake(self) -> list[tuple[float, int, int]]:
-        """`messages`, but for the first after each pause: a call had that in hand when the pause began."""
-        messages = self.messages()
-        for resumed in self._resumed_at:
-            first = next((each for each in messages if each[0] >= resumed), None)
-            if first is not None:
-                messages.remove(first)
-        return messages
 
     @property
     def end(self) -> str | None:
         return next((" ".join(words[2:]) for words in self._lines("end")), None)
 
     def kill(self) -> None:
+        killed_at = time.time()
         self.process.kill()
         self.process.wait()
+        self.is_over(killed_at)
+
+    def is_over(self, since: float) -> None:
+        """Tells that it is dead from then on, if that was not known before."""
+        if not self.asleep or self.asleep[-1][1] != FOREVER:
+            self.asleep.append((since, FOREVER))
 
     def pause(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
         self.is_paused = True
+        self.asleep.append((time.time(), FOREVER))
 
     def resume(self) -> None:
-        self._resumed_at.append(time.time())
+        self.asleep[-1] = (self.asleep[-1][0], time.time())
         self.process.send_signal(signal.SIGCONT)
         self.is_paused = False
 
@@ -113,5 +126,5 @@ class Member:
         for line in self.out.read_text().splitlines():
             words = line.split(" ")
             # A killed process may have written half of its last line.
-            if words[0] == kind and (kind != "message" or len(words) == 4):
+            if words[0] == kind and (kind != "message" or len(words) == 5):
                 yield words

@@ -1,7 +1,8 @@
 """The churn: six balanced consumers in one group, half of them of the genuine pykafka, under load.
 
 Members are killed, paused, stopped and started, and ZooKeeper is started again once. Owns what is done when,
-and the figures of what came of it; what they must be is for the test and the script to say.
+and the figures of what came of it, which are from what members wrote down and from ZooKeeper's own log: no
+watcher is cut off together with the members.
 """
 
 from __future__ import annotations
@@ -10,14 +11,13 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError
 from tests.compat.pykafka.churn.crew import Group, Member
-from tests.compat.pykafka.churn.owners import OwnerTimeline
+from tests.compat.pykafka.churn.owners import OwnerTimeline, Span
+from tests.compat.pykafka.churn.transactions import node_changes
 
 from barnabas import Producer
 from barnabas.testing import ApacheKafka
@@ -29,7 +29,9 @@ BACKOFF_MS = 1000
 TOTAL_BACKOFF_SECONDS = (0 + 1 + 2 + 3) * BACKOFF_MS / 1000
 """What a member of pykafka waits at most, over its retries, for a partition that another has not given up."""
 
-GRACE_SECONDS = 1.0
+LOOK_SECONDS = 2.0
+"""What machines under load take between an event and that a member has heard of it."""
+
 RECORDS_EACH_SECOND = 300
 DRAIN_SECONDS = 90.0
 
@@ -41,67 +43,43 @@ class Figures:
     seconds: float = 0.0
     events: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
+    """What members raised to their program, by whose they were."""
     produced: int = 0
     given: int = 0
     given_more_than_once: int = 0
     lost: list[tuple[int, int]] = field(default_factory=list)
-    owned_twice: int = 0
-    longest_without_node_seconds: float = 0.0
-    longest_without_living_owner_seconds: float = 0.0
+    owned_twice: list[tuple[float, int, str, str]] = field(default_factory=list)
+    longest_unnoticed_seconds: float = 0.0
+    """A partition was claimed by one that was dead or paused."""
+    longest_gap_seconds: float = 0.0
+    """Nobody that lived owned a partition, whatever happened meanwhile."""
+    longest_undisturbed_gap_seconds: float = 0.0
+    """The same, since members came or went last."""
+    gaps_over_limit: list[str] = field(default_factory=list)
     ours_given_of_others: list[tuple[float, int, int]] = field(default_factory=list)
+    """Messages of partitions that were not the member's at any moment of the call for them."""
+    ours_in_hand: int = 0
+    """Messages of partitions that were, but were not any more when the call returned."""
     genuine_given_of_others: int = 0
+    genuine_in_hand: int = 0
+
+    def complaints(self) -> list[str]:
+        """What must not be."""
+        rules = {
+            "messages were lost": self.lost,
+            "partitions were owned twice": self.owned_twice,
+            "ours were given what was others'": self.ours_given_of_others,
+            "a member that was away was not missed in time": (
+                self.longest_unnoticed_seconds > SESSION_TIMEOUT_MS / 1000 + LOOK_SECONDS
+            ),
+            "a partition was without an owner for too long": self.gaps_over_limit,
+        }
+        return [f"{rule}: {found}" for rule, found in rules.items() if found]
 
 
-class OwnerWatcher:
-    """Feeds a timeline with what ZooKeeper has, until `close`."""
-
-    def __init__(self, hosts: str, group: Group, timeline: OwnerTimeline, crew: list[Member]) -> None:
-        self._client = KazooClient(hosts, timeout=10)
-        self._client.start()
-        self._folder = f"/consumers/{group.name}/owners/{group.topic.encode()!r}"
-        self._timeline = timeline
-        self._crew = crew
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> OwnerWatcher:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-        self._client.stop()
-        self._client.close()
-
-    def _watch(self) -> None:
-        while not self._is_over.wait(0.05):
-            began = time.time()
-            try:
-                owners = self._owners()
-            except (KazooException, KazooTimeoutError):
-                self._timeline.see_nothing(began)
-                continue
-            living = {
-                member.consumer_id
-                for member in list(self._crew)
-                if member.is_alive and not member.is_paused and member.consumer_id is not None
-            }
-            self._timeline.see(time.time(), owners, living)
-
-    def _owners(self) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
-        try:
-            names = self._client.get_children_async(self._folder).get(timeout=1)
-        except NoNodeError:
-            return found
-        for name, pending in [(name, self._client.get_async(f"{self._folder}/{name}")) for name in names]:
-            try:
-                owner = pending.get(timeout=1)[0].decode()
-            except NoNodeError:
-                continue
-            found.setdefault(int(name.rpartition("-")[2]), []).append(owner)
-        return found
+def kafka_to_churn(folder: Path) -> ApacheKafka:
+    """A broker whose ZooKeeper keeps its log in `folder`."""
+    return ApacheKafka("2.8.2", data_dir=folder / "kafka", config={"num.partitions": str(PARTITIONS)})
 
 
 class Load:
@@ -134,11 +112,21 @@ class Load:
 
 
 class Churn:
-    def __init__(self, kafka: ApacheKafka, folder: Path, genuine_site: Path, seed: int) -> None:
+    """`kafka`: of `kafka_to_churn(folder)`. `is_genuine`: of which places members are genuine."""
+
+    def __init__(
+        self,
+        kafka: ApacheKafka,
+        folder: Path,
+        genuine_site: Path,
+        seed: int,
+        is_genuine: Callable[[int], bool] = lambda place: place % 2 == 0,
+    ) -> None:
         self._kafka = kafka
         self._folder = folder
         self._site = genuine_site
         self._random = random.Random(seed)
+        self._is_genuine = is_genuine
         self._group = Group(
             hosts=kafka.bootstrap,
             zookeeper=kafka.zookeeper,
@@ -151,27 +139,26 @@ class Churn:
         self._all: list[Member] = []
         self._resumes: dict[int, float] = {}
         self._starts: dict[int, float] = {}
+        self._zookeeper_away: list[Span] = []
         self.figures = Figures()
 
     def run(self, seconds: float, *, every_seconds: float = 5.0) -> Figures:
-        timeline = OwnerTimeline(PARTITIONS)
         with Load(self._kafka.bootstrap, self._group.topic) as load:
             self._crew[:] = [self._started(place) for place in range(MEMBERS)]
             self._settle()
-            with OwnerWatcher(self._kafka.zookeeper, self._group, timeline, self._all):
-                begun = time.monotonic()
-                self._churn(begun + seconds, every_seconds)
-                self.figures.seconds = time.monotonic() - begun
-                self._calm()
+            begun_at = time.time()
+            self._churn(time.monotonic() + seconds, every_seconds)
+            self.figures.seconds = time.time() - begun_at
+            self._calm()
+        ended_at = time.time()
         self._drain(load.ends)
         for member in self._crew:
             member.stop()
-        self._count(load.ends, timeline)
+        self._count(load.ends, begun_at, ended_at)
         return self.figures
 
     def _started(self, place: int) -> Member:
-        """Places that are even are genuine, the others ours."""
-        site = self._site if place % 2 == 0 else None
+        site = self._site if self._is_genuine(place) else None
         member = Member(self._group, self._folder, len(self._all), site)
         self._all.append(member)
         return member
@@ -193,7 +180,9 @@ class Churn:
             if restart_at is not None and now >= restart_at:
                 restart_at = None
                 self.figures.events["ZooKeeper restarted"] += 1
+                away_since = time.time()
                 self._kafka.restart_zookeeper(away_seconds=1)
+                self._zookeeper_away.append((away_since, time.time()))
             if now >= next_event:
                 next_event = now + every_seconds * self._random.uniform(0.5, 1.5)
                 self._do(now)
@@ -230,6 +219,7 @@ class Churn:
         """What raised to its program is started anew, as whoever runs workers does."""
         for place, member in enumerate(self._crew):
             if place not in self._starts and not member.is_alive:
+                member.is_over(time.time())
                 self.figures.ends[f"{member.out.stem.partition('-')[0]}: {member.end}"] += 1
                 self._crew[place] = self._started(place)
 
@@ -247,27 +237,48 @@ class Churn:
             time.sleep(1)
 
     def _lost(self, ends: list[int]) -> list[tuple[int, int]]:
-        given = {(partition, offset) for member in self._all for _, partition, offset in member.messages()}
+        given = {(partition, offset) for member in self._all for _, _, partition, offset in member.messages()}
         wanted = ((partition, offset) for partition in range(PARTITIONS) for offset in range(ends[partition]))
         return [place for place in wanted if place not in given]
 
-    def _count(self, ends: list[int], timeline: OwnerTimeline) -> None:
+    def _count(self, ends: list[int], begun_at: float, ended_at: float) -> None:
         figures = self.figures
         figures.produced = sum(ends)
-        given = Counter(
-            (partition, offset) for member in self._all for _, partition, offset in member.messages()
-        )
+        given = Counter((each.partition, each.offset) for member in self._all for each in member.messages())
         figures.given = sum(given.values())
         figures.given_more_than_once = sum(count - 1 for count in given.values())
         figures.lost = self._lost(ends)
-        figures.owned_twice = len(timeline.owned_twice)
-        figures.longest_without_node_seconds = timeline.longest_without_node
-        figures.longest_without_living_owner_seconds = timeline.longest_without_living_owner
+        log = self._folder / "kafka" / "zookeeper" / "data"
+        timeline = OwnerTimeline.of(node_changes(log), self._group.name, PARTITIONS)
+        asleep = {member.consumer_id or "": member.asleep for member in self._all}
+        figures.owned_twice = timeline.owned_twice()
+        figures.longest_unnoticed_seconds = max(
+            each[0] for each in timeline.unnoticed(asleep, self._zookeeper_away)
+        )
+        gaps = list(timeline.gaps(begun_at, ended_at, asleep, self._zookeeper_away))
+        figures.longest_gap_seconds = max(gap.seconds for gap in gaps)
+        figures.longest_undisturbed_gap_seconds = max(gap.seconds_undisturbed for gap in gaps)
+        kinds = {member.consumer_id: member.out.stem for member in self._all}
+        figures.gaps_over_limit = [
+            f"partition {gap.partition} from {gap.begin:.3f}, {gap.seconds:.1f} s, undisturbed for "
+            f"{gap.seconds_undisturbed:.1f} s, owed to {kinds.get(gap.owed_to)}"
+            for gap in gaps
+            if gap.seconds_undisturbed > TOTAL_BACKOFF_SECONDS + LOOK_SECONDS
+        ]
         for member in self._all:
-            others = timeline.given_to_others(
-                member.messages_taken_while_awake(), member.consumer_id or "", GRACE_SECONDS
-            )
-            if member.is_ours:
-                figures.ours_given_of_others += others
+            self._judge(member, timeline)
+
+    def _judge(self, member: Member, timeline: OwnerTimeline) -> None:
+        figures, name = self.figures, member.consumer_id or ""
+        for each in member.messages():
+            if timeline.owned_within(each.partition, name, each.at, each.at):
+                continue
+            was_its_own = timeline.owned_within(each.partition, name, each.asked_at, each.at)
+            if member.is_ours and was_its_own:
+                figures.ours_in_hand += 1
+            elif member.is_ours:
+                figures.ours_given_of_others.append((each.at, each.partition, each.offset))
+            elif was_its_own:
+                figures.genuine_in_hand += 1
             else:
-                figures.genuine_given_of_others += len(others)
+                figures.genuine_given_of_others += 1

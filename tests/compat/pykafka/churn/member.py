@@ -1,7 +1,7 @@
 """A worker of a churned group, for the genuine pykafka and for ours: writes down each message it is given.
 
-`--facade` makes `import pykafka` find Barnabas's. A line for each message: time, partition and offset; one
-for the consumer's id, and one for what ended it. Knows nothing of the churn.
+`--facade` makes `import pykafka` find Barnabas's. A line for each message: when it was had, when the call for
+it began, partition and offset; one for the consumer's id, and one for what ended it. Knows no churn.
 """
 
 import argparse
@@ -50,9 +50,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: stops.append(1))
     try:
         while not stops:
+            asked_at = time.time()
             message = consumer.consume()
             if message is not None:
-                tell("message", message.partition_id, message.offset)
+                tell("message", repr(asked_at), message.partition_id, message.offset)
         consumer.stop()
         tell("end", "stopped")
     except BaseException as error:

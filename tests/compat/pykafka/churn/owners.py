@@ -1,77 +1,137 @@
-"""Who owned which partition when, as ZooKeeper had it, and for how long nobody that lives did.
+"""Who owned which partition when, as ZooKeeper's own log has it, and for how long nobody that lived did.
 
-Owns the timeline and its figures. It is fed what a watcher sees, or what a test makes up; it knows neither
+Owns the timeline and its figures. It is fed changes of nodes, of a log or made up by a test; it knows neither
 ZooKeeper nor processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from tests.compat.pykafka.churn.transactions import NodeChange
+
+Span = tuple[float, float]
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time in which nobody that lived owned the partition. `disturbed_at`: when members came or went last
+    before its end, or ZooKeeper came back, if that was in it; else its beginning. `owed_to`: whose the
+    partition was to be, of the members that there were then."""
+
+    partition: int
+    begin: float
+    end: float
+    disturbed_at: float
+    owed_to: str | None
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.begin
+
+    @property
+    def seconds_undisturbed(self) -> float:
+        return self.end - self.disturbed_at
 
 
 @dataclass
 class OwnerTimeline:
-    """Fed with `see`, in order of time."""
+    """The group `group` on a topic of so many partitions, whose members claim them by pykafka's range."""
 
+    group: str
     partitions: int
-    owned_twice: list[tuple[float, int, tuple[str, ...]]] = field(default_factory=list)
-    longest_without_node: float = 0.0
-    longest_without_living_owner: float = 0.0
-    changes: dict[int, list[tuple[float, str | None]]] = field(default_factory=dict)
-    _without_node: dict[int, float] = field(default_factory=dict)
-    _without_living: dict[int, float] = field(default_factory=dict)
+    _spans: dict[int, list[tuple[float, float, str]]] = field(default_factory=dict)
+    _members: list[tuple[float, frozenset[str]]] = field(default_factory=list)
 
-    def see(self, now: float, owners: Mapping[int, Collection[str]], living: Collection[str]) -> None:
-        """`owners`: of each partition that has one; `living`: consumers that neither died nor are paused."""
-        for partition in range(self.partitions):
-            owned_by = sorted(set(owners.get(partition, ())))
-            if len(owned_by) > 1:
-                self.owned_twice.append((now, partition, tuple(owned_by)))
-            owner = owned_by[0] if owned_by else None
-            known = self.changes.setdefault(partition, [])
-            if not known or known[-1][1] != owner:
-                known.append((now, owner))
-            self.longest_without_node = max(
-                self.longest_without_node, _lasting(self._without_node, partition, now, owner is None)
-            )
-            self.longest_without_living_owner = max(
-                self.longest_without_living_owner,
-                _lasting(self._without_living, partition, now, owner not in living),
-            )
+    @classmethod
+    def of(cls, changes: Iterable[NodeChange], group: str, partitions: int) -> OwnerTimeline:
+        timeline = cls(group, partitions)
+        held: dict[str, tuple[float, str]] = {}
+        members: frozenset[str] = frozenset()
+        for change in changes:
+            folder, _, name = change.path.rpartition("/")
+            if folder == f"/consumers/{group}/ids":
+                members = members - {name} if change.data is None else members | {name}
+                timeline._members.append((change.at, members))
+            elif folder.startswith(f"/consumers/{group}/owners/"):
+                if change.path in held:
+                    begin, owner = held.pop(change.path)
+                    timeline._add(name, begin, change.at, owner)
+                if change.data is not None:
+                    held[change.path] = (change.at, change.data.decode())
+        for path, (begin, owner) in held.items():
+            timeline._add(path, begin, FOREVER, owner)
+        for spans in timeline._spans.values():
+            spans.sort()
+        return timeline
 
-    def see_nothing(self, now: float) -> None:
-        """ZooKeeper was away: owners are not known, and gaps begin anew."""
-        self._without_node.clear()
-        self._without_living.clear()
-        for known in self.changes.values():
-            known.append((now, None))
+    def _add(self, path: str, begin: float, end: float, owner: str) -> None:
+        self._spans.setdefault(int(path.rpartition("-")[2]), []).append((begin, end, owner))
 
-    def given_to_others(
-        self, messages: Iterable[tuple[float, int, int]], consumer: str, grace_seconds: float
-    ) -> list[tuple[float, int, int]]:
-        """Messages that `consumer` was given while it had not owned the partition for the grace, nor came to
-        own it within that: what is seen is seen late."""
+    def owned_twice(self) -> list[tuple[float, int, str, str]]:
+        """When, which, and by whom: claims of one partition, by different members, that overlap."""
         return [
-            (at, partition, offset)
-            for at, partition, offset in messages
-            if not self._owners_between(partition, at - grace_seconds, at + grace_seconds) & {consumer, None}
+            (later[0], partition, earlier[2], later[2])
+            for partition, spans in self._spans.items()
+            for index, earlier in enumerate(spans)
+            for later in spans[index + 1 :]
+            if later[0] < earlier[1] and later[2] != earlier[2]
         ]
 
-    def _owners_between(self, partition: int, begin: float, end: float) -> set[str | None]:
-        owners: set[str | None] = set()
-        before: str | None = None
-        for time, owner in self.changes.get(partition, ()):
-            if time <= begin:
-                before = owner
-            elif time <= end:
-                owners.add(owner)
-        return owners | {before}
+    def owned_within(self, partition: int, member: str, begin: float, end: float) -> bool:
+        """Whether it was `member`'s at any moment of this time."""
+        return any(
+            owner == member and since <= end and until >= begin
+            for since, until, owner in self._spans.get(partition, ())
+        )
+
+    def gaps(
+        self, begin: float, end: float, asleep: Mapping[str, Sequence[Span]], away: Sequence[Span] = ()
+    ) -> Iterator[Gap]:
+        """Between these times. `asleep`: when each member was dead or paused; `away`: when ZooKeeper was."""
+        disturbed = sorted([at for at, _ in self._members] + [back for _, back in away])
+        for partition in range(self.partitions):
+            awake = [
+                span
+                for since, until, owner in self._spans.get(partition, ())
+                for span in _without((since, until), asleep.get(owner, ()))
+            ]
+            for since, until in _without((begin, end), sorted(awake)):
+                last = bisect_left(disturbed, until) - 1
+                disturbed_at = max(disturbed[last], since) if last >= 0 else since
+                yield Gap(partition, since, until, disturbed_at, self._owed_to(partition, disturbed_at))
+
+    def unnoticed(
+        self, asleep: Mapping[str, Sequence[Span]], away: Sequence[Span] = ()
+    ) -> Iterator[tuple[float, int, str]]:
+        """For how many seconds each partition was that of a member which was dead or paused. ZooKeeper gives
+        sessions all of their time again when it comes back."""
+        for partition, spans in self._spans.items():
+            for since, until, owner in spans:
+                for begin, end in asleep.get(owner, ()):
+                    for piece in _without((max(since, begin), min(until, end)), away):
+                        yield piece[1] - piece[0], partition, owner
+
+    def _owed_to(self, partition: int, at: float) -> str | None:
+        index = bisect_right([when for when, _ in self._members], at)
+        members = sorted(self._members[index - 1][1]) if index else []
+        each, left_over = divmod(self.partitions, len(members) or 1)
+        shares = [member for place, member in enumerate(members) for _ in range(each + (place < left_over))]
+        return shares[partition] if shares else None
 
 
-def _lasting(since: dict[int, float], partition: int, now: float, is_so: bool) -> float:
-    """For how long it has been so, from what `since` remembers."""
-    if not is_so:
-        since.pop(partition, None)
-        return 0.0
-    return now - since.setdefault(partition, now)
+def _without(span: Span, others: Iterable[Span]) -> list[Span]:
+    """What is left of a time without other times, which are in order of their beginning."""
+    begin, end = span
+    left: list[Span] = []
+    for since, until in others:
+        if since > begin:
+            left.append((begin, min(since, end)))
+        begin = max(begin, until)
+        if begin >= end:
+            return [each for each in left if each[0] < each[1]]
+    left.append((begin, end))
+    return [each for each in left if each[0] < each[1]]

@@ -1,48 +1,81 @@
-"""The figures of a churn, from timelines that are made up."""
+"""The figures of a churn, from changes of nodes that are made up."""
 
 from tests.compat.pykafka.churn.owners import OwnerTimeline
+from tests.compat.pykafka.churn.transactions import NodeChange
+
+FOLDER = "/consumers/churn/owners/b'topic'"
 
 
-def timeline_of(*seen, partitions=1):
-    timeline = OwnerTimeline(partitions)
-    for now, owners, living in seen:
-        timeline.see(now, owners, living)
-    return timeline
+def timeline_of(*changes, partitions=1):
+    return OwnerTimeline.of((NodeChange(*each) for each in changes), "churn", partitions)
 
 
-def test_a_gap_without_a_node_is_measured_up_to_the_last_look():
-    timeline = timeline_of((0, {0: ["a"]}, {"a"}), (1, {}, {"a"}), (4, {}, {"a"}), (5, {0: ["a"]}, {"a"}))
-    assert timeline.longest_without_node == 3
-    assert timeline.longest_without_living_owner == 3
+def claim(at, partition, member, leader=0):
+    return at, f"{FOLDER}/{leader}-{partition}", member.encode()
 
 
-def test_a_node_of_one_that_is_dead_is_an_owner_but_none_that_lives():
-    timeline = timeline_of((0, {0: ["a"]}, {"a"}), (1, {0: ["a"]}, set()), (6, {0: ["a"]}, set()))
-    assert timeline.longest_without_node == 0
-    assert timeline.longest_without_living_owner == 5
+def gone(at, partition, leader=0):
+    return at, f"{FOLDER}/{leader}-{partition}", None
 
 
-def test_two_owners_are_told():
-    assert timeline_of((1, {0: ["a", "b"]}, {"a", "b"})).owned_twice == [(1, 0, ("a", "b"))]
+def joined(at, member):
+    return at, f"/consumers/churn/ids/{member}", b"topic"
 
 
-def test_a_message_given_to_one_while_the_partition_is_long_anothers_is_told():
-    timeline = timeline_of((0, {0: ["a"]}, {"a"}), (10, {0: ["b"]}, {"a", "b"}), (20, {}, {"a", "b"}))
-    messages = [(5.0, 0, 1), (9.5, 0, 2), (10.5, 0, 3), (12.0, 0, 4), (25.0, 0, 5)]
-    assert timeline.given_to_others(messages, "a", 1.0) == [(12.0, 0, 4)]
-    assert timeline.given_to_others(messages, "b", 1.0) == [(5.0, 0, 1)]
+def left(at, member):
+    return at, f"/consumers/churn/ids/{member}", None
 
 
-def test_gaps_begin_anew_after_nobody_could_see():
-    timeline = timeline_of((0, {}, set()))
-    timeline.see_nothing(20)
-    timeline.see(30, {}, set())
-    timeline.see(31, {}, set())
-    assert timeline.longest_without_node == 1
+def test_a_partition_without_a_node_has_a_gap():
+    timeline = timeline_of(claim(0, 0, "a"), gone(1, 0), claim(4, 0, "a"))
+    assert [(gap.begin, gap.end) for gap in timeline.gaps(0, 9, {})] == [(1, 4)]
 
 
-def test_nobody_is_blamed_for_what_he_was_given_while_zookeeper_was_away():
-    timeline = timeline_of((0, {0: ["a"]}, {"a"}), (10, {0: ["b"]}, {"a", "b"}))
-    timeline.see_nothing(12)
-    timeline.see(20, {0: ["b"]}, {"a", "b"})
-    assert timeline.given_to_others([(11.5, 0, 1), (15.0, 0, 2)], "a", 0.4) == [(11.5, 0, 1)]
+def test_what_is_never_claimed_is_a_gap_from_end_to_end():
+    assert [gap.seconds for gap in timeline_of(partitions=2).gaps(0, 9, {})] == [9, 9]
+
+
+def test_a_node_of_one_that_is_dead_or_paused_is_no_owner():
+    timeline = timeline_of(claim(0, 0, "a"), gone(6, 0), claim(7, 0, "b"))
+    asleep = {"a": [(1, 2), (5, 100)]}
+    assert [(gap.begin, gap.end) for gap in timeline.gaps(0, 9, asleep)] == [(1, 2), (5, 7)]
+
+
+def test_a_gap_tells_when_members_changed_last_and_whose_the_partition_was_to_be():
+    timeline = timeline_of(
+        *(joined(0, "a"), joined(0, "b"), claim(0, 0, "a"), claim(0, 1, "b")),
+        *(left(2, "a"), gone(2, 0), joined(5, "c"), claim(8, 0, "b")),
+        partitions=2,
+    )
+    (gap,) = timeline.gaps(0, 9, {})
+    assert (gap.partition, gap.seconds, gap.seconds_undisturbed) == (0, 6, 3)
+    assert gap.owed_to == "b"
+
+
+def test_a_gap_is_disturbed_by_a_zookeeper_that_comes_back():
+    timeline = timeline_of(claim(0, 0, "a"), gone(1, 0), claim(9, 0, "a"))
+    (gap,) = timeline.gaps(0, 9, {}, [(2, 6)])
+    assert (gap.seconds, gap.seconds_undisturbed) == (8, 3)
+
+
+def test_a_claim_of_one_that_is_dead_is_unnoticed_until_it_goes():
+    timeline = timeline_of(claim(0, 0, "a"), gone(6, 0))
+    assert list(timeline.unnoticed({"a": [(2, 3), (4, 100)]})) == [(1, 0, "a"), (2, 0, "a")]
+    assert list(timeline.unnoticed({"a": [(0, 100)]}, [(1, 3)])) == [(1, 0, "a"), (3, 0, "a")]
+
+
+def test_two_owners_under_two_leaders_are_told():
+    timeline = timeline_of(claim(1, 0, "a"), claim(2, 0, "b", leader=1), gone(3, 0))
+    assert timeline.owned_twice() == [(2, 0, "a", "b")]
+    assert timeline_of(claim(1, 0, "a"), gone(2, 0), claim(2, 0, "b")).owned_twice() == []
+
+
+def test_a_member_that_claims_under_another_leader_before_it_gives_up_owns_it_once():
+    assert timeline_of(claim(1, 0, "a"), claim(2, 0, "a", leader=1), gone(3, 0)).owned_twice() == []
+
+
+def test_it_is_known_whether_a_partition_was_a_members_at_any_moment_of_a_call():
+    timeline = timeline_of(claim(1, 0, "a"), gone(5, 0), claim(6, 0, "b"))
+    assert timeline.owned_within(0, "a", 4, 7)
+    assert not timeline.owned_within(0, "a", 5.5, 7)
+    assert timeline.owned_within(0, "b", 5.5, 7)

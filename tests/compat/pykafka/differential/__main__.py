@@ -12,7 +12,7 @@ import time
 
 from tests.compat.playing.theatre import Theatre
 from tests.compat.pykafka.differential.brokers import NEW_RELEASE, OLD_RELEASE, theatre_on
-from tests.compat.pykafka.differential.played.script import NONE, all_scripts
+from tests.compat.pykafka.differential.played.script import FRAIL, NONE, all_scripts
 from tests.compat.pykafka.differential.runner import Runner, releases_of
 
 
@@ -34,21 +34,22 @@ def main() -> None:
     different: list[str] = []
     with contextlib.ExitStack() as stack:
         stack.callback(runner.close)
-        theatres: dict[str, Theatre] = {}
+        theatres: dict[tuple[str, bool], Theatre] = {}
 
-        def theatre(release: str) -> Theatre:
-            if release not in theatres:
-                theatres[release] = stack.enter_context(theatre_on(release))
-            return theatres[release]
+        def theatre(release: str, *, is_frail: bool) -> Theatre:
+            if (release, is_frail) not in theatres:
+                theatres[release, is_frail] = stack.enter_context(theatre_on(release))
+            return theatres[release, is_frail]
 
         for script, release in runs:
             begun = time.monotonic()
             has_broker = script.broker != NONE
-            place = theatre(release) if has_broker else None
+            is_frail = script.broker in FRAIL
+            place = theatre(release, is_frail=is_frail) if has_broker else None
             if options.show_ours:
                 found = "\n".join(runner.ours(script, place))
             else:
-                old = theatre(OLD_RELEASE) if has_broker else None
+                old = theatre(OLD_RELEASE, is_frail=is_frail) if has_broker else None
                 found = (
                     "\n".join(runner.genuine(script, old))
                     if options.show

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from kazoo.client import KazooClient
-from tests.compat.playing.theatre import Theatre
+from tests.compat.playing.theatre import PATIENCE_SECONDS, Theatre
 
+from barnabas.errors import BarnabasError
 from barnabas.testing import ApacheKafka
 from barnabas.testing.distribution import DEFAULT_VERSION
 
@@ -20,7 +22,10 @@ NEW_RELEASE = DEFAULT_VERSION
 class TheatreWithZooKeeper(Theatre):
     """On a broker that has started; `zookeeper`: of an old release."""
 
-    served: ClassVar[frozenset[str]] = Theatre.served | {"znodes"}
+    served: ClassVar[frozenset[str]] = Theatre.served | {
+        *("znodes", "stop_broker", "start_broker", "pause_broker", "resume_broker"),
+        *("kill_zookeeper", "launch_zookeeper"),
+    }
 
     def __init__(self, kafka: ApacheKafka, zookeeper: str | None) -> None:
         super().__init__(kafka)
@@ -29,6 +34,42 @@ class TheatreWithZooKeeper(Theatre):
     @property
     def place(self) -> Any:
         return (self.bootstrap, self._zookeeper)
+
+    def stop_broker(self) -> None:
+        self._kafka.stop()
+
+    def start_broker(self) -> None:
+        self._kafka.start()
+        self._wait_until_topics_can_be_made()
+
+    def restore(self) -> None:
+        """Brings back a broker that a script stopped which did not come to its end."""
+        if not self._kafka.is_alive:
+            self.start_broker()
+
+    def pause_broker(self) -> None:
+        self._kafka.pause()
+
+    def resume_broker(self) -> None:
+        self._kafka.resume()
+        self._wait_until_topics_can_be_made()
+
+    def _wait_until_topics_can_be_made(self) -> None:
+        """An old broker says before that that it is ready."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                self.create_topic(f"made-after-all-{time.monotonic_ns()}", 1, {})
+                return
+            except BarnabasError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def kill_zookeeper(self) -> None:
+        self._kafka.kill_zookeeper()
+
+    def launch_zookeeper(self) -> None:
+        self._kafka.launch_zookeeper()
 
     def znodes(self, path: str) -> dict[str, bytes]:
         """The data of each node below `path`, by its path from there."""

@@ -10,8 +10,8 @@ from tests.compat.playing.played.parent import GENUINE, OURS
 from tests.compat.playing.players import ROOT, Player
 from tests.compat.playing.theatre import Theatre
 from tests.compat.pykafka import packages
-from tests.compat.pykafka.differential.brokers import NEW_RELEASE, OLD_RELEASE
-from tests.compat.pykafka.differential.played.script import KAFKA, Script
+from tests.compat.pykafka.differential.brokers import NEW_RELEASE, OLD_RELEASE, TheatreWithZooKeeper
+from tests.compat.pykafka.differential.played.script import FRAIL_KAFKA, KAFKA, Script
 
 PLAYER = "tests.compat.pykafka.differential.played.player"
 
@@ -44,9 +44,11 @@ class Runner:
         if side not in self._players:
             path = ROOT / "src" if side == OURS else packages.genuine()
             self._players[side] = Player(PLAYER, side, path=path)
+        if isinstance(theatre, TheatreWithZooKeeper):
+            theatre.restore()
         return lines_of(self._players[side].play(script, theatre))
 
 
 def releases_of(script: Script) -> tuple[str, ...]:
     """Where ours plays it."""
-    return (OLD_RELEASE, NEW_RELEASE) if script.broker == KAFKA else (OLD_RELEASE,)
+    return (OLD_RELEASE, NEW_RELEASE) if script.broker in (KAFKA, FRAIL_KAFKA) else (OLD_RELEASE,)

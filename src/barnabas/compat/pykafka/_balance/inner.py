@@ -16,7 +16,15 @@ from barnabas.compat.pykafka.exceptions import UnicodeException
 from barnabas.compat.pykafka.utils.compat import get_string
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
 
-__all__ = ["InnerConsumer", "InnerSettings", "consumer_class", "group_name", "is_running", "stop_inner"]
+__all__ = [
+    "InnerConsumer",
+    "InnerSettings",
+    "consumer_class",
+    "group_name",
+    "is_running",
+    "stop_inner",
+    "untake",
+]
 
 
 class InnerConsumer(Protocol):
@@ -44,6 +52,8 @@ class InnerConsumer(Protocol):
     def commit_offsets(self, partition_offsets: Any = None) -> None: ...
 
     def reset_offsets(self, partition_offsets: Any = None) -> None: ...
+
+    def _move(self, offsets: dict[int, int]) -> None: ...
 
 
 def consumer_class(*, use_rdkafka: bool) -> type[InnerConsumer]:
@@ -138,6 +148,11 @@ class InnerSettings:
 
 def is_running(consumer: InnerConsumer | None) -> TypeGuard[InnerConsumer]:
     return consumer is not None and consumer._running  # pyright: ignore[reportPrivateUsage]
+
+
+def untake(consumer: InnerConsumer, message: Any) -> None:
+    """Has `message`, which was handed out last, be the next of its partition again."""
+    consumer._move({message.partition_id: message.offset - 1})  # pyright: ignore[reportPrivateUsage]
 
 
 def stop_inner(consumer: InnerConsumer, *, commits: bool) -> None:

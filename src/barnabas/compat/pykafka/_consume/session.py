@@ -19,6 +19,7 @@ from barnabas._kernel import PartitionPoller
 from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
 from barnabas.client.consume.fetch_buffer import Failure, PartitionState
+from barnabas.compat.pykafka._ask.outage import Outage
 from barnabas.compat.pykafka._consume.turns import Turns
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
 from barnabas.errors import CorruptBatchError
@@ -102,6 +103,7 @@ class MessageSession(Consumer):
         super().__init__(**settings)
         self._buffer = self._core.buffer
         self._turns = Turns(self.wakeup)
+        self._outage = self._on_loop(lambda: Outage(self._client))
 
     def __del__(self) -> None:
         # Without a warning: programs for pykafka may drop a consumer that they do not stop.
@@ -155,6 +157,8 @@ class MessageSession(Consumer):
             if message is None:
                 message = self._next(self._lend_next, timeout)
                 self._is_woken = False
+                if message is None and (error := self._outage.error) is not None:
+                    raise failure_of(error)
             return message
 
     def await_messages(self, timeout: float) -> None:

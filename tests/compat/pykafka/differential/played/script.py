@@ -15,13 +15,17 @@ SCRIPTS: dict[str, Script] = {}
 NONE = "none"
 KAFKA = "kafka"
 ZOOKEEPER = "zookeeper"
+FRAIL_KAFKA = "frail kafka"
+FRAIL_ZOOKEEPER = "frail zookeeper"
+FRAIL = frozenset({FRAIL_KAFKA, FRAIL_ZOOKEEPER})
 
 Function = Callable[[Any, Any], None]
 
 
 class Script(NamedTuple):
-    """`broker`: NONE; KAFKA; or ZOOKEEPER, where there has to be one, which no new release has.
-    `limit_seconds`: after which it counts as hanging."""
+    """`broker`: NONE; KAFKA; or ZOOKEEPER, where there has to be one, which no new release has. The FRAIL
+    ones are others, which a script may stop as long as it starts them again. `limit_seconds`: after which it
+    counts as hanging."""
 
     function: Function
     broker: str
@@ -56,6 +60,16 @@ def on_kafka(*, limit_seconds: float = 60) -> Callable[[Function], Function]:
 def on_zookeeper(*, limit_seconds: float = 90) -> Callable[[Function], Function]:
     """A script that needs a broker with its ZooKeeper."""
     return script(broker=ZOOKEEPER, limit_seconds=limit_seconds)
+
+
+def on_frail_kafka(*, limit_seconds: float = 60) -> Callable[[Function], Function]:
+    """A script that stops its broker."""
+    return script(broker=FRAIL_KAFKA, limit_seconds=limit_seconds)
+
+
+def on_frail_zookeeper(*, limit_seconds: float = 90) -> Callable[[Function], Function]:
+    """A script that stops its broker or the ZooKeeper of that."""
+    return script(broker=FRAIL_ZOOKEEPER, limit_seconds=limit_seconds)
 
 
 def all_scripts() -> list[Script]:
