@@ -149,9 +149,7 @@ def test_quotas_are_set_and_shown_as_by_kafka(
     expected = asyncio.run(play_openly(apache_kafka.bootstrap, settings))
     said = asyncio.run(play_openly(embedded_broker.bootstrap, settings))
     differing = [
-        f"{ours}\n  {theirs} (Kafka)"
-        for ours, theirs in zip(said, expected, strict=True)
-        if ours != theirs
+        f"{ours}\n  {theirs} (Kafka)" for ours, theirs in zip(said, expected, strict=True) if ours != theirs
     ]
     assert not differing, "\n" + "\n".join(differing)
 
@@ -164,7 +162,7 @@ def test_quotas_survive_a_restart(tmp_path: Path) -> None:
         answer = await client.send(DescribeClientQuotasRequest())
         assert shown(answer) == [
             0,
-            None,
+            "",
             [[[["client-id", "None"], ["user", "a"]], [["producer_byte_rate", 5.0]]]],
         ]
 

@@ -5,6 +5,7 @@ Owns their shape, and the rules for a new one in Kafka's words. Must not know re
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import socket
 from collections.abc import Iterable, Mapping
@@ -70,15 +71,23 @@ def _keys_for(entity: Entity) -> Mapping[str, int | None]:
         return _OF_CLIENTS
     if len(entity) > 1:
         raise InvalidRequestError(
-            "Invalid quota entity combination, IP entity should not be combined with User or ClientId"
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
         )
     if not _is_host(entity[IP]):
         raise InvalidRequestError(f"{entity[IP]} is not a valid IP or resolvable host.")
     return _OF_ADDRESSES
 
 
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_host(name: str | None) -> bool:
-    if name is None:
+    if name is None or _is_address(name):
         return True
     try:
         socket.getaddrinfo(name, None)

@@ -27,7 +27,6 @@ async def handle(call: Call, request: DescribeClientQuotasRequest) -> DescribeCl
             error_code=error.code, error_message=error.context or None, entries=None
         )
     return DescribeClientQuotasResponse(
-        error_message=None,
         entries=[
             DescribeClientQuotasResponse.EntryData(
                 [DescribeClientQuotasResponse.EntityData(kind, name) for kind, name in quota.entity.items()],
