@@ -22,10 +22,11 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
-from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers import HANDLERS, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.log.files import described
 from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -130,8 +131,10 @@ class Broker:
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
+            throttle = ClientThrottle()
             parts = BrokerParts(
-                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer), QuotaStore(cluster)),
+                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
+                *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, store),
                 *(transactions, transaction_store, self._host, self._port),
             )
@@ -183,10 +186,14 @@ class Broker:
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
         handle = HANDLERS[header.request_api_key].handle
         if self._faults is None:
-            return await handle(call, request)
-        return await self._faults.answer(
-            NODE_ID, connection, header, request, lambda asked: handle(call, asked)
-        )
+            answering = handle(call, request)
+        else:
+            answering = self._faults.answer(
+                NODE_ID, connection, header, request, lambda asked: handle(call, asked)
+            )
+        if self._parts.throttle.is_on:
+            return await within_quotas.answer(call, request, answering)
+        return await answering
 
     def _start_upkeep(self, parts: BrokerParts) -> None:
         cluster = parts.cluster

@@ -6,10 +6,12 @@ from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import MAX_PARTITIONS
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.topics.create_topics import check_replicas
+from barnabas.broker.handlers.within_quotas import charge_mutations
 from barnabas.broker_errors import InvalidPartitionsError, InvalidReplicaAssignmentError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
+FIRST_VERSION_WITH_STRICT_QUOTA = 3
 Result = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
@@ -38,6 +40,7 @@ def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, va
                 )
             for assignment in asked.assignments:
                 check_replicas(f"topic {asked.name}", assignment.broker_ids)
+        charge_mutations(call, asked.count - present, strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
             cluster.create_partitions(topic, asked.count)
         return Result(name=asked.name)
