@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -25,7 +26,7 @@ from barnabas.protocol.schema import Request, Response
 
 @dataclass(slots=True)
 class BrokerParts:
-    """What handlers work on. `host` and `port` are the address that clients are told."""
+    """What handlers work on."""
 
     cluster: Cluster
     controller: Controller
@@ -38,9 +39,10 @@ class BrokerParts:
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore
-    host: str
-    port: int
-    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
+    fetch_sessions: defaultdict[int, FetchSessions] = field(
+        default_factory=lambda: defaultdict(FetchSessions)
+    )
+    """Of each node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ class Call:
     def principal(self) -> Principal:
         """Whom the request is done for."""
         return self.connection.principal
+
+    @property
+    def node(self) -> int:
+        """Which node was asked."""
+        return self.connection.node
 
     @property
     def listener(self) -> str:

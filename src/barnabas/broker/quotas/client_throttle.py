@@ -41,6 +41,11 @@ class ThrottledClient(Protocol):
     @property
     def principal(self) -> Principal: ...
 
+    @property
+    def node(self) -> int:
+        """Which node was asked: each measures for itself."""
+        ...
+
 
 class ClientThrottle:
     """What clients use of their quotas. `clock_ms` is monotonic."""
@@ -48,7 +53,7 @@ class ClientThrottle:
     def __init__(self, clock_ms: Callable[[], float] = lambda: time.monotonic() * 1000) -> None:
         self._clock_ms = clock_ms
         self._limits: dict[str, dict[Level, float]] = {}
-        self._rates: dict[tuple[str, Payer], RateMeter] = {}
+        self._rates: dict[tuple[str, Payer, int], RateMeter] = {}
         self._buckets: dict[Payer, MutationBucket] = {}
 
     @property
@@ -72,7 +77,7 @@ class ClientThrottle:
         if found is None:
             return 0
         bound, payer = found
-        meter = self._rates.setdefault((key, payer), RateMeter())
+        meter = self._rates.setdefault((key, payer, client.node), RateMeter())
         now_ms = self._clock_ms()
         meter.record(amount, now_ms)
         return round(meter.delay_ms(bound, now_ms))
