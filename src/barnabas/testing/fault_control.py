@@ -121,10 +121,14 @@ class ControlledFault:
 
 
 class FaultControl(FaultLanguage[ControlledFault]):
-    """The faults of whoever listens at `url`. Raises: FaultControlError, at every call."""
+    """The faults of whoever listens at `url`. They meet clients of `bootstrap`, where that is known here.
 
-    def __init__(self, url: str) -> None:
+    Raises: FaultControlError, at every call.
+    """
+
+    def __init__(self, url: str, bootstrap: str = "") -> None:
         self.url = url
+        self.bootstrap = bootstrap
         address = urlsplit(url)
         if address.scheme != "http" or not address.hostname:
             raise MisuseError(f"faults are told at an address as http://127.0.0.1:9093, not at {url!r}")
