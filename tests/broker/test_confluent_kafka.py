@@ -243,7 +243,7 @@ def test_bad_topics_and_settings_are_refused_with_a_reason(
         return f"{caught.value.args[0].name()}: {caught.value.args[0].str()}"
 
     assert "INVALID_REPLICATION_FACTOR" in (text := refusal(NewTopic(topic(), 1, 3)))
-    assert "single broker" in text
+    assert "only 1 broker(s) are registered" in text
     assert "INVALID_CONFIG" in (text := refusal(NewTopic(topic(), 1, 1, config={"retention": "1"})))
     assert "did you mean retention.ms?" in text
     assert "INVALID_PARTITIONS" in refusal(NewTopic(topic(), 0, 1))

@@ -165,7 +165,7 @@ def test_a_consumer_that_closes_leaves_no_session_behind(tmp_path: Path) -> None
             assert len(await consumer.poll(30)) == 1
             # The next fetch, which waits for data, is under way now.
             assert await consumer.poll(0.05) == []
-            assert len(parts.fetch_sessions) == 1
-        assert len(parts.fetch_sessions) == 0
+            assert len(parts.fetch_sessions[1]) == 1
+        assert len(parts.fetch_sessions[1]) == 0
 
     run(tmp_path, scenario)

@@ -67,7 +67,7 @@ def test_a_second_replica_is_refused_with_a_reason(embedded_broker: EmbeddedBrok
     server = ("--bootstrap-server", embedded_broker.bootstrap)
     result = run_kafka_tool(TOPICS, *server, "--create", "--topic", topic(), "--replication-factor", "2")
     assert result.returncode != 0
-    assert "this is a single broker" in result.stdout + result.stderr
+    assert "only 1 broker(s) are registered" in result.stdout + result.stderr
 
 
 def test_settings_are_changed_and_shown(tool: Tool, topic: Topic) -> None:

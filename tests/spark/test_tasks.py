@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
+from pyarrow import RecordBatch
 from pyspark.sql.datasource import InputPartition
-from tests.spark.conftest import Kafka
+from tests.spark.conftest import Kafka, Message
 
 from barnabas.errors import ClosedError
 from barnabas.spark.clients import ClientPool, make_consumer
-from barnabas.spark.errors import ReadTimeoutError
+from barnabas.spark.errors import DataLossError, ReadTimeoutError
 from barnabas.spark.options import SourceOptions, source_options
 from barnabas.spark.planning.ranges import OffsetRange
 from barnabas.spark.reading.source import read_partition
@@ -25,7 +28,7 @@ def options_for(kafka: Kafka, topic: str, **others: str) -> SourceOptions:
 def test_a_task_reads_its_range_in_batches_without_a_gap(kafka: Kafka) -> None:
     topic = kafka.create()
     kafka.write(topic, [b"%d" % number for number in range(30_000)])
-    task = InputPartition(OffsetRange(TopicPartition(topic, 0), 5, 29_995))
+    task = InputPartition((OffsetRange(TopicPartition(topic, 0), 5, 29_995),))
     batches = list(read_partition(task, options_for(kafka, topic)))
     assert len(batches) > 1
     offsets = [offset for batch in batches for offset in batch.column("offset").to_pylist()]
@@ -37,16 +40,65 @@ def test_tasks_of_one_worker_read_different_partitions_one_after_the_other(kafka
     kafka.write(topic, [b"a"] * 10)
     options = options_for(kafka, topic)
     for start, end in [(0, 4), (8, 10), (2, 9)]:
-        batches = read_partition(InputPartition(OffsetRange(TopicPartition(topic, 0), start, end)), options)
+        task = InputPartition((OffsetRange(TopicPartition(topic, 0), start, end),))
+        batches = read_partition(task, options)
         assert [offset for batch in batches for offset in batch.column("offset").to_pylist()] == list(
             range(start, end)
         )
 
 
+def offsets_read(batches: Iterable[RecordBatch]) -> dict[int, list[int]]:
+    """By partition, in the order in which they came."""
+    found: dict[int, list[int]] = {}
+    for batch in batches:
+        for partition, offset in zip(
+            batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True
+        ):
+            found.setdefault(partition, []).append(offset)
+    return found
+
+
+def test_a_task_of_many_ranges_reads_all_of_them_at_once(kafka: Kafka) -> None:
+    topic = kafka.create(40)
+    kafka.write(topic, [Message(b"%d" % number, partition=number % 40) for number in range(2_000)])
+    task = InputPartition(
+        tuple(OffsetRange(TopicPartition(topic, number), number % 7, 50 - number % 5) for number in range(40))
+    )
+    batches = list(read_partition(task, options_for(kafka, topic)))
+    assert offsets_read(batches) == {number: [*range(number % 7, 50 - number % 5)] for number in range(40)}
+    # Of many partitions each, not one after the other.
+    assert len(batches) < 40
+
+
+def test_a_task_of_many_ranges_tells_what_of_one_is_lost_and_reads_on_if_it_may(kafka: Kafka) -> None:
+    topic = kafka.create(3)
+    kafka.write(topic, [Message(b"%d" % number, partition=number % 3) for number in range(30)])
+    kafka.delete_records_before(topic, 1, 6)
+    task = InputPartition(tuple(OffsetRange(TopicPartition(topic, number), 0, 10) for number in range(3)))
+    with pytest.raises(DataLossError, match=rf"{topic}-1: offsets \[0, 10\) were wanted, \[6, 10\)"):
+        list(read_partition(task, options_for(kafka, topic)))
+    lossy = options_for(kafka, topic, failondataloss="false")
+    assert offsets_read(read_partition(task, lossy)) == {0: [*range(10)], 1: [*range(6, 10)], 2: [*range(10)]}
+    expired = InputPartition(tuple(replace(each, starts_at_earliest=True) for each in task.value))
+    assert offsets_read(read_partition(expired, options_for(kafka, topic)))[1] == [*range(6, 10)]
+
+
+def test_a_task_of_many_ranges_that_gets_nothing_names_the_partitions(kafka: Kafka) -> None:
+    topic = kafka.create(3)
+    kafka.write(topic, [Message(b"%d" % number, partition=number % 3) for number in range(30)])
+    ends = (10, 11, 12)
+    task = InputPartition(
+        tuple(OffsetRange(TopicPartition(topic, number), 0, end) for number, end in enumerate(ends))
+    )
+    rows = read_partition(task, options_for(kafka, topic, **{"kafkaconsumer.polltimeoutms": "3000"}))
+    with pytest.raises(ReadTimeoutError, match=rf"{topic}-1, {topic}-2: nothing came within 3000 ms"):
+        offsets_read(rows)
+
+
 def test_a_task_that_gets_nothing_gives_up_and_names_the_offset(kafka: Kafka) -> None:
     topic = kafka.create()
     kafka.write(topic, [b"a"] * 5)
-    task = InputPartition(OffsetRange(TopicPartition(topic, 0), 0, 10))
+    task = InputPartition((OffsetRange(TopicPartition(topic, 0), 0, 10),))
     options = options_for(kafka, topic, **{"kafkaconsumer.polltimeoutms": "3000"})
     rows = read_partition(task, options)
     assert next(rows).num_rows == 5

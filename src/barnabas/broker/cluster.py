@@ -1,6 +1,7 @@
-"""The cluster of one node: its topics, their partitions and settings.
+"""The cluster: its nodes, its topics, their partitions and settings.
 
-Owns the metadata and keeps it on disk in step with the logs. Must not know requests and responses.
+Owns the metadata and keeps it on disk in step with the logs. Must not know requests and responses, nor decide
+which replica leads.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
@@ -22,7 +24,15 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.manager import LogManager, now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
-from barnabas.broker.replication.registration import PartitionRegistration, new_partition
+from barnabas.broker.replication.assignments import check_replication_factor, spread
+from barnabas.broker.replication.node import ReplicaNode
+from barnabas.broker.replication.registration import (
+    NO_LEADER,
+    PartitionRegistration,
+    new_partition,
+    restarted,
+)
+from barnabas.broker.replication.replica_logs import ReplicaLogs
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     BROKER_SETTINGS,
@@ -35,6 +45,7 @@ from barnabas.broker_errors import (
     InvalidPartitionsError,
     InvalidTopicError,
     KafkaStorageError,
+    NotLeaderOrFollowerError,
     TopicAlreadyExistsError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
@@ -61,7 +72,9 @@ class Partition:
     topic: Topic
     index: int
     log: PartitionLog
-    state: PartitionRegistration
+    registration: PartitionRegistration
+    replicas: ReplicaLogs | None = None
+    """The logs on all nodes, where there are several. `log` is the leader's."""
     waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
     is_gone: bool = False
     """The topic has been deleted."""
@@ -72,6 +85,7 @@ class Partition:
 
     def append(self, data: Buffer, batches: Sequence[BatchInfo]) -> Appended:
         """Writes batches that were checked. Raises: as PartitionLog.append."""
+        self._check_leader()
         set_append_time = self.topic.rules.set_append_time
         appended = self.log.append(data, batches, now_ms=now_ms(), set_append_time=set_append_time)
         self.wake()
@@ -79,8 +93,30 @@ class Partition:
 
     def end_transaction(self, marker: EndMarker, *, needs_newer_epoch: bool) -> None:
         """Raises: as PartitionLog.append_marker."""
+        self._check_leader()
         self.log.append_marker(marker, now_ms=now_ms(), needs_newer_epoch=needs_newer_epoch)
         self.wake()
+
+    def _check_leader(self) -> None:
+        if self.registration.leader == NO_LEADER:
+            raise KafkaStorageError(f"{self.name} has no leader")
+
+    def delete_records_before(self, offset: int) -> None:
+        """Raises: OffsetOutOfRangeError, OSError."""
+        if self.replicas is None:
+            self.log.delete_records_before(offset)
+        else:
+            self.replicas.delete_records_before(offset)
+
+    def hold(self) -> None:
+        """Sets the high watermark anew, after who leads or who is in sync has changed."""
+        if self.replicas is not None and self.registration.leader != NO_LEADER:
+            is_short = self.registration.is_short(self.topic.rules.min_in_sync_replicas)
+            self.replicas.hold(self.registration.in_sync, is_short=is_short)
+
+    def log_on(self, node_id: int) -> PartitionLog | None:
+        """The log of the replica on a node that was asked, if there is one."""
+        return self.log if self.replicas is None else self.replicas.logs.get(node_id)
 
     def wake(self) -> None:
         for waiter in self.waiters:
@@ -105,7 +141,9 @@ class Topic:
         """To be called when the topic's or the broker's settings have changed."""
         self.rules = self.settings.produce_rules()
         for partition in self.partitions:
-            partition.log.settings = self.settings.log_settings()
+            settings = self.settings.log_settings()
+            for log in (partition.log,) if partition.replicas is None else partition.replicas.logs.values():
+                log.settings = settings
 
     @property
     def is_internal(self) -> bool:
@@ -115,10 +153,13 @@ class Topic:
 class Cluster:
     """The topics in a data directory, opened. Raises: DataDirectoryError, InvalidConfigError, OSError."""
 
-    def __init__(self, directory: DataDirectory, config: Mapping[str, str]) -> None:
+    def __init__(
+        self, directory: DataDirectory, config: Mapping[str, str], racks: Sequence[str | None] = (None,)
+    ) -> None:
+        """`racks`: of each node."""
         self.settings = BrokerSettings(config)
         self._directory = directory
-        self._metadata = directory.load()
+        self._metadata = directory.load(len(racks))
         self._metadata.leader_epoch += 1
         self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
         self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
@@ -132,9 +173,17 @@ class Cluster:
         self._producer_ids: Iterator[int] = iter(())
         self.on_deleted: list[Callable[[str], None]] = []
         """Called with the name of each topic that was deleted."""
+        self.nodes = {
+            node_id: ReplicaNode(node_id, directory.node_path(node_id), rack)
+            for node_id, rack in enumerate(racks, NODE_ID)
+        }
+        self.has_one_node = len(racks) == 1
+        self.registered = set(self.nodes)
+        self.alive = set(self.nodes)
+        """Those that run and are heard of."""
+        self.on_replica_failed: Callable[[Partition, int], None] = _ignored
+        """Called with a partition and the node that could not write what its leader wrote."""
         directory.save(self._metadata)
-        self.logs = LogManager(directory.path, self._metadata.leader_epoch)
-        self._only_state = new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
         self._open()
 
     @property
@@ -146,26 +195,86 @@ class Cluster:
         """The leader epoch of every partition."""
         return self._metadata.leader_epoch
 
-    @property
-    def log_directory(self) -> str:
-        return str(self._directory.path)
-
     def _open(self) -> None:
-        settings = {kept.name: TopicSettings(kept.settings, self.settings) for kept in self._metadata.topics}
-        self.logs.open(
+        topics = [
+            Topic(
+                kept.name,
+                uuid.UUID(kept.topic_id),
+                kept.settings,
+                TopicSettings(kept.settings, self.settings),
+            )
+            for kept in self._metadata.topics
+        ]
+        registrations = [self._kept_registrations(kept) for kept in self._metadata.topics]
+        for node in self.nodes.values():
+            self._open_logs(node, zip(topics, registrations, strict=True))
+        for topic, its_registrations in zip(topics, registrations, strict=True):
+            for index, registration in enumerate(its_registrations):
+                topic.partitions.append(self._reopened(topic, index, registration))
+            self._register(topic)
+
+    def _kept_registrations(self, kept: StoredTopic) -> list[PartitionRegistration]:
+        if self.has_one_node:
+            return [self._only_registration] * kept.partition_count
+        return kept.registrations
+
+    @cached_property
+    def _only_registration(self) -> PartitionRegistration:
+        """What all partitions have in a cluster of one."""
+        return new_partition((NODE_ID,), (NODE_ID,), self._metadata.leader_epoch)
+
+    def _open_logs(
+        self, node: ReplicaNode, topics: Iterable[tuple[Topic, Sequence[PartitionRegistration]]]
+    ) -> None:
+        node.directory.mkdir(exist_ok=True)
+        node.logs = LogManager(node.directory, self.leader_epoch if self.has_one_node else -1)
+        for name in self._metadata.stale_logs.get(str(node.node_id), ()):
+            topic, _, index = name.rpartition("-")
+            node.logs.forget(TopicPartition(topic, int(index)))
+        node.logs.open(
             {
-                TopicPartition(kept.name, index): settings[kept.name].log_settings()
-                for kept in self._metadata.topics
-                for index in range(kept.partition_count)
+                TopicPartition(topic.name, index): topic.settings.log_settings()
+                for topic, registrations in topics
+                for index, registration in enumerate(registrations)
+                if node.node_id in registration.replicas
             }
         )
-        for kept in self._metadata.topics:
-            topic = Topic(kept.name, uuid.UUID(kept.topic_id), kept.settings, settings[kept.name])
-            topic.partitions = [
-                Partition(topic, index, self.logs.get(TopicPartition(kept.name, index)), self._only_state)
-                for index in range(kept.partition_count)
-            ]
-            self._register(topic)
+
+    def _reopened(self, topic: Topic, index: int, registration: PartitionRegistration) -> Partition:
+        """Where there are several nodes, the one leads that has most of what those in sync have: what one of
+        them lacks was not acknowledged, or cannot be read any more."""
+        name = TopicPartition(topic.name, index)
+        if self.has_one_node:
+            return Partition(topic, index, self._running(NODE_ID).get(name), registration)
+        replicas = ReplicaLogs(name, self.nodes, self._tell_of_failure)
+        for node in registration.replicas:
+            replicas.take(node)
+        candidates = registration.in_sync or registration.eligible or registration.replicas
+        leader = max(
+            candidates,
+            key=lambda node: (replicas.logs[node].log_end_offset, node == registration.leader),
+        )
+        registration = restarted(registration, leader)
+        log = replicas.lead(leader, registration.leader_epoch)
+        for node in registration.in_sync:
+            while node != leader and not replicas.catch_up(node):
+                pass
+        partition = Partition(topic, index, log, registration, replicas)
+        partition.hold()
+        return partition
+
+    def _tell_of_failure(self, name: TopicPartition, node: int) -> None:
+        self.on_replica_failed(self.topics[name.topic].partitions[name.partition], node)
+
+    def _running(self, node_id: int) -> LogManager:
+        logs = self.nodes[node_id].logs
+        assert logs is not None
+        return logs
+
+    @property
+    def log_managers(self) -> list[LogManager]:
+        """Of the nodes that run."""
+        return [node.logs for node in self.nodes.values() if node.logs is not None]
 
     def _register(self, topic: Topic) -> None:
         self.topics[topic.name] = topic
@@ -173,7 +282,57 @@ class Cluster:
         self._colliding_names[topic.name.replace(".", "_")] = topic.name
 
     def close(self) -> None:
-        self.logs.close()
+        for logs in self.log_managers:
+            logs.close()
+
+    # Nodes
+
+    def open_node(self, node_id: int) -> None:
+        """Opens the logs of a node that was stopped. Raises: OSError, DamagedLogError."""
+        node = self.nodes[node_id]
+        topics = list(self.topics.values())
+        its = [[partition.registration for partition in topic.partitions] for topic in topics]
+        self._open_logs(node, zip(topics, its, strict=True))
+        self._metadata.stale_logs.pop(str(node_id), None)
+        for partition in self.partitions_on(node_id):
+            assert partition.replicas is not None
+            partition.replicas.take(node_id)
+
+    def close_node(self, node_id: int) -> None:
+        """Flushes and closes its logs. Who leads must be settled before: no partition may be led there."""
+        for partition in self.partitions_on(node_id):
+            assert partition.replicas is not None
+            partition.replicas.drop(node_id)
+        self._running(node_id).close()
+        self.nodes[node_id].logs = None
+
+    def partitions_on(self, node_id: int) -> list[Partition]:
+        """Those that have a replica there."""
+        return [
+            partition
+            for topic in self.topics.values()
+            for partition in topic.partitions
+            if node_id in partition.registration.replicas
+        ]
+
+    def keep_registrations(self) -> None:
+        """Raises: KafkaStorageError."""
+        try:
+            self._save()
+        except OSError as error:
+            raise KafkaStorageError(f"cannot keep who leads: {described(error)}") from error
+
+    def add_replica(self, partition: Partition, node_id: int) -> None:
+        """An empty log on a node that runs; one that starts makes it then. Raises: OSError."""
+        if partition.replicas is not None and self.nodes[node_id].logs is not None:
+            partition.replicas.create(node_id, partition.topic.settings.log_settings())
+
+    def remove_replica(self, partition: Partition, node_id: int) -> None:
+        if self.nodes[node_id].logs is None:
+            stale = self._metadata.stale_logs.setdefault(str(node_id), [])
+            stale.append(str(partition.name))
+        if partition.replicas is not None:
+            partition.replicas.delete(node_id)
 
     # Looking up
 
@@ -203,6 +362,14 @@ class Cluster:
             )
         return topic.partitions[index]
 
+    def led_partition(self, topic: Topic, index: int, node_id: int) -> Partition:
+        """One that this node leads. Raises: UnknownTopicOrPartitionError, NotLeaderOrFollowerError."""
+        partition = self.partition(topic, index)
+        if partition.replicas is not None and partition.registration.leader != node_id:
+            # As Kafka, without a word.
+            raise NotLeaderOrFollowerError("")
+        return partition
+
     # Changing
 
     def check_new_topic(
@@ -227,12 +394,21 @@ class Cluster:
             )
         return checked(own_settings, TOPIC_SETTINGS)
 
-    def create_topic(self, name: str, partition_count: int, own_settings: Mapping[str, str | None]) -> Topic:
-        """Raises: as `check_new_topic`, and KafkaStorageError."""
+    def create_topic(
+        self,
+        name: str,
+        partition_count: int,
+        own_settings: Mapping[str, str | None],
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> Topic:
+        """`assignments`: checked replicas of each partition. Raises: as `check_new_topic` and `place`, and
+        KafkaStorageError."""
         kept = self.check_new_topic(name, partition_count, own_settings)
         topic = Topic(name, uuid.uuid4(), kept, TopicSettings(kept, self.settings))
+        if assignments is None:
+            assignments = self.place(partition_count)
         try:
-            self._add_partitions(topic, partition_count)
+            self._add_partitions(topic, assignments)
             self._register(topic)
             if self._unsaved is None:
                 self._save()
@@ -262,11 +438,28 @@ class Cluster:
                 self._remove_partitions(topic, 0)
             raise KafkaStorageError(described(error)) from error
 
-    def create_partitions(self, topic: Topic, total: int) -> None:
+    def place(
+        self, partition_count: int, replication_factor: int = -1, first: int | None = None
+    ) -> list[Sequence[int]]:
+        """Replicas for new partitions, of a topic that has `first` already.
+
+        Raises: InvalidReplicationFactorError.
+        """
+        if replication_factor == -1:
+            replication_factor = self.settings.number("default.replication.factor")
+        check_replication_factor(replication_factor, self.registered, self.alive)
+        if self.has_one_node:
+            return [(NODE_ID,)] * partition_count
+        racks = {node: self.nodes[node].rack for node in self.registered}
+        if first is None:
+            first = len(self.topics)
+        return [*spread(partition_count, replication_factor, racks, self.alive, first)]
+
+    def create_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> None:
         """Raises: KafkaStorageError."""
         before = len(topic.partitions)
         try:
-            self._add_partitions(topic, total)
+            self._add_partitions(topic, assignments)
             self._save()
         except OSError as error:
             self._remove_partitions(topic, before)
@@ -389,21 +582,32 @@ class Cluster:
         self._producer_ids = iter(range(first, first + PRODUCER_ID_BLOCK))
         return next(self._producer_ids)
 
-    def _add_partitions(self, topic: Topic, total: int) -> None:
-        for index in range(len(topic.partitions), total):
+    def _add_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> None:
+        settings = topic.settings.log_settings()
+        for index, replicas in enumerate(assignments, len(topic.partitions)):
             name = TopicPartition(topic.name, index)
-            topic.partitions.append(
-                Partition(
-                    topic, index, self.logs.create(name, topic.settings.log_settings()), self._only_state
-                )
-            )
+            if self.has_one_node:
+                log = self._running(NODE_ID).create(name, settings)
+                topic.partitions.append(Partition(topic, index, log, self._only_registration))
+                continue
+            registration = new_partition(replicas, self.alive)
+            logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
+            for node in replicas:
+                if self.nodes[node].logs is not None:
+                    logs.create(node, settings)
+            log = logs.lead(registration.leader, registration.leader_epoch)
+            topic.partitions.append(Partition(topic, index, log, registration, logs))
 
     def _remove_partitions(self, topic: Topic, keep: int) -> None:
         removed = topic.partitions[keep:]
         del topic.partitions[keep:]
         for partition in removed:
             partition.is_gone = True
-            self.logs.delete(partition.name)
+            if partition.replicas is None:
+                self._running(NODE_ID).delete(partition.name)
+            else:
+                for node in partition.registration.replicas:
+                    self.remove_replica(partition, node)
             partition.wake()
 
     def _unregister(self, topic: Topic) -> None:
@@ -413,9 +617,19 @@ class Cluster:
 
     def _save(self) -> None:
         self._metadata.topics = [
-            StoredTopic(topic.name, str(topic.topic_id), len(topic.partitions), topic.own_settings)
+            StoredTopic(
+                topic.name,
+                str(topic.topic_id),
+                len(topic.partitions),
+                topic.own_settings,
+                [] if self.has_one_node else [partition.registration for partition in topic.partitions],
+            )
             for topic in self.topics.values()
         ]
         self._metadata.broker_settings = self.settings.dynamic
         self._metadata.changes += 1
         self._directory.save(self._metadata)
+
+
+def _ignored(partition: Partition, node: int) -> None:
+    """Nobody is to be told of a replica that failed."""

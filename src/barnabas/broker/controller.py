@@ -1,75 +1,259 @@
-"""Carries out what is decided about partitions' replicas: reassignments and elections.
+"""Carries out what is decided about partitions' replicas: nodes that come and go, elections, reassignments.
 
-Owns which nodes are registered and alive. What a decision makes of a partition's state is
-`registration`'s.
+Owns the order in which registrations change, logs follow, and both are kept. What a decision makes of a
+registration is `registration`'s, how logs follow is `replica_logs`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
 
-from barnabas.broker.cluster import NODE_ID, Partition
+from barnabas import background
+from barnabas.broker.cluster import Cluster, Partition
 from barnabas.broker.replication.assignments import check_assignment
 from barnabas.broker.replication.registration import (
+    NO_LEADER,
     PartitionRegistration,
     reassigned,
     reassignment_cancelled,
     with_any_leader,
+    with_in_sync,
+    with_leader,
+    with_node,
     with_preferred_leader,
+    without_node,
 )
 from barnabas.broker_errors import (
     BrokerIdNotRegisteredError,
+    ElectionNotNeededError,
     InvalidReplicaAssignmentError,
     InvalidReplicationFactorError,
+    KafkaStorageError,
+    PreferredLeaderNotAvailableError,
 )
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 0.5
 
 
 class Controller:
     """The controller of the cluster."""
 
-    def __init__(self) -> None:
-        self.registered = {NODE_ID}
-        self.alive = {NODE_ID}
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._is_unsaved = False
+        self._catching_up: dict[int, asyncio.Task[None]] = {}
+        self.on_led: list[Callable[[Partition], None]] = []
+        """Called with each partition that has got another leader."""
+        cluster.on_replica_failed = self._replica_failed
+
+    def close(self) -> None:
+        for task in self._catching_up.values():
+            task.cancel()
+
+    # Nodes
+
+    def node_came(self, node_id: int) -> None:
+        """A node whose logs are open is heard of: its replicas follow, or lead where nobody does."""
+        cluster = self._cluster
+        cluster.registered.add(node_id)
+        cluster.alive.add(node_id)
+        for partition in cluster.partitions_on(node_id):
+            may_be_unclean = partition.topic.settings.flag("unclean.leader.election.enable")
+            after = with_node(partition.registration, cluster.alive, may_be_unclean=may_be_unclean)
+            self._apply(partition, after)
+            if partition.replicas is not None and after.leader not in (NO_LEADER, node_id):
+                partition.replicas.follow(node_id)
+        self.save()
+        self.start_catching_up(node_id)
+
+    def node_went(self, node_id: int) -> None:
+        """A node is not heard of any more, or about to close its logs."""
+        cluster = self._cluster
+        cluster.alive.discard(node_id)
+        for partition in cluster.partitions_on(node_id):
+            if partition.replicas is not None:
+                partition.replicas.lockstep.discard(node_id)
+            self._lose(partition, node_id)
+        self.save()
+
+    def node_paused(self, node_id: int) -> None:
+        """It takes nothing any more, and is still held to be alive: high watermarks wait for it."""
+        for partition in self._cluster.partitions_on(node_id):
+            if partition.replicas is not None:
+                partition.replicas.lockstep.discard(node_id)
+                partition.hold()
+
+    def start_catching_up(self, node_id: int) -> None:
+        """Brings the node's replicas up to their leaders in the background."""
+        task = self._catching_up.get(node_id)
+        if (task is None or task.done()) and not self._cluster.has_one_node:
+            self._catching_up[node_id] = background.start(
+                self._catch_up(node_id), what=f"replication to node {node_id}"
+            )
+
+    def unregister(self, node_id: int) -> None:
+        """Raises: BrokerIdNotRegisteredError. A node that runs registers again at once."""
+        if node_id not in self._cluster.registered:
+            raise BrokerIdNotRegisteredError(f"Broker ID {node_id} is not currently registered")
+        if node_id not in self._cluster.alive:
+            self._cluster.registered.discard(node_id)
+
+    # Reassignments
 
     def reassign(
         self, partition: Partition, target: Sequence[int], *, may_change_replication_factor: bool
     ) -> None:
-        """Raises: InvalidReplicaAssignmentError, InvalidReplicationFactorError."""
-        check_assignment(target, self.registered)
-        before = len(partition.state.original_replicas)
+        """Raises: InvalidReplicaAssignmentError, InvalidReplicationFactorError, KafkaStorageError."""
+        check_assignment(target, self._cluster.registered)
+        before = len(partition.registration.original_replicas)
         if not may_change_replication_factor and len(target) != before:
             raise InvalidReplicationFactorError(
                 f"The replication factor is changed from {before} to {len(target)}"
             )
-        self._change(partition, reassigned(partition.state, target, self.alive))
+        self._apply(partition, reassigned(partition.registration, target, self._cluster.alive))
+        for node_id in partition.registration.adding:
+            self.start_catching_up(node_id)
 
     def cancel_reassignment(self, partition: Partition) -> None:
         """Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError."""
         try:
-            after = reassignment_cancelled(partition.state, self.alive)
+            after = reassignment_cancelled(partition.registration, self._cluster.alive)
         except InvalidReplicaAssignmentError as error:
             raise InvalidReplicaAssignmentError(
                 f"Unable to revert partition assignment for {partition.topic.name}:{partition.index} "
                 f"because {error.context}"
             ) from None
-        self._change(partition, after)
+        self._apply(partition, after)
+
+    # Elections
 
     def elect_preferred(self, partition: Partition) -> None:
         """Raises: ElectionNotNeededError, PreferredLeaderNotAvailableError."""
-        self._change(partition, with_preferred_leader(partition.state, self.alive))
+        self._apply(partition, with_preferred_leader(partition.registration, self._cluster.alive))
+
+    def move_leader(self, partition: Partition, node_id: int) -> None:
+        """Has another replica lead, for no reason. Raises: PreferredLeaderNotAvailableError."""
+        self._apply(partition, with_leader(partition.registration, node_id, self._cluster.alive))
 
     def elect_any(self, partition: Partition) -> None:
         """Elects a leader where there is none, though records be lost by it. Raises: ElectionNotNeededError,
         EligibleLeadersNotAvailableError."""
-        self._change(partition, with_any_leader(partition.state, self.alive))
+        self._apply(partition, with_any_leader(partition.registration, self._cluster.alive))
 
-    def unregister(self, node: int) -> None:
-        """Raises: BrokerIdNotRegisteredError. A node that runs registers again at once."""
-        if node not in self.registered:
-            raise BrokerIdNotRegisteredError(f"Broker ID {node} is not currently registered")
-        if node not in self.alive:
-            self.registered.discard(node)
+    def elect_all_preferred(self) -> None:
+        """Gives leaders back to where they should be, as far as those nodes are in sync."""
+        for topic in self._cluster.topics.values():
+            for partition in topic.partitions:
+                try:
+                    self.elect_preferred(partition)
+                except (ElectionNotNeededError, PreferredLeaderNotAvailableError):
+                    continue
+        self.save()
 
-    @staticmethod
-    def _change(partition: Partition, after: PartitionRegistration) -> None:
-        partition.state = after
+    # Carrying out
+
+    def save(self) -> None:
+        """Keeps what has changed. A failing disk is logged, and `save` to be called again."""
+        if not self._is_unsaved:
+            return
+        try:
+            self._cluster.keep_registrations()
+            self._is_unsaved = False
+        except KafkaStorageError as error:
+            logger.error("%s; to be tried again", error.context)
+
+    def _apply(self, partition: Partition, after: PartitionRegistration) -> None:
+        """Raises: KafkaStorageError, and then nothing has changed."""
+        before, replicas = partition.registration, partition.replicas
+        if after is before or replicas is None:
+            return
+        cluster = self._cluster
+        try:
+            for node_id in after.replicas:
+                if node_id not in before.replicas:
+                    cluster.add_replica(partition, node_id)
+        except OSError as error:
+            raise KafkaStorageError(f"{partition.name}: cannot make a replica: {error}") from error
+        partition.registration = after
+        self._is_unsaved = True
+        if after.leader != NO_LEADER and after.leader_epoch != before.leader_epoch:
+            partition.log = replicas.lead(after.leader, after.leader_epoch)
+        for node_id in before.replicas:
+            if node_id not in after.replicas:
+                cluster.remove_replica(partition, node_id)
+        partition.hold()
+        partition.wake()
+        if after.leader != before.leader:
+            logger.info(
+                "%s: node %d leads, after node %d, in epoch %d",
+                *(partition.name, after.leader, before.leader, after.leader_epoch),
+            )
+            for notify in self.on_led:
+                notify(partition)
+
+    def _lose(self, partition: Partition, node_id: int) -> None:
+        """A replica is not in sync any more."""
+        min_in_sync = partition.topic.rules.min_in_sync_replicas
+        after = without_node(partition.registration, node_id, self._cluster.alive, min_in_sync)
+        self._apply(partition, after)
+
+    def _replica_failed(self, partition: Partition, node_id: int) -> None:
+        self._lose(partition, node_id)
+        self.save()
+        self.start_catching_up(node_id)
+
+    async def _catch_up(self, node_id: int) -> None:
+        """Until nothing that the node has is behind. What fails is tried again."""
+        cluster = self._cluster
+        node = cluster.nodes[node_id]
+        while node.replicates and node_id in cluster.alive:
+            behind = [
+                partition for partition in cluster.partitions_on(node_id) if _is_behind(partition, node_id)
+            ]
+            failed = False
+            for partition in behind:
+                try:
+                    failed |= not await self._bring_up(partition, node_id)
+                except KafkaStorageError as error:
+                    failed = True
+                    logger.warning("%s: node %d is behind: %s", partition.name, node_id, error)
+            self.save()
+            if not behind:
+                return
+            if failed:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _bring_up(self, partition: Partition, node_id: int) -> bool:
+        """Whether it is in sync now. Raises: KafkaStorageError."""
+        cluster = self._cluster
+        replicas = partition.replicas
+        assert replicas is not None
+        while _is_behind(partition, node_id):
+            leader = partition.registration.leader
+            if not (
+                node_id in cluster.alive and cluster.nodes[node_id].replicates and leader in cluster.alive
+            ):
+                return False
+            if replicas.catch_up(node_id):
+                min_in_sync = partition.topic.rules.min_in_sync_replicas
+                registration = partition.registration
+                self._apply(partition, with_in_sync(registration, node_id, cluster.alive, min_in_sync))
+                partition.hold()
+                partition.wake()
+            await asyncio.sleep(0)
+        return True
+
+
+def _is_behind(partition: Partition, node_id: int) -> bool:
+    replicas = partition.replicas
+    return (
+        replicas is not None
+        and not partition.is_gone
+        and node_id in replicas.logs
+        and partition.registration.leader not in (NO_LEADER, node_id)
+        and (node_id not in replicas.lockstep or node_id not in partition.registration.in_sync)
+    )

@@ -10,12 +10,16 @@ import fcntl
 import json
 import os
 import uuid
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 from barnabas.broker.authorization.acls import AccessControlEntry
 from barnabas.broker.log.files import replace_file
 from barnabas.broker.log.manager import log_directories
+from barnabas.broker.quotas.client_quotas import ClientQuota
+from barnabas.broker.replication.registration import PartitionRegistration
 from barnabas.broker.scram_users import ScramCredential
 from barnabas.errors import BarnabasError
 
@@ -30,12 +34,14 @@ class DataDirectoryError(BarnabasError):
 
 @dataclass(slots=True)
 class StoredTopic:
-    """A topic as it is kept: `settings` are only those that were set on it."""
+    """A topic as it is kept: `settings` are only those that were set on it. `registrations` are those of its
+    partitions, where there are several nodes."""
 
     name: str
     topic_id: str
     partition_count: int
     settings: dict[str, str] = field(default_factory=dict[str, str])
+    registrations: list[PartitionRegistration] = field(default_factory=list[PartitionRegistration])
 
 
 @dataclass(slots=True)
@@ -44,6 +50,9 @@ class BrokerMetadata:
 
     cluster_id: str
     leader_epoch: int = -1
+    node_count: int = 1
+    stale_logs: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Folders, by node, of replicas that were taken away while the node was stopped."""
     next_producer_id: int = 0
     features: dict[str, int] = field(default_factory=dict[str, int])
     """Levels other than a new cluster's."""
@@ -52,6 +61,7 @@ class BrokerMetadata:
     """How often the metadata has been kept."""
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     acls: list[AccessControlEntry] = field(default_factory=list[AccessControlEntry])
+    client_quotas: list[ClientQuota] = field(default_factory=list[ClientQuota])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     group_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
@@ -70,6 +80,7 @@ class DataDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._node_count = 1
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -89,8 +100,22 @@ class DataDirectory:
     def release(self) -> None:
         os.close(self._lock)
 
-    def load(self) -> BrokerMetadata:
+    def node_path(self, node_id: int) -> Path:
+        """Where a node has its logs: a node alone has the directory for itself."""
+        return self.path if self._node_count == 1 else self.path / str(node_id)
+
+    def load(self, node_count: int = 1) -> BrokerMetadata:
         """The metadata, new for an empty directory. Raises: DataDirectoryError."""
+        metadata = self._load(node_count)
+        if metadata.node_count != node_count:
+            raise DataDirectoryError(
+                f"{self.path} holds the data of {metadata.node_count} node(s), not of {node_count}; "
+                "start as many or choose another data directory"
+            )
+        self._node_count = node_count
+        return metadata
+
+    def _load(self, node_count: int) -> BrokerMetadata:
         path = self.path / METADATA_FILE
         if not path.exists():
             if log_directories(self.path):
@@ -99,28 +124,50 @@ class DataDirectory:
                     "restore that file or choose an empty directory"
                 )
             return BrokerMetadata(
-                cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+                cluster_id=base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="),
+                node_count=node_count,
             )
         try:
             content = json.loads(path.read_bytes())
             if content.pop("version") != METADATA_VERSION:
                 raise DataDirectoryError(f"{path} was written by a later release; use that one")
-            topics = [StoredTopic(**topic) for topic in content.pop("topics")]
+            topics = [_topic(**topic) for topic in content.pop("topics")]
             users = [ScramCredential(**user) for user in content.pop("scram_credentials", ())]
             acls = [AccessControlEntry(**entry) for entry in content.pop("acls", ())]
-            return BrokerMetadata(**content, topics=topics, scram_credentials=users, acls=acls)
+            quotas = [ClientQuota(**quota) for quota in content.pop("client_quotas", ())]
+            return BrokerMetadata(
+                **content, topics=topics, scram_credentials=users, acls=acls, client_quotas=quotas
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None
 
     def save(self, metadata: BrokerMetadata) -> None:
         """Raises: OSError, and then the old metadata stands."""
         content = {"version": METADATA_VERSION, **_as_dict(metadata)}
-        content["topics"] = [_as_dict(topic) for topic in metadata.topics]
+        content["topics"] = [
+            {**_as_dict(topic), "registrations": [astuple(kept) for kept in topic.registrations]}
+            for topic in metadata.topics
+        ]
         content["scram_credentials"] = [_as_dict(user) for user in metadata.scram_credentials]
         content["acls"] = [_as_dict(entry) for entry in metadata.acls]
+        content["client_quotas"] = [_as_dict(quota) for quota in metadata.client_quotas]
         # Without line ends json writes in C, which tells where there are thousands of topics.
         replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
 
 
-def _as_dict(kept: BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry) -> dict[str, object]:
+Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota
+
+
+def _as_dict(kept: Kept) -> dict[str, object]:
     return {name: getattr(kept, name) for name in kept.__slots__}
+
+
+def _topic(registrations: Iterable[Iterable[Any]] = (), **kept: Any) -> StoredTopic:
+    return StoredTopic(
+        **kept, registrations=[PartitionRegistration(*map(_as_kept, row)) for row in registrations]
+    )
+
+
+def _as_kept(value: Any) -> Any:
+    """JSON has no tuples."""
+    return tuple(cast("list[int]", value)) if isinstance(value, list) else value

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from barnabas import background
 from barnabas.broker.acl_store import AclStore, configured_authorizer
+from barnabas.broker.broker_node import BrokerNode
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import NODE_ID, Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
@@ -22,13 +24,16 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
-from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers import HANDLERS, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
+from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.log.files import described
+from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
-from barnabas.errors import ClosedError
+from barnabas.errors import ClosedError, MisuseError
 from barnabas.net.server import CutShort, KafkaServer
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.schema import Request, Response
@@ -44,14 +49,18 @@ FLUSH_INTERVAL_MS = 1_000
 
 
 class Broker:
-    """An embedded Kafka broker, node 1 of a cluster of one, with its log in `data_dir`.
+    """An embedded Kafka broker, with its log in `data_dir`; with `nodes` a cluster in one process.
 
-    `port` 0 takes a free one. `config` holds Kafka's broker settings as strings (see `broker.settings`).
+    `port` 0 takes a free one; of several nodes each has the next. `racks`: one for each node. `config`
+    holds Kafka's broker settings as strings (see `broker.settings`).
 
         broker = Broker("data", port=9092)
         await broker.start()
         ...
         await broker.stop()
+
+    Several nodes have topics of as many replicas by default, and min.insync.replicas one less. Each can be
+    stopped, started, paused and resumed by itself: `await broker.nodes[2].stop()`.
     """
 
     def __init__(
@@ -61,14 +70,30 @@ class Broker:
         port: int = 0,
         *,
         config: Mapping[str, str] | None = None,
+        nodes: int = 1,
+        racks: Sequence[str | None] | None = None,
     ) -> None:
+        if nodes < 1:
+            raise MisuseError(f"nodes={nodes}: a cluster has at least one")
+        if racks is not None and len(racks) != nodes:
+            raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
         self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
         self._host = host
         self._port = port
         self._config = dict(config or {})
+        if nodes > 1:
+            defaults = {
+                "default.replication.factor": str(nodes),
+                "min.insync.replicas": str(nodes - 1),
+                # Each node coordinates something.
+                "offsets.topic.num.partitions": str(nodes),
+                "transaction.state.log.num.partitions": str(nodes),
+            }
+            self._config = defaults | self._config
+        self._racks = [None] * nodes if racks is None else list(racks)
+        self._nodes: dict[int, BrokerNode] = {}
         self._directory: DataDirectory | None = None
         self._parts: BrokerParts | None = None
-        self._server: KafkaServer | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._faults: FaultInjector | None = None
 
@@ -83,10 +108,10 @@ class Broker:
         return self._faults
 
     def upsets(self) -> BrokerUpsets:
-        """What can be done to this broker's disk, clock and groups."""
+        """What can be done to this broker's disk, clock, nodes, leaders and groups."""
         from barnabas.broker.faults.upsets import BrokerUpsets
 
-        return BrokerUpsets(self._running_parts)
+        return BrokerUpsets(self._running_parts, lambda: self.nodes)
 
     def _running_parts(self) -> BrokerParts:
         if self._parts is None:
@@ -102,13 +127,20 @@ class Broker:
 
     @property
     def port(self) -> int:
-        """The port it listens on. Raises: ClosedError before `start`."""
-        return self._running_parts().port
+        """The port it listens on, of several nodes the first. Raises: ClosedError before `start`."""
+        return self.nodes[NODE_ID].port
+
+    @property
+    def nodes(self) -> Mapping[int, BrokerNode]:
+        """By their ids, from 1 on. Raises: ClosedError before `start`."""
+        if not self._nodes:
+            raise ClosedError("the broker does not run; await start() first")
+        return self._nodes
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` for clients. Raises: ClosedError before `start`."""
-        return f"{self._host}:{self.port}"
+        """`host:port` for clients, of all nodes. Raises: ClosedError before `start`."""
+        return ",".join(node.bootstrap for node in self.nodes.values())
 
     async def start(self) -> None:
         """Opens the log, repairs it if need be, and serves.
@@ -118,7 +150,8 @@ class Broker:
         directory = DataDirectory(self._data_dir)
         cluster: Cluster | None = None
         try:
-            cluster = Cluster(directory, self._config)
+            cluster = Cluster(directory, self._config, self._racks)
+            controller = Controller(cluster)
             store = GroupStore(cluster)
             groups = GroupCoordinator(cluster, store)
             consumer_groups = ConsumerGroupCoordinator(cluster, store, groups)
@@ -129,23 +162,24 @@ class Broker:
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
+            throttle = ClientThrottle()
             parts = BrokerParts(
-                *(cluster, Controller(), authorizer, AclStore(cluster, authorizer)),
+                *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
+                *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, store),
-                *(transactions, transaction_store, self._host, self._port),
-            )
-            versions = {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()}
-            server = KafkaServer(
-                self._handle,
-                versions,
-                max_request_bytes=cluster.settings.number("socket.request.max.bytes"),
-                max_idle_ms=cluster.settings.number("connections.max.idle.ms"),
-                make_context=ClientConnection,
+                *(transactions, transaction_store),
             )
             self._parts = parts
-            parts.port = await server.start(self._host, self._port)
+            self._nodes = {
+                node_id: BrokerNode(node_id, cluster, controller, self._make_server)
+                for node_id in cluster.nodes
+            }
+            for place, node in enumerate(self._nodes.values()):
+                await node.serve(self._host, self._port + place if self._port else 0)
         except BaseException as error:
-            self._parts = None
+            for node in self._nodes.values():
+                await node.hang_up()
+            self._parts, self._nodes = None, {}
             if cluster is not None:
                 cluster.close()
             directory.release()
@@ -154,13 +188,15 @@ class Broker:
                     f"the broker cannot start with the data in {self._data_dir}: {described(error)}"
                 ) from error
             raise
-        self._directory, self._server = directory, server
+        self._directory = directory
+        for node_id in self._nodes:
+            controller.start_catching_up(node_id)
         self._start_upkeep(parts)
         logger.info("listening on %s, data in %s", self.bootstrap, self._data_dir)
 
     async def stop(self) -> None:
         """Hangs up, flushes and closes the log. Does nothing if the broker does not run."""
-        if self._server is None or self._parts is None or self._directory is None:
+        if self._parts is None or self._directory is None:
             return
         for task in self._tasks:
             task.cancel()
@@ -168,31 +204,77 @@ class Broker:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         self._tasks.clear()
-        await self._server.stop()
+        for node in self._nodes.values():
+            await node.hang_up()
+        self._parts.controller.close()
         self._parts.consumer_groups.close()
         self._parts.groups.close()
         self._parts.cluster.close()
         self._directory.release()
-        self._server = self._parts = self._directory = None
+        self._parts = self._directory = None
+        self._nodes = {}
+
+    def _make_server(self, node_id: int) -> KafkaServer:
+        assert self._parts is not None
+        number = self._parts.cluster.settings.number
+        return KafkaServer(
+            self._handle,
+            {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()},
+            max_request_bytes=number("socket.request.max.bytes"),
+            max_idle_ms=number("connections.max.idle.ms"),
+            make_context=partial(ClientConnection, node=node_id),
+        )
 
     async def _handle(
         self, connection: ClientConnection, header: RequestHeader, request: Request[Any]
     ) -> Response | CutShort | None:
         assert self._parts is not None
+        node = self._nodes[connection.node]
+        if node.is_paused:
+            await node.wait_until_resumed()
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
         handle = HANDLERS[header.request_api_key].handle
+        if not self._parts.cluster.has_one_node:
+            handle = partial(handle_coordinated, handle)
         if self._faults is None:
-            return await handle(call, request)
-        return await self._faults.answer(
-            NODE_ID, connection, header, request, lambda asked: handle(call, asked)
-        )
+            answering = handle(call, request)
+        else:
+            answering = self._faults.answer(
+                node.node_id, connection, header, request, lambda asked: handle(call, asked)
+            )
+        if self._parts.throttle.is_on:
+            answering = within_quotas.answer(call, request, answering)
+        response = await answering
+        if node.is_paused:
+            await node.wait_until_resumed()
+        return response
 
     def _start_upkeep(self, parts: BrokerParts) -> None:
         cluster = parts.cluster
         number = cluster.settings.number
 
+        async def flush_due() -> None:
+            for logs in cluster.log_managers:
+                await logs.flush_due()
+
+        async def enforce_retention() -> None:
+            for logs in cluster.log_managers:
+                await logs.enforce_retention()
+
+        async def compact_all() -> None:
+            for logs in cluster.log_managers:
+                await logs.compact_all()
+
         async def write_checkpoints() -> None:
-            cluster.logs.write_checkpoints()
+            for logs in cluster.log_managers:
+                logs.write_checkpoints()
+
+        async def elect_preferred() -> None:
+            if cluster.settings.flag("auto.leader.rebalance.enable"):
+                parts.controller.elect_all_preferred()
+
+        async def keep_registrations() -> None:
+            parts.controller.save()
 
         async def expire_offsets() -> None:
             parts.groups.expire_offsets()
@@ -207,12 +289,14 @@ class Broker:
             parts.transactions.forget_unused()
 
         jobs: list[tuple[int, Callable[[], Awaitable[None]]]] = [
-            (FLUSH_INTERVAL_MS, cluster.logs.flush_due),
-            (number("log.retention.check.interval.ms"), cluster.logs.enforce_retention),
-            (number("log.cleaner.backoff.ms"), cluster.logs.compact_all),
+            (FLUSH_INTERVAL_MS, flush_due),
+            (number("log.retention.check.interval.ms"), enforce_retention),
+            (number("log.cleaner.backoff.ms"), compact_all),
             (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
             (number("offsets.retention.check.interval.ms"), expire_offsets),
             (FLUSH_INTERVAL_MS, finish_decided),
+            (FLUSH_INTERVAL_MS, keep_registrations),
+            (number("leader.imbalance.check.interval.seconds") * 1000, elect_preferred),
             (number("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),
             (number("transaction.remove.expired.transaction.cleanup.interval.ms"), forget_unused),
         ]

@@ -142,7 +142,7 @@ TOPIC_SETTINGS = table_of(
         "min.insync.replicas",
         _INT,
         "1",
-        "Replicas that acks=all needs; a single broker has one.",
+        "Replicas in sync that acks=all needs, or all if there are fewer.",
         low=1,
         broker_name="min.insync.replicas",
     ),
@@ -191,6 +191,13 @@ TOPIC_SETTINGS = table_of(
     Setting(
         "segment.ms", _LONG, "604800000", "Longest time span of a log file.", low=1, broker_name="log.roll.ms"
     ),
+    Setting(
+        "unclean.leader.election.enable",
+        _BOOLEAN,
+        "false",
+        "Let a replica lead that may lack records, where no other is there.",
+        broker_name="unclean.leader.election.enable",
+    ),
 )
 
 _BROKER_ONLY = table_of(
@@ -199,6 +206,13 @@ _BROKER_ONLY = table_of(
         _BOOLEAN,
         "false",
         "Whether everybody may use what no ACL is for.",
+        dynamic=False,
+    ),
+    Setting(
+        "auto.leader.rebalance.enable",
+        _BOOLEAN,
+        "true",
+        "Whether leaders go back to where they should be by themselves.",
         dynamic=False,
     ),
     Setting(
@@ -214,7 +228,15 @@ _BROKER_ONLY = table_of(
     ),
     Setting("broker.id", _INT, "1", "The number of this node.", low=1, high=1, dynamic=False),
     Setting(
-        "default.replication.factor", _INT, "1", "Copies of each partition.", low=1, high=1, dynamic=False
+        "broker.session.timeout.ms",
+        _INT,
+        "9000",
+        "How long a node may not be heard of before the others do without it.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "default.replication.factor", _INT, "1", "Copies of each partition.", low=1, high=32767, dynamic=False
     ),
     Setting("delete.topic.enable", _BOOLEAN, "true", "Allow topics to be deleted.", dynamic=False),
     Setting(
@@ -239,6 +261,14 @@ _BROKER_ONLY = table_of(
         _INT,
         "1000",
         "Shortest session a member may ask for; Kafka's is 6000.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "leader.imbalance.check.interval.seconds",
+        _LONG,
+        "300",
+        "How often leaders go back to where they should be.",
         low=1,
         dynamic=False,
     ),
@@ -321,6 +351,14 @@ _BROKER_ONLY = table_of(
         dynamic=False,
     ),
     Setting(
+        "offsets.topic.replication.factor",
+        _INT,
+        "3",
+        "Copies of committed offsets, or as many as there are nodes.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
         "offsets.topic.segment.bytes",
         _INT,
         "104857600",
@@ -334,6 +372,14 @@ _BROKER_ONLY = table_of(
         "86400000",
         "How long an idle producer is remembered.",
         low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "replica.selector.class",
+        _STRING,
+        "",
+        "Who tells a consumer which replica is nearest; empty is nobody.",
+        choices=("", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
         dynamic=False,
     ),
     Setting(
@@ -365,6 +411,14 @@ _BROKER_ONLY = table_of(
         _INT,
         "1",
         "Partitions of __transaction_state; Kafka's 50 spread over brokers.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
+        "transaction.state.log.replication.factor",
+        _INT,
+        "3",
+        "Copies of what is known of transactions, or as many as there are nodes.",
         low=1,
         dynamic=False,
     ),
@@ -488,6 +542,9 @@ class TopicSettings:
 
     def text(self, name: str) -> str:
         return self.get(name).value
+
+    def flag(self, name: str) -> bool:
+        return self.get(name).value.lower() == "true"
 
     def produce_rules(self) -> ProduceRules:
         return ProduceRules(

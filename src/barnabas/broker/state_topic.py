@@ -60,14 +60,18 @@ class StateTopic:
         """Makes the topic if it is not there. Raises: KafkaStorageError."""
         if self.name not in self._cluster.topics:
             settings = self._cluster.settings
+            count = settings.number(self._partitions_setting)
+            # Kafka has the two under the same name.
+            copies = settings.number(self._partitions_setting.replace("num.partitions", "replication.factor"))
             self._cluster.create_topic(
                 self.name,
-                settings.number(self._partitions_setting),
+                count,
                 {
                     "cleanup.policy": "compact",
                     "compression.type": "producer",
                     "segment.bytes": settings.get(self._segment_setting).value,
                 },
+                self._cluster.place(count, min(copies, len(self._cluster.registered)), 0),
             )
 
     def partition_for(self, key: str) -> Partition:

@@ -73,6 +73,7 @@ SOURCE_OPTIONS = (
     "maxBytesPerTrigger",
     "maxTriggerDelay",
     "minPartitions",
+    "maxPartitions",
     "maxRecordsPerPartition",
     "maxBytesPerPartition",
     "groupIdPrefix",
@@ -166,6 +167,7 @@ DEFAULT_DECISION_TOPIC = "barnabas-sink-decisions"
 EXACTLY_ONCE_SETTINGS = {"transaction_timeout_ms": "900000"}
 
 DEFAULT_TRIGGER_DELAY_MS = 15 * 60_000
+DEFAULT_MAX_PARTITIONS = 500
 DEFAULT_POLL_TIMEOUT_MS = 120_000
 DEFAULT_OFFSET_RETRIES = 3
 DEFAULT_OFFSET_RETRY_INTERVAL_MS = 1000
@@ -214,6 +216,7 @@ class SourceOptions:
     max_bytes_per_trigger: int | None
     max_trigger_delay_ms: int
     min_partitions: int | None
+    max_partitions: int
     max_records_per_partition: int | None
     max_bytes_per_partition: int | None
     committed_group: str | None
@@ -282,6 +285,9 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         raise InvalidOptionError(
             f"minOffsetsPerTrigger ({least}) must not be above maxOffsetsPerTrigger ({most})"
         )
+    fewest, highest = positive(given, "minPartitions"), positive(given, "maxPartitions")
+    if fewest is not None and highest is not None and fewest > highest:
+        raise InvalidOptionError(f"minPartitions ({fewest}) must not be above maxPartitions ({highest})")
     subscription = _subscription(given)
     starting, ending = _starting(given), _ending(given)
     _check_order(starting, ending)
@@ -298,7 +304,8 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         max_offsets_per_trigger=most,
         max_bytes_per_trigger=byte_count(given, "maxBytesPerTrigger"),
         max_trigger_delay_ms=duration_ms(given, "maxTriggerDelay", default=DEFAULT_TRIGGER_DELAY_MS),
-        min_partitions=positive(given, "minPartitions"),
+        min_partitions=fewest,
+        max_partitions=max(DEFAULT_MAX_PARTITIONS, fewest or 0) if highest is None else highest,
         max_records_per_partition=positive(given, "maxRecordsPerPartition"),
         max_bytes_per_partition=byte_count(given, "maxBytesPerPartition"),
         committed_group=_text(given, "commitOffsetsToGroup"),

@@ -274,3 +274,41 @@ def test_one_name_in_place_of_a_list_is_refused(broker: Any) -> None:
             await admin.delete_topics("flights")
 
     with_admin(broker, work)
+
+
+def metadata_requests(admin: aio.Admin) -> int:
+    return sum(broker.requests_by_api.get("Metadata", 0) for broker in admin.stats().brokers)
+
+
+def test_leaders_that_are_known_are_not_asked_for_again(broker: Any, make_topic: Any) -> None:
+    name = make_topic(broker, partitions=2)
+
+    async def work(admin: aio.Admin) -> None:
+        specs: Any = {TopicPartition(name, number): "latest" for number in range(2)}
+        await admin.list_offsets(specs)
+        before = metadata_requests(admin)
+        for _ in range(3):
+            await admin.list_offsets(specs)
+        assert metadata_requests(admin) == before
+        await admin.create_partitions({name: 3})
+        assert (await admin.list_offsets({TopicPartition(name, 2): "latest"}))[name, 2].offset == 0
+
+    with_admin(broker, work)
+
+
+def test_a_partition_that_is_gone_since_its_leader_was_known_is_told_as_such(
+    broker: Any, make_topic: Any
+) -> None:
+    gone, there = make_topic(broker), make_topic(broker)
+
+    async def work(admin: aio.Admin) -> None:
+        specs: Any = {TopicPartition(gone, 0): "latest", TopicPartition(there, 0): "latest"}
+        await admin.list_offsets(specs)
+        await admin.delete_topics([gone])
+        begun = time.monotonic()
+        with pytest.raises(UnknownTopicOrPartitionError, match=gone) as caught:
+            await admin.list_offsets(specs)
+        assert time.monotonic() - begun < 30
+        assert [partition.topic for partition in caught.value.outcome.results] == [there]
+
+    with_admin(broker, work)

@@ -57,6 +57,8 @@ def test_replicas_are_moved_and_the_preferred_leader_is_elected(
     admin: Admin, flights: str, eventually: Any
 ) -> None:
     first, second = TopicPartition(flights, 0), TopicPartition(flights, 1)
+    ends: Any = {first: "latest", second: "latest"}
+    assert admin.list_offsets(ends)[second].offset == 0
     admin.alter_partition_reassignments({first: [2, 3], second: [2, 1]})
 
     def replicas() -> list[tuple[int, ...]]:
@@ -72,6 +74,8 @@ def test_replicas_are_moved_and_the_preferred_leader_is_elected(
     elected = admin.elect_leaders(ElectionType.PREFERRED, [second, third])
     assert elected == {second: True, third: False}
     eventually(lambda: leaders() == [2, 2, 1], timeout=30.0)
+    # Those that it knew lead no more.
+    assert admin.list_offsets(ends)[second].offset == 0
     assert admin.elect_leaders(ElectionType.UNCLEAN, [third]) == {third: False}
     with pytest.raises(UnknownTopicOrPartitionError, match="missing-0"):
         admin.elect_leaders(ElectionType.PREFERRED, [("missing", 0)])

@@ -313,7 +313,12 @@ def test_work_is_cut_into_as_many_tasks_as_told(kafka: Kafka, read: Read) -> Non
     topic = kafka.create(2)
     kafka.write(topic, numbered(1000))
     kafka.write(topic, [Message(b"other", partition=1)])
-    for options, tasks in (({}, 2), ({"minPartitions": 5}, 5), ({"maxRecordsPerPartition": 300}, 5)):
+    for options, tasks in (
+        ({}, 2),
+        ({"minPartitions": 5}, 5),
+        ({"maxRecordsPerPartition": 300}, 5),
+        ({"maxPartitions": 1}, 1),
+    ):
         frame = read(kafka, subscribe=topic, **options)
         assert frame.rdd.getNumPartitions() == tasks
         assert values(frame) == [*numbered(1000), b"other"]

@@ -48,7 +48,7 @@ def create_again(kafka: Kafka, topic: str, eventually: Eventually) -> None:
 
 
 def ranges_of(parts: list[InputPartition]) -> list[OffsetRange]:
-    return [part.value for part in parts]
+    return [each for part in parts for each in part.value]
 
 
 def test_a_topic_created_again_under_a_query_is_told_even_with_as_many_records(
@@ -124,7 +124,7 @@ def test_a_log_that_has_another_history_than_the_query_saw_is_told(real_kafka: K
     """As after an unclean election: the broker does not know the epoch that the query has read up to."""
     topic = real_kafka.create()
     real_kafka.write(topic, numbered(0, 9))
-    task = InputPartition(OffsetRange(TopicPartition(topic, 0), 5, 9, leader_epoch=7))
+    task = InputPartition((OffsetRange(TopicPartition(topic, 0), 5, 9, leader_epoch=7),))
     with pytest.raises(
         DataLossError,
         match=rf"{topic}-0: offsets \[5, 9\) were wanted, \[0, 9\) are available: .*log was truncated",
@@ -143,5 +143,5 @@ def test_later_batches_know_the_leader_epoch_of_what_was_read(real_kafka: Kafka)
         real_kafka.write(topic, numbered(5, 9))
         (planned,) = ranges_of(reader.partitions(end, reader.latestOffset(end, ReadAllAvailable())))
         assert planned == OffsetRange(TopicPartition(topic, 0), 5, 9, leader_epoch=0)
-        (batch,) = reader.read(InputPartition(planned))
+        (batch,) = reader.read(InputPartition((planned,)))
         assert batch.num_rows == 4

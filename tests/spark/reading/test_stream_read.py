@@ -194,7 +194,7 @@ def test_a_query_whose_first_batch_failed_misses_nothing(kafka: Kafka, read_stre
 
 
 def bounds(parts: Sequence[InputPartition]) -> list[tuple[TopicPartition, int, int]]:
-    return [(part.value.partition, part.value.start, part.value.end) for part in parts]
+    return [(each.partition, each.start, each.end) for part in parts for each in part.value]
 
 
 def test_a_first_batch_is_planned_again_from_where_it_began(kafka: Kafka) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -16,6 +17,8 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.principal import Principal
+from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -23,20 +26,23 @@ from barnabas.protocol.schema import Request, Response
 
 @dataclass(slots=True)
 class BrokerParts:
-    """What handlers work on. `host` and `port` are the address that clients are told."""
+    """What handlers work on."""
 
     cluster: Cluster
     controller: Controller
     authorizer: Authorizer
     acls: AclStore
+    quotas: QuotaStore
+    throttle: ClientThrottle
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore
-    host: str
-    port: int
-    fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
+    fetch_sessions: defaultdict[int, FetchSessions] = field(
+        default_factory=lambda: defaultdict(FetchSessions)
+    )
+    """Of each node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,11 @@ class Call:
     def principal(self) -> Principal:
         """Whom the request is done for."""
         return self.connection.principal
+
+    @property
+    def node(self) -> int:
+        """Which node was asked."""
+        return self.connection.node
 
     @property
     def listener(self) -> str:

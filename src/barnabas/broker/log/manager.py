@@ -83,9 +83,32 @@ class LogManager:
 
     def create(self, partition: TopicPartition, settings: LogSettings) -> PartitionLog:
         """A new, empty log. Raises: OSError."""
+        self.forget(partition)
+        return self._open_log(partition, settings, clean=False)
+
+    def forget(self, partition: TopicPartition) -> None:
+        """Deletes what is left of a log that was there."""
         for offsets in (self._recovery_points, self._start_offsets, self._cleaner_offsets):
             offsets.pop(partition, None)
         self.discard_directory(self._directory / str(partition))
+
+    def truncate(self, log: PartitionLog, end_offset: int) -> PartitionLog:
+        """The log without what reaches beyond an offset; empty, and beginning there, if all of it does.
+
+        Raises: OSError.
+        """
+        partition, settings = log.partition, log.settings
+        start_offset = log.log_start_offset
+        if end_offset <= log.segments[0].base_offset or end_offset <= start_offset:
+            log.abandon()
+            self.discard_directory(log.directory)
+            self._recovery_points[partition] = self._cleaner_offsets[partition] = 0
+            start_offset = end_offset
+        else:
+            log.cut_off(end_offset)
+            self._recovery_points[partition] = log.recovery_point
+            self._cleaner_offsets[partition] = min(log.first_dirty_offset, end_offset)
+        self._start_offsets[partition] = start_offset
         return self._open_log(partition, settings, clean=False)
 
     def get(self, partition: TopicPartition) -> PartitionLog:

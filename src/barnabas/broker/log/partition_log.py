@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -80,6 +80,10 @@ class PartitionLog:
         """Grows with every append; tells a reader how much has come since it looked."""
         self.log_start_offset = log_start_offset
         self.log_end_offset = 0
+        self.replicated_to: int | None = None
+        """Up to where all replicas that count have this log; None: to its end."""
+        self.on_written: Callable[[Buffer, Sequence[BatchInfo]], None] | None = None
+        """Given what was written, as it is in the log."""
         self.last_flush_ms = now_ms
         self._storage_failed = False
         directory.mkdir(parents=True, exist_ok=True)
@@ -265,18 +269,43 @@ class PartitionLog:
         base_offset = self.log_end_offset
         stamped = _kernel.stamp_batches(data, base_offset, self.leader_epoch, log_append_time=log_append_time)
         stamped_batches = _kernel.scan_batches(stamped)
-        try:
-            self._roll_if_due(len(stamped), stamped_batches)
-            self.active.append(stamped, stamped_batches)
-        except OSError as error:
-            raise self._storage_error(error) from error
-        self._storage_failed = False
-        self.log_end_offset = stamped_batches[-1].last_offset + 1
-        self.bytes_appended += len(stamped)
+        self._write_stamped(stamped, stamped_batches)
         self.leader_epochs.assign(self.leader_epoch, base_offset)
         if self.log_end_offset - self.recovery_point >= self.settings.flush_messages:
             self.flush(now_ms)
+        if self.on_written is not None:
+            self.on_written(stamped, stamped_batches)
         return stamped_batches
+
+    def append_replica(self, data: Buffer, batches: Sequence[BatchInfo], *, now_ms: int) -> None:
+        """Writes batches as they are in the leader's log. Raises: KafkaStorageError (nothing was written)."""
+        self._write_stamped(data, batches)
+        content = memoryview(data)
+        for batch in batches:
+            self.leader_epochs.assign(batch.leader_epoch, batch.base_offset)
+            if not batch.is_control:
+                self.producers.update((batch,), now_ms)
+                continue
+            marker = end_marker(batch, content[batch.position : batch.position + batch.size])
+            if marker is not None:
+                self.producers.end(marker, batch.last_offset, batch.max_timestamp, now_ms)
+        if self.log_end_offset - self.recovery_point >= self.settings.flush_messages:
+            self.flush(now_ms)
+
+    def _write_stamped(self, data: Buffer, batches: Sequence[BatchInfo]) -> None:
+        try:
+            self._roll_if_due(len(data), batches)
+            self.active.append(data, batches)
+        except OSError as error:
+            raise self._storage_error(error) from error
+        self._storage_failed = False
+        self.log_end_offset = batches[-1].last_offset + 1
+        self.bytes_appended += len(data)
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """What is appended from now on is of this epoch."""
+        self.leader_epoch = leader_epoch
+        self.leader_epochs.assign(leader_epoch, self.log_end_offset)
 
     def _roll_if_due(self, size: int, batches: Sequence[BatchInfo]) -> None:
         active = self.active
@@ -378,10 +407,16 @@ class PartitionLog:
     # Reading
 
     @property
+    def high_watermark(self) -> int:
+        """Below it nothing is lost as long as one of the replicas in sync is left."""
+        return self.log_end_offset if self.replicated_to is None else self.replicated_to
+
+    @property
     def last_stable_offset(self) -> int:
         """Below it all transactions are decided."""
         unstable = self.producers.first_unstable_offset
-        return self.log_end_offset if unstable is None else max(unstable, self.log_start_offset)
+        end = self.high_watermark
+        return end if unstable is None else min(end, max(unstable, self.log_start_offset))
 
     def aborted_in(self, offset: int, data: bytes) -> list[AbortedSpan]:
         """Which transactions among `data`, read from `offset` on, were aborted."""
@@ -499,6 +534,27 @@ class PartitionLog:
         segment.remove_index_files()
         segment.path.unlink()
         segment.close()
+
+    def cut_off(self, end_offset: int) -> None:
+        """Removes all batches that reach beyond an offset, and closes the log, to be opened anew."""
+        while len(self.segments) > 1 and self.active.base_offset >= end_offset:
+            self._remove_files(self.segments.pop())
+        active = self.active
+        size = active.size
+        for position, batches in active.scan(0, check_crcs=False):
+            beyond = next((batch for batch in batches if batch.last_offset >= end_offset), None)
+            if beyond is not None:
+                size = position + beyond.position
+                break
+        active.remove_index_files()
+        active.truncate(size)
+        for path in self.directory.glob("*.producers"):
+            if int(path.stem) > end_offset:
+                path.unlink()
+        self.leader_epochs.truncate_from_end(end_offset)
+        self._write_leader_epochs()
+        self.recovery_point = min(self.recovery_point, end_offset)
+        self.abandon()
 
     # Compaction, the part of it that belongs to the log's thread
 

@@ -1,7 +1,7 @@
-"""What the controller decides about one partition: its replicas, who of them is in sync, who leads, and how a
-reassignment goes on. Pure: a state and what happened give the next state.
+"""What the controller knows of one partition, and decides: its replicas, who of them is in sync, who leads,
+and how a reassignment goes on. Pure: a registration and what happened give the next registration.
 
-Must not know logs, nodes' addresses or where states are kept.
+Must not know logs, nodes' addresses or where registrations are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ NO_LEADER = -1
 @dataclass(frozen=True, slots=True)
 class PartitionRegistration:
     """`replicas` are in the order of preference. While a reassignment goes on they are those that are to be,
-    then those that are to go (`removing`); `adding` are the new ones among them."""
+    then those that are to go (`removing`); `adding` are the new ones among them.
+
+    `eligible` (KIP-966): left while fewer than min.insync.replicas were in sync, when nothing was
+    acknowledged any more, so that they have all that was. `last_leader`: who led before there was
+    none, or -1.
+    """
 
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
@@ -32,6 +37,8 @@ class PartitionRegistration:
     partition_epoch: int = 0
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    eligible: tuple[int, ...] = ()
+    last_leader: int = NO_LEADER
 
     @property
     def is_being_reassigned(self) -> bool:
@@ -47,6 +54,11 @@ class PartitionRegistration:
         """Those after the reassignment."""
         return _without(self.replicas, self.removing)
 
+    def is_short(self, min_in_sync: int) -> bool:
+        """Whether fewer are in sync than min.insync.replicas wants, of which a partition needs no more
+        than it has replicas."""
+        return len(self.in_sync) < min(min_in_sync, len(self.replicas))
+
 
 def new_partition(
     replicas: Sequence[int], alive: Container[int], leader_epoch: int = 0
@@ -56,137 +68,159 @@ def new_partition(
     return PartitionRegistration(tuple(replicas), living, living[0] if living else NO_LEADER, leader_epoch)
 
 
-def without_node(state: PartitionRegistration, node: int, alive: Container[int]) -> PartitionRegistration:
-    """After a node has gone. The last one in sync stays so, as nobody else has all that was acknowledged."""
-    if node not in state.in_sync and state.leader != node:
-        return state
-    in_sync = _without(state.in_sync, (node,)) or state.in_sync
-    return _led(replace(state, in_sync=in_sync), state, alive)
+def restarted(before: PartitionRegistration, leader: int) -> PartitionRegistration:
+    """After all nodes have come at once, and one was found to have most."""
+    in_sync = before.in_sync if leader in before.in_sync else (leader,)
+    return replace(
+        before,
+        in_sync=in_sync,
+        eligible=_without(before.eligible, in_sync),
+        leader=leader,
+        leader_epoch=before.leader_epoch + 1,
+        partition_epoch=before.partition_epoch + 1,
+        last_leader=NO_LEADER,
+    )
+
+
+def without_node(
+    before: PartitionRegistration, node: int, alive: Container[int], min_in_sync: int
+) -> PartitionRegistration:
+    """After a node, which is not alive any more, has gone."""
+    if node not in before.in_sync:
+        return before
+    after = replace(before, in_sync=_without(before.in_sync, (node,)))
+    eligible = tuple(sorted((*before.eligible, node))) if after.is_short(min_in_sync) else ()
+    return _led(replace(after, eligible=eligible), before, alive)
 
 
 def with_node(
-    state: PartitionRegistration, alive: Container[int], *, may_be_unclean: bool = False
+    before: PartitionRegistration, alive: Container[int], *, may_be_unclean: bool = False
 ) -> PartitionRegistration:
     """After a node has come: a partition without a leader gets one if it can. With `may_be_unclean` any
     living replica will do, though records may be lost by it."""
-    if state.leader != NO_LEADER:
-        return state
-    after = _led(state, state, alive)
+    if before.leader != NO_LEADER:
+        return before
+    after = _led(before, before, alive)
     if after.leader != NO_LEADER or not may_be_unclean:
         return after
-    return _unclean(state, alive) or after
+    leader = next((replica for replica in before.replicas if replica in alive), NO_LEADER)
+    if leader == NO_LEADER:
+        return before
+    return _changed(replace(before, in_sync=(leader,), eligible=()), before, leader)
 
 
-def with_in_sync(state: PartitionRegistration, replica: int, alive: Container[int]) -> PartitionRegistration:
+def with_in_sync(
+    before: PartitionRegistration, replica: int, alive: Container[int], min_in_sync: int
+) -> PartitionRegistration:
     """After a replica has caught up. Ends the reassignment that waited for it."""
-    if replica in state.in_sync or replica not in state.replicas:
-        return state
-    in_sync = (*state.in_sync, replica)
-    after = replace(state, in_sync=in_sync, partition_epoch=state.partition_epoch + 1)
-    return _completed(after, alive)
+    if replica in before.in_sync or replica not in before.replicas:
+        return before
+    after = replace(before, in_sync=tuple(sorted((*before.in_sync, replica))))
+    eligible = _without(before.eligible, (replica,)) if after.is_short(min_in_sync) else ()
+    return _completed(_changed(replace(after, eligible=eligible), before, before.leader), alive)
 
 
-def with_preferred_leader(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
+def with_preferred_leader(before: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """Raises: ElectionNotNeededError, PreferredLeaderNotAvailableError."""
-    preferred = state.replicas[0]
-    if state.leader == preferred:
+    preferred = before.replicas[0]
+    if before.leader == preferred:
         raise ElectionNotNeededError("Leader election not needed for topic partition.")
-    if preferred not in state.in_sync or preferred not in alive:
+    if preferred not in before.in_sync or preferred not in alive:
         raise PreferredLeaderNotAvailableError("The preferred leader was not available.")
-    return _changed(state, state, preferred)
+    return _changed(before, before, preferred)
 
 
-def with_any_leader(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
+def with_leader(before: PartitionRegistration, leader: int, alive: Container[int]) -> PartitionRegistration:
+    """Led by a replica that is in sync. Raises: PreferredLeaderNotAvailableError."""
+    if leader not in before.in_sync or leader not in alive:
+        raise PreferredLeaderNotAvailableError(f"node {leader} is not in sync, and cannot lead")
+    return before if leader == before.leader else _changed(before, before, leader)
+
+
+def with_any_leader(before: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """An unclean election. Raises: ElectionNotNeededError, EligibleLeadersNotAvailableError."""
-    if state.leader != NO_LEADER:
+    if before.leader != NO_LEADER:
         raise ElectionNotNeededError("Leader election not needed for topic partition.")
-    elected = with_node(state, alive, may_be_unclean=True)
+    elected = with_node(before, alive, may_be_unclean=True)
     if elected.leader == NO_LEADER:
         raise EligibleLeadersNotAvailableError("Eligible topic partition leaders are not available.")
     return elected
 
 
 def reassigned(
-    state: PartitionRegistration, target: Sequence[int], alive: Container[int]
+    before: PartitionRegistration, target: Sequence[int], alive: Container[int]
 ) -> PartitionRegistration:
     """A reassignment begun, or carried out where no replica has to catch up first. One that was under way
     gives way to it."""
-    original = state.original_replicas
-    if tuple(target) == original and not state.is_being_reassigned:
-        return state
-    adding = _without(tuple(target), original)
+    original = before.original_replicas
+    if tuple(target) == before.replicas and not before.is_being_reassigned:
+        return before
+    dropped = _without(before.adding, target)
     removing = _without(original, target)
-    dropped = _without(state.adding, target)
     begun = replace(
-        state,
+        before,
         replicas=(*target, *removing),
-        in_sync=_without(state.in_sync, dropped) or state.in_sync,
-        adding=adding,
+        in_sync=_without(before.in_sync, dropped),
+        adding=_without(tuple(target), original),
         removing=removing,
-        partition_epoch=state.partition_epoch + 1,
     )
-    return _completed(_led(begun, state, alive) if state.leader in dropped else begun, alive)
+    return _completed(_led(begun, before, alive), alive)
 
 
-def reassignment_cancelled(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
+def reassignment_cancelled(before: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError."""
-    if not state.is_being_reassigned:
+    if not before.is_being_reassigned:
         raise NoReassignmentInProgressError
-    in_sync = _without(state.in_sync, state.adding)
-    if not in_sync:
+    in_sync = _without(before.in_sync, before.adding)
+    if before.in_sync and not in_sync:
         raise InvalidReplicaAssignmentError("it would require an unclean leader election.")
-    # Kafka puts those back in their old order; which is told by no state, so the ones to stay go first.
-    original = state.original_replicas
-    return _led(
-        replace(state, replicas=original, in_sync=in_sync, adding=(), removing=()),
-        state,
-        alive,
-        bumps_epoch=bool(state.adding),
-    )
+    after = replace(before, replicas=before.original_replicas, in_sync=in_sync, adding=(), removing=())
+    return _led(after, before, alive)
 
 
-def _completed(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
-    """The state itself as long as a new replica is not in sync."""
-    in_sync = _without(state.in_sync, state.removing)
-    if not state.is_being_reassigned or not in_sync or any(new not in in_sync for new in state.adding):
-        return state
-    after = replace(state, replicas=state.target_replicas, in_sync=in_sync, adding=(), removing=())
-    return _led(after, state, alive, bumps_epoch=bool(state.removing))
+def _completed(before: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
+    """Unchanged as long as a new replica is not in sync."""
+    in_sync = _without(before.in_sync, before.removing)
+    if not before.is_being_reassigned or not in_sync or any(new not in in_sync for new in before.adding):
+        return before
+    after = replace(before, replicas=before.target_replicas, in_sync=in_sync, adding=(), removing=())
+    return _led(after, before, alive)
 
 
 def _led(
-    after: PartitionRegistration,
-    before: PartitionRegistration,
-    alive: Container[int],
-    *,
-    bumps_epoch: bool = False,
+    after: PartitionRegistration, before: PartitionRegistration, alive: Container[int]
 ) -> PartitionRegistration:
-    """With the leader it had, or else the first replica that lives and is in sync."""
-    if after.leader in after.in_sync and after.leader in after.replicas and after.leader in alive:
-        leader = after.leader
-    else:
-        candidates = (replica for replica in after.replicas if replica in after.in_sync and replica in alive)
-        leader = next(candidates, NO_LEADER)
-    return _changed(after, before, leader, bumps_epoch=bumps_epoch)
+    """With the leader it had, or else the first living replica that has all that was acknowledged."""
+    if after.leader in after.in_sync and after.leader in alive:
+        return _changed(after, before, after.leader)
+    living = [replica for replica in after.replicas if replica in alive]
+    for candidates in (after.in_sync, after.eligible):
+        leader = next((replica for replica in living if replica in candidates), NO_LEADER)
+        if leader != NO_LEADER:
+            in_sync = after.in_sync if leader in after.in_sync else (leader,)
+            eligible = _without(after.eligible, in_sync)
+            return _changed(replace(after, in_sync=in_sync, eligible=eligible), before, leader)
+    return _changed(after, before, NO_LEADER)
 
 
 def _changed(
-    after: PartitionRegistration, before: PartitionRegistration, leader: int, *, bumps_epoch: bool = False
+    after: PartitionRegistration, before: PartitionRegistration, leader: int
 ) -> PartitionRegistration:
+    """The leader's epoch grows when the leader is another, and when a replica goes that had been one."""
     if after == before and leader == before.leader:
         return before
-    bumps = bumps_epoch or leader != before.leader
+    gone = _without(before.replicas, after.replicas)
+    if leader != NO_LEADER:
+        last_leader = NO_LEADER
+    else:
+        last_leader = before.last_leader if before.leader == NO_LEADER else before.leader
     return replace(
         after,
         leader=leader,
-        leader_epoch=before.leader_epoch + bumps,
+        leader_epoch=before.leader_epoch + (leader != before.leader or bool(gone)),
         partition_epoch=before.partition_epoch + 1,
+        last_leader=last_leader,
     )
-
-
-def _unclean(state: PartitionRegistration, alive: Container[int]) -> PartitionRegistration | None:
-    leader = next((replica for replica in state.replicas if replica in alive), None)
-    return None if leader is None else _changed(replace(state, in_sync=(leader,)), state, leader)
 
 
 def _without(replicas: Sequence[int], gone: Container[int]) -> tuple[int, ...]:

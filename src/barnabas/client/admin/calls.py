@@ -184,32 +184,41 @@ class AdminCalls(OwnedByLoop, Observed):
     async def _ask_for_each(
         self,
         keys: Iterable[K],
-        place: Callable[[K], Awaitable[int]],
+        place: Callable[[K], Awaitable[int] | int],
         ask: Callable[[int, list[K]], Awaitable[Mapping[K, T | BarnabasError]]],
         *,
         what: str,
         timeout: float | None,
         retried: frozenset[int] = frozenset(),
         on_retry: Callable[[K], object] = lambda _: None,
-        failed: Mapping[K, BarnabasError] | None = None,
+        find_failed: Callable[[], Awaitable[Mapping[K, BarnabasError]]] | None = None,
     ) -> dict[K, T]:
         """`ask(node, items)` of all nodes at once for the items that `place` sends to each, again for those
         that came back with a code of `retried`, or did not because of the connection. `on_retry` is told of
-        these. `failed` has failed already and is not asked for.
+        these. `find_failed` gives, before each try, what need not be asked for any more.
 
         Raises: the error of the first item that failed, with the `outcome` of all.
         """
         order = list(dict.fromkeys(keys))
         items: _Items[K, T] = _Items(dict.fromkeys(order), retried, on_retry)
-        for key, error in (failed or {}).items():
-            items.errors[key] = error
-            del items.waiting[key]
 
-        async def find(key: K, places: dict[int, list[K]]) -> None:
+        async def find(key: K, node_id: Awaitable[int], places: dict[int, list[K]]) -> None:
             try:
-                places.setdefault(await place(key), []).append(key)
+                places.setdefault(await node_id, []).append(key)
             except BarnabasError as error:
                 items.take(key, error)
+
+        def place_all(tasks: asyncio.TaskGroup, places: dict[int, list[K]]) -> None:
+            for key in list(items.waiting):
+                try:
+                    node_id = place(key)
+                except BarnabasError as error:
+                    items.take(key, error)
+                    continue
+                if isinstance(node_id, int):
+                    places.setdefault(node_id, []).append(key)
+                else:
+                    tasks.create_task(find(key, node_id, places))
 
         async def ask_node(node_id: int, group: list[K]) -> None:
             try:
@@ -225,10 +234,12 @@ class AdminCalls(OwnedByLoop, Observed):
         async def attempt() -> None:
             places: dict[int, list[K]] = {}
             items.last_error = None
+            if find_failed is not None:
+                failed = await find_failed()
+                items.errors.update(failed)
+                items.waiting = {key: None for key in items.waiting if key not in failed}
             async with asyncio.TaskGroup() as tasks:
-                for key in order:
-                    if key in items.waiting:
-                        tasks.create_task(find(key, places))
+                place_all(tasks, places)
             async with asyncio.TaskGroup() as tasks:
                 for node_id, group in places.items():
                     tasks.create_task(ask_node(node_id, group))
@@ -290,21 +301,24 @@ class AdminCalls(OwnedByLoop, Observed):
         what: str,
         timeout: float | None,
     ) -> dict[TopicPartition, T]:
-        """`_ask_for_each` of the leaders of partitions. One that does not exist has failed after
-        NEW_PARTITION_SECONDS."""
+        """`_ask_for_each` of the leaders of partitions, as far as they are known: metadata is asked for only
+        where they are not, or where one was asked that does not lead. A partition that does not exist has
+        failed after NEW_PARTITION_SECONDS."""
         if self._client.reaches_controllers:
             raise needs_brokers(what)
         wanted = list(dict.fromkeys(partitions))
-        unknown = await self._unknown_partitions(wanted, timeout)
+        unclear = {partition for partition in wanted if self._client.metadata.leader(partition) < 0}
 
-        async def leader(partition: TopicPartition) -> int:
+        async def find_unknown() -> dict[TopicPartition, BarnabasError]:
+            looked_for = sorted(unclear)
+            unclear.clear()
+            return await self._unknown_partitions(looked_for, timeout) if looked_for else {}
+
+        def leader(partition: TopicPartition) -> int:
             node_id = self._client.metadata.leader(partition)
             if node_id < 0:
                 raise error_for(ErrorCode.LEADER_NOT_AVAILABLE, str(partition))
             return node_id
-
-        def has_moved(_: TopicPartition) -> None:
-            self._client.request_metadata_update()
 
         return await self._ask_for_each(
             wanted,
@@ -313,8 +327,8 @@ class AdminCalls(OwnedByLoop, Observed):
             what=what,
             timeout=timeout,
             retried=MOVED_LEADER,
-            on_retry=has_moved,
-            failed=unknown,
+            on_retry=unclear.add,
+            find_failed=find_unknown,
         )
 
     async def _unknown_partitions(

@@ -20,6 +20,7 @@ from barnabas.client.admin.types import (
     TopicDescription,
 )
 from barnabas.client.admin.types.acls import authorized_operations
+from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.describe_topic_partitions import (
@@ -200,7 +201,8 @@ class TopicAdmin(AdminCalls):
             include_topic_authorized_operations=include_authorized_operations,
         )
         response = await self._ask_for_topics(request, timeout)
-        found = {t.topic_id: requests.described_topic(t) for t in response.topics if not t.error_code}
+        known = ClusterMetadata().updated(response, keep_others=False)
+        found = {t.topic_id: requests.described_topic(t, known) for t in response.topics if not t.error_code}
         errors: dict[uuid.UUID, BarnabasError] = {
             topic.topic_id: error_for(topic.error_code, f"topic id {topic.topic_id}")
             for topic in response.topics

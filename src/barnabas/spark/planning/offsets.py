@@ -28,6 +28,7 @@ import json
 import uuid
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from barnabas.spark.errors import InvalidOptionError
@@ -40,6 +41,7 @@ TopicIds = Mapping[str, uuid.UUID]
 
 START_MARK = "0"
 ID_MARK = "#"
+MAX_KNOWN_IDS = 100_000
 
 
 def to_document(
@@ -74,7 +76,7 @@ def from_document(document: Mapping[str, Any]) -> Offsets:
         TopicPartition(topic, int(number)): offset
         for topic, entries in document.items()
         for number, offset in entries.items()
-        if not _is_start(number)
+        if number[:1] != START_MARK or number == START_MARK
     }
 
 
@@ -84,22 +86,25 @@ def starts_of(document: Mapping[str, Any]) -> Offsets:
         TopicPartition(topic, int(number)): offset
         for topic, entries in document.items()
         for number, offset in entries.items()
-        if _is_start(number)
+        if number[:1] == START_MARK and number != START_MARK
     }
 
 
 def topic_ids_of(document: Mapping[str, Any]) -> dict[str, uuid.UUID]:
     """The ids of its topics, as far as the document says them."""
     names = (name.split(ID_MARK) for name in document if ID_MARK in name)
-    return {topic: uuid.UUID(bytes=urlsafe_b64decode(text + "==")) for topic, text in names}
+    return {topic: _topic_id(text) for topic, text in names}
 
 
+# A query has the same topics in every batch.
+@lru_cache(maxsize=MAX_KNOWN_IDS)
+def _topic_id(text: str) -> uuid.UUID:
+    return uuid.UUID(bytes=urlsafe_b64decode(text + "=="))
+
+
+@lru_cache(maxsize=MAX_KNOWN_IDS)
 def _id_text(topic_id: uuid.UUID) -> str:
     return urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
-
-
-def _is_start(number: str) -> bool:
-    return len(number) > 1 and number.startswith(START_MARK)
 
 
 def parse_offsets(text: str, option: str) -> Offsets:

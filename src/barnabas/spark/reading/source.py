@@ -23,6 +23,8 @@ from barnabas.spark.clients import consumers
 from barnabas.spark.errors import DataLossError, ReadTimeoutError
 from barnabas.spark.options import SourceOptions
 from barnabas.spark.planning.losses import Available, Loss, cause_of
+from barnabas.spark.planning.offsets import name_partitions
+from barnabas.spark.planning.packing import TaskLimits, TaskRanges, pack_ranges
 from barnabas.spark.planning.ranges import OffsetRange, OffsetSpec, batch_ranges
 from barnabas.spark.planning.splitting import split_ranges
 from barnabas.spark.reading.cluster import SourceCluster
@@ -83,13 +85,16 @@ class KafkaReader(DataSourceReader):
 def tasks_of(
     ranges: Sequence[OffsetRange], options: SourceOptions, cluster: SourceCluster
 ) -> list[InputPartition]:
-    """Ranges as Spark's tasks, cut as the options say."""
+    """Ranges as Spark's tasks, cut and put together as the options say."""
     most = options.max_bytes_per_partition
     sizes = None
     if most is not None:
         sizes = cluster.bytes_per_offset({each.partition: Available(each.start, each.end) for each in ranges})
-    parts = split_ranges(ranges, options.min_partitions, options.max_records_per_partition, most, sizes)
-    return [InputPartition(part) for part in parts]
+    max_records = options.max_records_per_partition
+    parts = split_ranges(ranges, options.min_partitions, max_records, most, sizes)
+    limits = TaskLimits(max_records, most, sizes)
+    tasks = pack_ranges(parts, options.max_partitions, cluster.leaders, limits)
+    return [InputPartition(task) for task in tasks]
 
 
 def read_partition(partition: InputPartition | None, options: SourceOptions) -> Iterator[pa.RecordBatch]:
@@ -97,8 +102,57 @@ def read_partition(partition: InputPartition | None, options: SourceOptions) -> 
     up to 4.0, without a partition."""
     if partition is None or partition.value is None:
         return
-    rows = _read_range(partition.value, options)
+    ranges: TaskRanges = partition.value
+    rows = _read_range(ranges[0], options) if len(ranges) == 1 else _read_together(ranges, options)
     yield from rows if options.decoder is None else options.decoder.decode(rows)
+
+
+def _read_together(ranges: TaskRanges, options: SourceOptions) -> Iterator[pa.RecordBatch]:
+    """Rows of several partitions at once, as they come. Where something is lost in one of them, what is left
+    of all is read one after the other."""
+    positions = {each.partition: each.start for each in ranges}
+    ends = {each.partition: each.end for each in ranges}
+    max_rows = FIRST_BATCH_ROWS
+    with consumers.lend(options.consumer_settings) as consumer:
+        consumer.assign(list(positions))
+        for each in ranges:
+            epoch = each.leader_epoch
+            consumer.seek(each.partition, OffsetAndMetadata(each.start, leader_epoch=epoch))
+        deadline = time.monotonic() + options.poll_timeout_ms / 1000
+        while unread := [partition for partition, end in ends.items() if positions[partition] < end]:
+            try:
+                batch = consumer.poll_arrow(
+                    timeout=POLL_SECONDS,
+                    max_records=max_rows,
+                    headers=_needs_headers(options),
+                    end_offsets=ends,
+                )
+                reached = {partition: consumer.position(partition) for partition in unread}
+            except (OffsetOutOfRangeError, LogTruncationError):
+                break
+            if any(position > positions[partition] for partition, position in reached.items()):
+                positions |= reached
+                deadline = time.monotonic() + options.poll_timeout_ms / 1000
+            elif time.monotonic() > deadline:
+                raise ReadTimeoutError(
+                    f"{name_partitions(unread)}: nothing came within {options.poll_timeout_ms} ms "
+                    "(kafkaConsumer.pollTimeoutMs)"
+                )
+            if batch.num_rows:
+                max_rows = _rows_of_next_batch(batch)
+                yield batch
+        consumer.assign([])
+    for each in ranges:
+        position = positions[each.partition]
+        if position == each.start:
+            yield from _read_range(each, options)
+        elif position < each.end:
+            # The epoch is that of the log at `start`; what was read since may be of a later one.
+            yield from _read_range(OffsetRange(each.partition, position, each.end), options)
+
+
+def _needs_headers(options: SourceOptions) -> bool:
+    return options.decoder.needs_headers if options.decoder else options.include_headers
 
 
 def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[pa.RecordBatch]:
@@ -112,14 +166,19 @@ def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[p
         deadline = time.monotonic() + options.poll_timeout_ms / 1000
         # The position can pass the end without a record: compaction and control records leave gaps.
         while position < offset_range.end:
+            batch = None
             try:
                 batch = consumer.poll_arrow(
                     timeout=POLL_SECONDS,
                     max_records=max_rows,
-                    headers=options.decoder.needs_headers if options.decoder else options.include_headers,
+                    headers=_needs_headers(options),
                     end_offsets={partition: offset_range.end},
                 )
+                reached = consumer.position(partition)
             except (OffsetOutOfRangeError, LogTruncationError) as error:
+                if batch is not None and batch.num_rows:
+                    position = batch.column("offset")[-1].as_py() + 1
+                    yield batch
                 is_epoch_known |= isinstance(error, LogTruncationError)
                 position = _next_position_after_loss(
                     consumer, offset_range, position, is_epoch_known, options
@@ -127,7 +186,6 @@ def _read_range(offset_range: OffsetRange, options: SourceOptions) -> Iterator[p
                 consumer.seek(partition, position)
                 is_epoch_known = False
                 continue
-            reached = consumer.position(partition)
             if reached > position:
                 position = reached
                 deadline = time.monotonic() + options.poll_timeout_ms / 1000

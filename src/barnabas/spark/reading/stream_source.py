@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.errors import BarnabasError
 from barnabas.spark.errors import ForeignFirstBatchError
 from barnabas.spark.options import SourceOptions
@@ -251,11 +252,20 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         not told of the latest writes yet, so it is asked again before it counts."""
         if self._available_at_start is not None:
             return {partition: held.latest for partition, held in self._available_at_start.items()}
-        cluster = self._connected()
-        latest = cluster.latest(cluster.partitions())
+        latest = self._ends(anew=False)
         for _ in range(self._options.offset_retries):
             if all(latest.get(partition, offset) >= offset for partition, offset in known.items()):
                 break
             time.sleep(self._options.offset_retry_interval_ms / 1000)
-            latest = cluster.latest(cluster.partitions())
+            latest = self._ends(anew=True)
         return latest
+
+    def _ends(self, *, anew: bool) -> Offsets:
+        cluster = self._connected()
+        try:
+            return cluster.latest(cluster.partitions(anew=anew))
+        except UnknownTopicOrPartitionError:
+            if anew:
+                raise
+            # Deleted since the brokers were last asked what there is.
+            return self._ends(anew=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import LogDirNotFoundError
+from barnabas.broker_errors import LogDirNotFoundError, ReplicaNotAvailableError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
@@ -35,9 +35,10 @@ def _code(call: Call, name: str, index: int, path: str) -> int:
     cluster = call.parts.cluster
     try:
         call.parts.authorizer.require_cluster(call, Operation.ALTER)
-        if path != cluster.log_directory:
-            raise LogDirNotFoundError(f"{path} is not {cluster.log_directory}")
-        cluster.partition(cluster.topic(name), index)
+        if path != str(cluster.nodes[call.node].directory):
+            raise LogDirNotFoundError(f"{path} is no folder of logs")
+        if cluster.partition(cluster.topic(name), index).log_on(call.node) is None:
+            raise ReplicaNotAvailableError(f"{name}-{index} has no replica here")
     except BrokerError as error:
         return error.code
     return 0

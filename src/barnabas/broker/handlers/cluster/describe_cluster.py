@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.nodes import controller_id, living_endpoints
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
@@ -20,8 +20,11 @@ async def handle(call: Call, request: DescribeClusterRequest) -> DescribeCluster
         )
     response = DescribeClusterResponse(
         cluster_id=parts.cluster.cluster_id,
-        controller_id=NODE_ID,
-        brokers=[DescribeClusterResponse.DescribeClusterBroker(NODE_ID, parts.host, parts.port)],
+        controller_id=controller_id(parts.cluster),
+        brokers=[
+            DescribeClusterResponse.DescribeClusterBroker(node.node_id, node.host, node.port, node.rack)
+            for node in living_endpoints(call)
+        ],
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = parts.authorizer.cluster_operations(call)

@@ -1,4 +1,4 @@
-"""DescribeLogDirs, versions 1 to 5: the one data directory, its partitions' sizes and its disk's."""
+"""DescribeLogDirs, versions 1 to 5: the one data directory of the node, its logs' sizes and its disk's."""
 
 from __future__ import annotations
 
@@ -22,20 +22,25 @@ async def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirs
             name=topic.name,
             partitions=[
                 DescribeLogDirsResponse.DescribeLogDirsPartition(
-                    partition_index=partition.index, partition_size=partition.log.size()
+                    partition_index=partition.index, partition_size=log.size()
                 )
                 for partition in topic.partitions
                 if asked is None or partition.index in asked[topic.name]
+                if (log := partition.log_on(call.node)) is not None
             ],
         )
         for topic in cluster.topics.values()
         if asked is None or topic.name in asked
     ]
-    usage = shutil.disk_usage(cluster.log_directory)
+    directory = cluster.nodes[call.node].directory
+    usage = shutil.disk_usage(directory)
     return DescribeLogDirsResponse(
         results=[
             DescribeLogDirsResponse.DescribeLogDirsResult(
-                log_dir=cluster.log_directory, topics=topics, total_bytes=usage.total, usable_bytes=usage.free
+                log_dir=str(directory),
+                topics=[topic for topic in topics if topic.partitions],
+                total_bytes=usage.total,
+                usable_bytes=usage.free,
             )
         ]
     )

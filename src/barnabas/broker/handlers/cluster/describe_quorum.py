@@ -1,4 +1,4 @@
-"""DescribeQuorum, versions 0 to 2 (KIP-595, KIP-836, KIP-853): this node is the only controller, and leads.
+"""DescribeQuorum, versions 0 to 2 (KIP-595, KIP-836, KIP-853): one node is the only controller, and leads.
 
 The offsets are those of a log of metadata that is not there: how many changes of metadata were kept.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.cluster import NODE_ID
-from barnabas.broker.handlers.api import BrokerParts, Call, Handler
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.nodes import controller_id, endpoint
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
@@ -20,9 +21,9 @@ PartitionData = DescribeQuorumResponse.PartitionData
 
 
 async def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    parts = call.parts
+    cluster = call.parts.cluster
     try:
-        parts.authorizer.require_cluster(call, Operation.DESCRIBE)
+        call.parts.authorizer.require_cluster(call, Operation.DESCRIBE)
     except BrokerError as error:
         return DescribeQuorumResponse(error_code=error.code, error_message="Cluster authorization failed.")
     response = DescribeQuorumResponse(
@@ -31,7 +32,7 @@ async def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumRe
             DescribeQuorumResponse.TopicData(
                 topic.topic_name,
                 [
-                    _describe(parts, asked.partition_index)
+                    _describe(cluster, asked.partition_index)
                     if (topic.topic_name, asked.partition_index) == (METADATA_TOPIC, 0)
                     else _unknown(asked.partition_index)
                     for asked in topic.partitions
@@ -43,22 +44,24 @@ async def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumRe
     if call.version >= FIRST_VERSION_WITH_NODES and any(
         partition.error_code == 0 for topic in response.topics for partition in topic.partitions
     ):
-        listener = DescribeQuorumResponse.Listener("CONTROLLER", parts.host, parts.port)
-        response.nodes = [DescribeQuorumResponse.Node(NODE_ID, [listener])]
+        leader = endpoint(call, controller_id(cluster))
+        listener = DescribeQuorumResponse.Listener("CONTROLLER", leader.host, leader.port)
+        response.nodes = [DescribeQuorumResponse.Node(leader.node_id, [listener])]
     return response
 
 
-def _describe(parts: BrokerParts, index: int) -> PartitionData:
+def _describe(cluster: Cluster, index: int) -> PartitionData:
     now = time.time_ns() // 1_000_000
-    changes = parts.cluster.metadata_changes
+    changes = cluster.metadata_changes
+    leader = controller_id(cluster)
     voter = DescribeQuorumResponse.ReplicaState(
-        NODE_ID, log_end_offset=changes, last_fetch_timestamp=now, last_caught_up_timestamp=now
+        leader, log_end_offset=changes, last_fetch_timestamp=now, last_caught_up_timestamp=now
     )
     return PartitionData(
         index,
         error_message="",
-        leader_id=NODE_ID,
-        leader_epoch=parts.cluster.leader_epoch,
+        leader_id=leader,
+        leader_epoch=cluster.leader_epoch,
         high_watermark=changes,
         current_voters=[voter],
     )

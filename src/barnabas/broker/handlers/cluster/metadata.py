@@ -1,6 +1,6 @@
 """Metadata, versions 0 to 13 (KIP-516 topic ids).
 
-Names the one broker and the topics asked for, all of them for null (version 0: for none). A topic that
+Names the living nodes and the topics asked for, all of them for null (version 0: for none). A topic that
 does not exist is created if the client allows it and auto.create.topics.enable is set. Ids of topics are
 looked up from version 12 on. Of all topics those that the client may see are named.
 """
@@ -8,9 +8,11 @@ looked up from version 12 on. Of all topics those that the client may see are na
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import NODE_ID, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topic
+from barnabas.broker.cluster import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topic
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
+from barnabas.broker.handlers.nodes import controller_id, living_endpoints
 from barnabas.broker.handlers.topics.create_topics import may_create as client_may_create
+from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import ErrorCode, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -37,9 +39,12 @@ async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
                     call, ResourceKind.TOPIC, topic.name
                 )
     response = MetadataResponse(
-        brokers=[MetadataResponse.MetadataResponseBroker(NODE_ID, parts.host, parts.port)],
+        brokers=[
+            MetadataResponse.MetadataResponseBroker(node.node_id, node.host, node.port, node.rack)
+            for node in living_endpoints(call)
+        ],
         cluster_id=parts.cluster.cluster_id,
-        controller_id=NODE_ID,
+        controller_id=controller_id(parts.cluster),
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
@@ -83,20 +88,22 @@ def _look_up(
 
 
 def describe(parts: BrokerParts, topic: Topic) -> MetadataResponse.MetadataResponseTopic:
-    epoch = parts.cluster.leader_epoch
+    alive = parts.cluster.alive
     return MetadataResponse.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=[
             MetadataResponse.MetadataResponsePartition(
-                partition_index=partition.index,
-                leader_id=NODE_ID,
-                leader_epoch=epoch,
-                replica_nodes=[NODE_ID],
-                isr_nodes=[NODE_ID],
+                error_code=ErrorCode.LEADER_NOT_AVAILABLE if known.leader == NO_LEADER else 0,
+                partition_index=index,
+                leader_id=known.leader,
+                leader_epoch=known.leader_epoch,
+                replica_nodes=list(known.replicas),
+                isr_nodes=list(known.in_sync),
+                offline_replicas=[replica for replica in known.replicas if replica not in alive],
             )
-            for partition in topic.partitions
+            for index, known in enumerate(partition.registration for partition in topic.partitions)
         ],
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from barnabas.broker.cluster import NODE_ID, Cluster, Topic
+from barnabas.broker.cluster import Cluster, Topic
 from barnabas.broker.configs import loggers
 from barnabas.broker.configs.client_metrics import CLIENT_METRICS_SETTINGS, check_subscription
 from barnabas.broker.configs.group_settings import GROUP_SETTINGS, GroupSettings, check_bounds
@@ -253,7 +253,7 @@ def _no_list(setting: Setting, operation: str) -> InvalidConfigError:
     return InvalidConfigError(f"Can't {operation} to key {setting.name} because its type is not LIST.")
 
 
-def _check_node(name: str, *, to_change: bool) -> None:
+def _check_node(cluster: Cluster, name: str, *, to_change: bool) -> None:
     """Raises: InvalidRequestError."""
     if not name and not to_change:
         raise InvalidRequestError("Broker id must not be empty")
@@ -261,11 +261,12 @@ def _check_node(name: str, *, to_change: bool) -> None:
         raise InvalidRequestError(
             f"{'Node' if to_change else 'Broker'} id must be an integer, but it is: {name}"
         )
-    if int(name) != NODE_ID:
+    if int(name) not in cluster.nodes:
+        expected = min(cluster.nodes)
         raise InvalidRequestError(
-            f"Unexpected node id. Expected {NODE_ID}, but received {name}"
+            f"Unexpected node id. Expected {expected}, but received {name}"
             if to_change
-            else f"Unexpected broker id, expected {NODE_ID} but received {name}"
+            else f"Unexpected broker id, expected {expected} but received {name}"
         )
 
 
@@ -274,11 +275,12 @@ def find(cluster: Cluster, resource_type: int, name: str, *, to_change: bool) ->
     if resource_type == TOPIC:
         return TopicResource(cluster, cluster.topic(name))
     if resource_type == BROKER:
-        if name not in ("", str(NODE_ID)):
-            raise InvalidRequestError(f"there is no broker {name}; {NODE_ID} is the only one")
+        if name and name not in map(str, cluster.nodes):
+            nodes = ", ".join(map(str, cluster.nodes))
+            raise InvalidRequestError(f"there is no broker {name}, only {nodes}")
         return BrokerResource(cluster, is_default=not name)
     if resource_type == BROKER_LOGGER:
-        _check_node(name, to_change=to_change)
+        _check_node(cluster, name, to_change=to_change)
         return LoggersResource()
     if resource_type == GROUP:
         if not name:

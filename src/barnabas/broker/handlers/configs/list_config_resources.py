@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs.config_resources import (
     BROKER,
@@ -40,11 +39,12 @@ async def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigR
     if not types <= set(TYPES):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     cluster = call.parts.cluster
+    nodes = [str(node_id) for node_id in sorted(cluster.alive)]
     names: dict[int, Iterable[str]] = {
         GROUP: cluster.group_settings,
         CLIENT_METRICS: cluster.client_metrics,
-        BROKER_LOGGER: [str(NODE_ID)],
-        BROKER: [str(NODE_ID)],
+        BROKER_LOGGER: nodes,
+        BROKER: nodes,
         TOPIC: cluster.topics,
     }
     found = [ConfigResource(name, kind) for kind in names if kind in types for name in names[kind]]

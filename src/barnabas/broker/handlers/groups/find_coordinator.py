@@ -1,4 +1,5 @@
-"""FindCoordinator, versions 0 to 6: this node coordinates all groups and transactions.
+"""FindCoordinator, versions 0 to 6: the coordinator is the node that leads the partition in which the
+group or transaction is kept.
 
 Share groups (version 6) are refused with INVALID_REQUEST.
 """
@@ -8,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import ErrorCode, InvalidRequestError
+from barnabas.broker.handlers.nodes import endpoint
+from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker_errors import CoordinatorNotAvailableError, ErrorCode, InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -44,15 +46,18 @@ def _find(call: Call, key_type: int, key: str) -> Coordinator:
     try:
         if key_type == TRANSACTION:
             require(call, Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID, key)
-            call.parts.transaction_store.topic.ensure()
+            partition = call.parts.transaction_store.topic.partition_for(key)
         elif key_type == GROUP:
             require(call, Operation.DESCRIBE, ResourceKind.GROUP, key)
-            call.parts.group_store.topic.ensure()
+            partition = call.parts.group_store.topic.partition_for(key)
         else:
             raise InvalidRequestError(f"this broker coordinates nothing of type {key_type}")
     except BrokerError as error:
         return Coordinator(key, -1, "", -1, error.code, error.context)
-    return Coordinator(key, NODE_ID, call.parts.host, call.parts.port, error_message=None)
+    if partition.registration.leader == NO_LEADER:
+        return Coordinator(key, -1, "", -1, CoordinatorNotAvailableError.code, None)
+    found = endpoint(call, partition.registration.leader)
+    return Coordinator(key, found.node_id, found.host, found.port, error_message=None)
 
 
 HANDLER = Handler(FindCoordinatorRequest, 0, 6, handle)

@@ -13,52 +13,81 @@ import asyncio
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
-from barnabas.broker.cluster import NODE_ID, Partition, Topic
+from barnabas.broker.cluster import Partition, Topic
+from barnabas.broker.fetch_sessions import FULL_EPOCH, CachedFetchSession
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.nodes import endpoint
 from barnabas.broker.leadership import check_leader_epoch
-from barnabas.broker_errors import ErrorCode, TopicAuthorizationFailedError
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
+from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker_errors import ErrorCode, NotLeaderOrFollowerError, TopicAuthorizationFailedError
 from barnabas.errors import BrokerError
+from barnabas.protocol.codec import encode_parts
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.schema import ZERO_UUID
 
 PartitionData = FetchResponse.PartitionData
-LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
+LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+FIRST_VERSION_WITH_RACKS = 11
+FIRST_VERSION_THAT_NAMES_LEADERS = 16
 VERSION_WITH_TOPIC_IDS = 13
 READ_COMMITTED = 1
+LENGTH_BYTES = 4
+
+
+class _Seen(NamedTuple):
+    """How far a partition's log had got, up to where it was decided, and up to where replicas had it."""
+
+    partition: Partition
+    log: PartitionLog
+    bytes_appended: int
+    last_stable_offset: int
+    replicated_to: int | None
+
+    def is_over(self) -> bool:
+        """Whether it has changed in another way than by what was appended."""
+        return self.log.replicated_to != self.replicated_to or self.partition.log is not self.log
 
 
 @dataclass(slots=True)
 class _Read:
-    """One look at all partitions. `seen` holds how far each log had got, and up to where it was decided."""
+    """One look at all partitions."""
 
     response: FetchResponse
     bytes_read: int
     failed: bool
     reads_committed: bool
-    seen: list[tuple[Partition, int, int]]
+    seen: list[_Seen]
 
     def is_worth_another(self, min_bytes: int) -> bool:
         """Whether there may be enough by now. How much an end of a transaction lets through is not known."""
         if self.reads_committed:
-            return any(partition.log.last_stable_offset != stable for partition, _, stable in self.seen)
-        appended = sum(partition.log.bytes_appended - then for partition, then, _ in self.seen)
-        return self.bytes_read + appended >= min_bytes
+            return any(seen.log.last_stable_offset != seen.last_stable_offset for seen in self.seen)
+        appended = sum(seen.log.bytes_appended - seen.bytes_appended for seen in self.seen)
+        return self.bytes_read + appended >= min_bytes or any(seen.is_over() for seen in self.seen)
 
     def has_grown(self) -> bool:
-        return any(partition.log.bytes_appended != then for partition, then, _ in self.seen)
+        return any(seen.log.bytes_appended != seen.bytes_appended for seen in self.seen)
 
 
 async def handle(call: Call, request: FetchRequest) -> FetchResponse:
     uses_topic_ids = call.version >= VERSION_WITH_TOPIC_IDS
     try:
-        session = call.parts.fetch_sessions.enter(request, uses_topic_ids=uses_topic_ids)
+        session = call.parts.fetch_sessions[call.node].enter(request, uses_topic_ids=uses_topic_ids)
     except BrokerError as error:
         return FetchResponse(error_code=error.code)
     if session is not None:
         request = copy(request)
         request.topics = session.topics()
+    throttle = call.parts.throttle
+    if throttle.is_on:
+        request = copy(request)
+        request.max_bytes = min(request.max_bytes, throttle.most_at_once(CONSUMER_BYTE_RATE, call))
     read = _read_all(call, request)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + max(0, request.max_wait_ms) / 1000
@@ -66,15 +95,30 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
         if not await _wait_for_bytes(read, request.min_bytes, deadline - loop.time()):
             break
         read = _read_all(call, request)
+    if throttle.is_on:
+        size = sum(map(len, encode_parts(read.response, call.version))) + LENGTH_BYTES
+        delay_ms = throttle.charge_or_refuse(CONSUMER_BYTE_RATE, call, size)
+        if delay_ms > 0:
+            call.connection.throttle_ms = delay_ms
+            return _throttled(call, request, session)
     if session is not None:
         session.reduce(read.response)
     return read.response
 
 
+def _throttled(call: Call, request: FetchRequest, session: CachedFetchSession | None) -> FetchResponse:
+    """Nothing, for a client that has had enough. A session that begins with that does not begin."""
+    if session is None or request.session_epoch == FULL_EPOCH:
+        if session is not None:
+            call.parts.fetch_sessions[call.node].forget(session)
+        return FetchResponse()
+    return FetchResponse(session_id=session.session_id)
+
+
 async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
     """Whether there may be enough to read now."""
     woken = asyncio.Event()
-    partitions = [partition for partition, _, _ in read.seen]
+    partitions = [seen.partition for seen in read.seen]
     for partition in partitions:
         partition.waiters.add(woken)
     try:
@@ -110,20 +154,74 @@ def _read_partitions(
     except BrokerError as error:
         read.failed = True
         for asked in topic.partitions:
-            data = _refusal(asked.partition, error, cluster.leader_epoch)
+            data = _refusal(asked.partition, error)
             data.aborted_transactions = []
             yield data
         return
     for asked in topic.partitions:
         try:
             partition = cluster.partition(found, asked.partition)
-            read.seen.append((partition, partition.log.bytes_appended, partition.log.last_stable_offset))
-            check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
-            data = _read_partition(partition, asked, request, read)
+            log = partition.log
+            read.seen.append(
+                _Seen(partition, log, log.bytes_appended, log.last_stable_offset, log.replicated_to)
+            )
+            if partition.replicas is not None and partition.registration.leader != call.node:
+                data = _read_follower(call, partition, asked, request, read)
+            else:
+                check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
+                data = _nearer_replica(call, partition, asked, request) or _read_partition(
+                    log, asked, request, read
+                )
         except BrokerError as error:
             read.failed = True
-            data = _refusal(asked.partition, error, cluster.leader_epoch)
+            data = _refusal(asked.partition, error)
+            if error.code in LEADERSHIP_CODES and call.version >= FIRST_VERSION_THAT_NAMES_LEADERS:
+                _name_leader(call, found.partitions[asked.partition], read.response, data)
         yield data
+
+
+def _read_follower(
+    call: Call,
+    partition: Partition,
+    asked: FetchRequest.FetchPartition,
+    request: FetchRequest,
+    read: _Read,
+) -> PartitionData:
+    """Raises: NotLeaderOrFollowerError."""
+    replicas = partition.replicas
+    if replicas is None or call.node not in replicas.logs or call.version < FIRST_VERSION_WITH_RACKS:
+        raise NotLeaderOrFollowerError("")
+    check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
+    return _read_partition(
+        replicas.logs[call.node], asked, request, read, high_watermark=partition.log.high_watermark
+    )
+
+
+def _nearer_replica(
+    call: Call, partition: Partition, asked: FetchRequest.FetchPartition, request: FetchRequest
+) -> PartitionData | None:
+    """Sends a consumer to a replica of its own rack (KIP-392), where Kafka's selector for that is set."""
+    replicas = partition.replicas
+    if replicas is None or not request.rack_id:
+        return None
+    cluster = call.parts.cluster
+    if cluster.settings.get("replica.selector.class").value != RACK_AWARE_SELECTOR:
+        return None
+    log = partition.log
+    if cluster.nodes[call.node].rack == request.rack_id or asked.fetch_offset < log.log_start_offset:
+        return None
+    for node_id in sorted(replicas.lockstep):
+        if cluster.nodes[node_id].rack == request.rack_id:
+            return PartitionData(
+                partition_index=asked.partition,
+                high_watermark=log.high_watermark,
+                last_stable_offset=log.last_stable_offset,
+                log_start_offset=log.log_start_offset,
+                aborted_transactions=None,
+                preferred_read_replica=node_id,
+                records=b"",
+            )
+    return None
 
 
 def _topic(call: Call, request: FetchRequest, asked: FetchRequest.FetchTopic) -> Topic:
@@ -138,13 +236,20 @@ def _topic(call: Call, request: FetchRequest, asked: FetchRequest.FetchTopic) ->
 
 
 def _read_partition(
-    partition: Partition, asked: FetchRequest.FetchPartition, request: FetchRequest, read: _Read
+    log: PartitionLog,
+    asked: FetchRequest.FetchPartition,
+    request: FetchRequest,
+    read: _Read,
+    *,
+    high_watermark: int | None = None,
 ) -> PartitionData:
-    log = partition.log
+    """`high_watermark`: what a follower has heard of it, the leader knows it."""
+    before = log.replicated_to if high_watermark is None else min(high_watermark, log.log_end_offset)
+    stable = log.last_stable_offset if before is None else min(before, log.last_stable_offset)
     data = PartitionData(
         partition_index=asked.partition,
-        high_watermark=log.log_end_offset,
-        last_stable_offset=log.last_stable_offset,
+        high_watermark=log.log_end_offset if before is None else before,
+        last_stable_offset=stable,
         log_start_offset=log.log_start_offset,
         aborted_transactions=[] if read.reads_committed else None,
         records=b"",
@@ -160,7 +265,7 @@ def _read_partition(
         asked.fetch_offset,
         max(0, room),
         at_least_one=read.bytes_read == 0,
-        before=log.last_stable_offset if read.reads_committed else None,
+        before=stable if read.reads_committed else before,
     )
     if read.reads_committed:
         data.aborted_transactions = [
@@ -172,17 +277,25 @@ def _read_partition(
     return data
 
 
-def _refusal(index: int, error: BrokerError, leader_epoch: int) -> PartitionData:
-    data = PartitionData(
+def _refusal(index: int, error: BrokerError) -> PartitionData:
+    return PartitionData(
         partition_index=index,
         error_code=error.code,
         high_watermark=-1,
         aborted_transactions=None,
         records=b"",
     )
-    if error.code in LEADERSHIP_CODES:
-        data.current_leader = FetchResponse.LeaderIdAndEpoch(NODE_ID, leader_epoch)
-    return data
+
+
+def _name_leader(call: Call, partition: Partition, response: FetchResponse, data: PartitionData) -> None:
+    """Spares the client a request for metadata (KIP-951)."""
+    registration = partition.registration
+    data.current_leader = FetchResponse.LeaderIdAndEpoch(registration.leader, registration.leader_epoch)
+    if registration.leader not in (NO_LEADER, *(node.node_id for node in response.node_endpoints)):
+        found = endpoint(call, registration.leader)
+        response.node_endpoints.append(
+            FetchResponse.NodeEndpoint(found.node_id, found.host, found.port, found.rack)
+        )
 
 
 HANDLER = Handler(FetchRequest, 4, 18, handle)

@@ -54,8 +54,8 @@ def _look_up(
     cluster, version = call.parts.cluster, call.version
     try:
         call.parts.authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic)
-        partition = cluster.partition(cluster.topic(topic), asked.partition_index)
-        check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
+        partition = cluster.led_partition(cluster.topic(topic), asked.partition_index, call.node)
+        check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
         offset, timestamp, leader_epoch = _find(
             partition.log, asked.timestamp, version, reads_committed=reads_committed
         )
@@ -71,14 +71,14 @@ def _find(log: PartitionLog, timestamp: int, version: int, *, reads_committed: b
     if timestamp < EARLIEST_PENDING_UPLOAD or version < FIRST_VERSION.get(timestamp, 0):
         raise UnsupportedVersionError(f"version {version} has no meaning for timestamp {timestamp}")
     if timestamp == LATEST:
-        end = log.last_stable_offset if reads_committed else log.log_end_offset
+        end = log.last_stable_offset if reads_committed else log.high_watermark
         return end, -1, log.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, -1, log.leader_epochs.epoch_at(log.log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOTHING
     found = log.with_max_timestamp() if timestamp == MAX_TIMESTAMP else log.first_at_or_after(timestamp)
-    if found is None or (reads_committed and found[0] >= log.last_stable_offset):
+    if found is None or found[0] >= (log.last_stable_offset if reads_committed else log.high_watermark):
         return NOTHING
     return found
 

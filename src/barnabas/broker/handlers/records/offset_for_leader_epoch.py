@@ -35,8 +35,8 @@ def _look_up(
     try:
         if not authorizer.authorize(call, Operation.CLUSTER_ACTION, ResourceKind.CLUSTER, CLUSTER_NAME):
             authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic)
-        partition = cluster.partition(cluster.topic(topic), asked.partition)
-        check_leader_epoch(asked.current_leader_epoch, cluster.leader_epoch)
+        partition = cluster.led_partition(cluster.topic(topic), asked.partition, call.node)
+        check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
     except BrokerError as error:
         return EpochEndOffset(partition=asked.partition, error_code=error.code)
     leader_epoch, end_offset = partition.log.epoch_end_offset(asked.leader_epoch)

@@ -1,23 +1,28 @@
 """Produce, versions 3 to 13 (KIP-516 topic ids from 13 on).
 
-acks 0, 1 and -1: an answer means that the operating system has the records, so that they survive the end
-of the broker's process. Taken is exactly one record batch of magic 2 for each partition, checked down to
-its records. Batches of transactions need the transactional id, and a partition that the transaction has; from
-version 12 on (KIP-890) it gets the partition by this. With acks=0, what went wrong is told by hanging up.
+acks 0, 1 and -1: an answer means that the operating system has the records, so that they survive the end of
+the broker's process; with -1 in the logs of all replicas in sync. Taken is exactly one record batch of
+magic 2 for each partition, checked down to its records. Batches of transactions need the transactional id,
+and a partition that the transaction has; from version 12 on (KIP-890) it gets the partition by this. With
+acks=0, what went wrong is told by hanging up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.nodes import endpoint
+from barnabas.broker.handlers.records.acknowledgement import check_in_sync, wait_until_replicated
 from barnabas.broker.handlers.transactions.admission import admit
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import recompress
+from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import (
     CorruptMessageError,
     InvalidProducerIdMappingError,
@@ -25,7 +30,7 @@ from barnabas.broker_errors import (
     InvalidRequiredAcksError,
     InvalidTimestampError,
     MessageTooLargeError,
-    NotEnoughReplicasError,
+    NotLeaderOrFollowerError,
     TransactionalIdAuthorizationFailedError,
     UnsupportedForMessageFormatError,
 )
@@ -35,6 +40,8 @@ from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.protocol.schema import ZERO_UUID, Records
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
+ALL = -1
+FIRST_VERSION_THAT_NAMES_LEADERS = 10
 FIRST_VERSION_THAT_TELLS_ABORTABLE = 11
 FIRST_VERSION_THAT_ADDS = 12
 KEEP_ALL_TOMBSTONES = -(1 << 62)
@@ -44,18 +51,27 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     response = ProduceResponse()
     producers = _transactional_producers(request)
     failed: BrokerError | None = None
+    waiting: list[Awaitable[None]] = []
     for asked in request.topic_data:
         answer = ProduceResponse.TopicProduceResponse(name=asked.name, topic_id=asked.topic_id)
         response.responses.append(answer)
         for data in asked.partition_data:
+            topic: Topic | None = None
             try:
                 _check_request(call, request, producers)
                 topic = _topic(call, asked)
-                partition = call.parts.cluster.partition(topic, data.index)
-                answer.partition_responses.append(_append(call, request, partition, data.records))
+                partition = call.parts.cluster.led_partition(topic, data.index, call.node)
+                taken = _append(call, request, partition, data.records)
+                answer.partition_responses.append(taken)
+                if request.acks == ALL and partition.log.replicated_to is not None:
+                    waiting.append(_replicated(partition, taken, data.records, request.timeout_ms))
             except BrokerError as error:
                 failed = error
                 answer.partition_responses.append(_refusal(data.index, error))
+                if topic is not None and error.code == NotLeaderOrFollowerError.code:
+                    _name_leader(call, topic, data.index, response, answer.partition_responses[-1])
+    if waiting:
+        await asyncio.gather(*waiting)
     if request.acks != 0:
         return response
     if failed is not None:
@@ -116,11 +132,8 @@ def _append(
             adds=call.version >= FIRST_VERSION_THAT_ADDS,
             tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
         )
-    in_sync_needed = topic.rules.min_in_sync_replicas
-    if request.acks == -1 and in_sync_needed > 1:
-        raise NotEnoughReplicasError(
-            f"topic {topic.name} has min.insync.replicas={in_sync_needed}, but this is a single broker"
-        )
+    if request.acks == ALL:
+        check_in_sync(partition)
     _check_settings(topic, batch)
     if topic.rules.needs_keys:
         _check_keys(topic, records, batch)
@@ -132,6 +145,33 @@ def _append(
         log_append_time_ms=appended.log_append_time,
         log_start_offset=partition.log.log_start_offset,
     )
+
+
+async def _replicated(
+    partition: Partition, taken: PartitionResponse, records: Records | None, timeout_ms: int
+) -> None:
+    """Turns an answer into a refusal if the replicas do not get what was taken."""
+    (batch,) = _kernel.scan_batches(records or b"")
+    end_offset = taken.base_offset + batch.last_offset - batch.base_offset + 1
+    try:
+        await wait_until_replicated(partition, end_offset, timeout_ms)
+    except BrokerError as error:
+        taken.error_code, taken.base_offset = error.code, -1
+
+
+def _name_leader(
+    call: Call, topic: Topic, index: int, response: ProduceResponse, refused: PartitionResponse
+) -> None:
+    """Spares the client a request for metadata (KIP-951)."""
+    if call.version < FIRST_VERSION_THAT_NAMES_LEADERS:
+        return
+    registration = topic.partitions[index].registration
+    refused.current_leader = ProduceResponse.LeaderIdAndEpoch(registration.leader, registration.leader_epoch)
+    if registration.leader not in (NO_LEADER, *(node.node_id for node in response.node_endpoints)):
+        found = endpoint(call, registration.leader)
+        response.node_endpoints.append(
+            ProduceResponse.NodeEndpoint(found.node_id, found.host, found.port, found.rack)
+        )
 
 
 def _checked(partition: Partition, records: Records) -> BatchInfo:

@@ -37,7 +37,7 @@ async def handle(
                 for topic in request.topics
             ],
         )
-    return AlterPartitionReassignmentsResponse(
+    response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         # As Kafka answers to a request without topics.
         error_message=None if request.topics else "",
@@ -52,6 +52,8 @@ async def handle(
             for topic in request.topics
         ],
     )
+    call.parts.controller.save()
+    return response
 
 
 def _reassign(

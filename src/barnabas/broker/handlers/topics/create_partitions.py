@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import MAX_PARTITIONS
+from barnabas.broker.cluster import MAX_PARTITIONS, Cluster, Topic
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.topics.create_topics import check_replicas
-from barnabas.broker_errors import InvalidPartitionsError, InvalidReplicaAssignmentError
+from barnabas.broker.handlers.within_quotas import charge_mutations
+from barnabas.broker.replication.assignments import check_assignments
+from barnabas.broker_errors import (
+    InvalidPartitionsError,
+    InvalidReplicaAssignmentError,
+    UnknownTopicOrPartitionError,
+)
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
+FIRST_VERSION_WITH_STRICT_QUOTA = 3
 Result = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
@@ -23,26 +31,46 @@ def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, va
     cluster = call.parts.cluster
     try:
         call.parts.authorizer.require(call, Operation.ALTER, ResourceKind.TOPIC, asked.name)
-        topic = cluster.topic(asked.name)
-        present = len(topic.partitions)
-        if not present < asked.count <= MAX_PARTITIONS:
-            raise InvalidPartitionsError(
-                f"topic {asked.name} has {present} partitions; "
-                f"{asked.count} is not from {present + 1} to {MAX_PARTITIONS}"
-            )
-        if asked.assignments is not None:
-            if len(asked.assignments) != asked.count - present:
-                raise InvalidReplicaAssignmentError(
-                    f"topic {asked.name}: {len(asked.assignments)} assignments "
-                    f"for {asked.count - present} partitions"
-                )
-            for assignment in asked.assignments:
-                check_replicas(f"topic {asked.name}", assignment.broker_ids)
+        topic = cluster.topics.get(asked.name)
+        if topic is None:
+            # As Kafka, without a word.
+            raise UnknownTopicOrPartitionError("")
+        assignments = _assignments(cluster, topic, asked)
+        charge_mutations(call, len(assignments), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
-            cluster.create_partitions(topic, asked.count)
+            cluster.create_partitions(topic, assignments)
         return Result(name=asked.name)
     except BrokerError as error:
         return Result(name=asked.name, error_code=error.code, error_message=error.context or None)
+
+
+def _assignments(
+    cluster: Cluster, topic: Topic, asked: CreatePartitionsRequest.CreatePartitionsTopic
+) -> Sequence[Sequence[int]]:
+    """The replicas of each new partition. Raises: InvalidPartitionsError, InvalidReplicaAssignmentError,
+    InvalidReplicationFactorError."""
+    present = len(topic.partitions)
+    count = asked.count - present
+    if count == 0:
+        raise InvalidPartitionsError(f"Topic already has {present} partition(s).")
+    if count < 0:
+        raise InvalidPartitionsError(
+            f"The topic {topic.name} currently has {present} partition(s); {asked.count} would not be an "
+            "increase."
+        )
+    if asked.count > MAX_PARTITIONS:
+        raise InvalidPartitionsError(f"topic {topic.name}: {asked.count} are more than {MAX_PARTITIONS}")
+    replication_factor = len(topic.partitions[0].registration.target_replicas)
+    if asked.assignments is None:
+        return cluster.place(count, replication_factor, present)
+    if len(asked.assignments) != count:
+        raise InvalidReplicaAssignmentError(
+            f"Attempted to add {count} additional partition(s), but only {len(asked.assignments)} "
+            "assignment(s) were specified."
+        )
+    assignments = [assignment.broker_ids for assignment in asked.assignments]
+    check_assignments(assignments, cluster.registered, cluster.alive, present)
+    return assignments
 
 
 HANDLER = Handler(CreatePartitionsRequest, 0, 3, handle)

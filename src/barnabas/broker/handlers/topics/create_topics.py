@@ -1,22 +1,25 @@
 """CreateTopics, versions 2 to 7.
 
--1 partitions is num.partitions. The only replication factor is 1 (or -1 for the default), the only replica
-of an assignment by hand this node. Creating topics with the names of internal ones is refused.
+-1 partitions is num.partitions, replication factor -1 default.replication.factor. Creating topics with the
+names of internal ones is refused.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
-from barnabas.broker.cluster import INTERNAL_TOPICS, NODE_ID, Topic
+from barnabas.broker.cluster import INTERNAL_TOPICS, MAX_PARTITIONS, Cluster, Topic
 from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
+from barnabas.broker.handlers.within_quotas import charge_mutations
+from barnabas.broker.replication.assignments import check_assignments, check_replication_factor
 from barnabas.broker.settings import TOPIC_SETTINGS, TopicSettings
 from barnabas.broker_errors import (
+    InvalidPartitionsError,
     InvalidReplicaAssignmentError,
-    InvalidReplicationFactorError,
     InvalidRequestError,
     InvalidTopicError,
     KafkaStorageError,
@@ -27,6 +30,7 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest, Create
 
 Result = CreateTopicsResponse.CreatableTopicResult
 FIRST_VERSION_WITH_DEFAULTS = 4
+FIRST_VERSION_WITH_STRICT_QUOTA = 6
 
 
 async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -52,14 +56,18 @@ def _create(
             raise TopicAuthorizationFailedError("Authorization failed.")
         if asked.name in INTERNAL_TOPICS:
             raise InvalidTopicError(f"topic {asked.name} is internal; the broker makes it when it needs it")
-        count = _partition_count(call, asked)
+        assignments = _assignments(call, asked)
+        count = len(assignments)
         settings = {config.name: config.value for config in asked.configs}
         cluster = call.parts.cluster
+        if call.parts.throttle.is_on:
+            cluster.check_new_topic(asked.name, count, settings)
+            charge_mutations(call, count, strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
-            topic = cluster.create_topic(asked.name, count, settings)
-            return _describe(call, topic.settings, asked.name, count, topic)
+            topic = cluster.create_topic(asked.name, count, settings, assignments)
+            return _describe(call, topic.settings, asked.name, assignments, topic)
         kept = cluster.check_new_topic(asked.name, count, settings)
-        return _describe(call, TopicSettings(kept, cluster.settings), asked.name, count, None)
+        return _describe(call, TopicSettings(kept, cluster.settings), asked.name, assignments, None)
     except BrokerError as error:
         return _refusal(asked.name, error)
 
@@ -77,45 +85,59 @@ def _not_kept(name: str, error: KafkaStorageError) -> Result:
 
 
 def _refusal(name: str, error: BrokerError) -> Result:
-    return Result(name=name, error_code=error.code, error_message=error.context, configs=[])
+    return Result(name=name, error_code=error.code, error_message=error.context or None, configs=[])
 
 
-def _partition_count(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> int:
+def _assignments(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> list[Sequence[int]]:
+    """The replicas of each partition. Raises: InvalidRequestError, InvalidReplicaAssignmentError,
+    InvalidReplicationFactorError, InvalidPartitionsError."""
+    cluster = call.parts.cluster
     if asked.assignments:
-        if asked.num_partitions != -1 or asked.replication_factor != -1:
-            raise InvalidRequestError(
-                f"topic {asked.name}: give an assignment, or numbers of partitions and replicas, not both"
-            )
-        indexes = sorted(assignment.partition_index for assignment in asked.assignments)
-        if indexes != list(range(len(indexes))):
-            raise InvalidReplicaAssignmentError(f"topic {asked.name}: partitions are not 0, 1, 2 and so on")
-        for assignment in asked.assignments:
-            check_replicas(f"topic {asked.name}", assignment.broker_ids)
-        return len(indexes)
-    if asked.replication_factor not in (1, -1):
-        raise InvalidReplicationFactorError(
-            f"topic {asked.name}: replication factor {asked.replication_factor} is not possible, "
-            "this is a single broker; use 1, or -1 for the default"
-        )
+        return _assigned_by_hand(cluster, asked)
     if call.version < FIRST_VERSION_WITH_DEFAULTS and -1 in (asked.num_partitions, asked.replication_factor):
         raise InvalidRequestError(f"topic {asked.name}: -1 means the default from version 4 on only")
-    return default_partition_count(call.parts) if asked.num_partitions == -1 else asked.num_partitions
+    if asked.replication_factor != -1:
+        check_replication_factor(asked.replication_factor, cluster.registered, cluster.alive)
+    count = default_partition_count(call.parts) if asked.num_partitions == -1 else asked.num_partitions
+    if count < 1:
+        raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
+    if count > MAX_PARTITIONS:
+        raise InvalidPartitionsError(f"topic {asked.name}: {count} partitions are more than {MAX_PARTITIONS}")
+    return cluster.place(count, asked.replication_factor)
+
+
+def _assigned_by_hand(cluster: Cluster, asked: CreateTopicsRequest.CreatableTopic) -> list[Sequence[int]]:
+    for name, number in (
+        ("replication factor", asked.replication_factor),
+        ("numPartitions", asked.num_partitions),
+    ):
+        if number != -1:
+            raise InvalidRequestError(
+                f"A manual partition assignment was specified, but {name} was not set to -1."
+            )
+    assignments: dict[int, Sequence[int]] = {}
+    for assignment in asked.assignments:
+        if assignment.partition_index in assignments:
+            raise InvalidReplicaAssignmentError(
+                f"Found multiple manual partition assignments for partition {assignment.partition_index}"
+            )
+        assignments[assignment.partition_index] = assignment.broker_ids
+        check_assignments([*assignments.values()], cluster.registered, cluster.alive)
+    if sorted(assignments) != list(range(len(assignments))):
+        raise InvalidReplicaAssignmentError("partitions should be a consecutive 0-based integer sequence")
+    return [assignments[index] for index in range(len(assignments))]
 
 
 def default_partition_count(parts: BrokerParts) -> int:
     return parts.cluster.settings.number("num.partitions")
 
 
-def check_replicas(what: str, broker_ids: list[int]) -> None:
-    """Raises: InvalidReplicaAssignmentError."""
-    if broker_ids != [NODE_ID]:
-        raise InvalidReplicaAssignmentError(
-            f"{what}: replicas {broker_ids} are not possible, node {NODE_ID} is the only broker"
-        )
-
-
 def _describe(
-    call: Call, settings: TopicSettings, name: str, partition_count: int, topic: Topic | None
+    call: Call,
+    settings: TopicSettings,
+    name: str,
+    assignments: Sequence[Sequence[int]],
+    topic: Topic | None,
 ) -> Result:
     # What was only looked at has an id as well, which nobody will have.
     topic_id = topic.topic_id if topic is not None else uuid.uuid4()
@@ -127,8 +149,8 @@ def _describe(
         name=name,
         topic_id=topic_id,
         error_message=None,
-        num_partitions=partition_count,
-        replication_factor=1,
+        num_partitions=len(assignments),
+        replication_factor=len(assignments[0]),
         configs=[
             CreateTopicsResponse.CreatableTopicConfigs(
                 name=value.setting.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker_errors import KafkaStorageError, PolicyViolationError
+from barnabas.broker_errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 
@@ -29,12 +29,16 @@ def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPart
     try:
         call.parts.authorizer.require(call, Operation.DELETE, ResourceKind.TOPIC, name)
         topic = cluster.topic(name)
-        log = cluster.partition(topic, asked.partition_index).log
+        partition = cluster.led_partition(topic, asked.partition_index, call.node)
+        log = partition.log
         if not log.settings.deletes:
             policy = topic.settings.text("cleanup.policy")
             raise PolicyViolationError(f"topic {name} has cleanup.policy={policy}, which deletes nothing")
-        log.delete_records_before(log.log_end_offset if asked.offset == END else asked.offset)
-        cluster.logs.write_start_offsets()
+        if asked.offset > log.high_watermark:
+            raise OffsetOutOfRangeError(f"{partition.name}: offset {asked.offset} is not there yet")
+        partition.delete_records_before(log.high_watermark if asked.offset == END else asked.offset)
+        for logs in cluster.log_managers:
+            logs.write_start_offsets()
         return Result(partition_index=asked.partition_index, low_watermark=log.log_start_offset)
     except OSError as error:
         code = KafkaStorageError(f"{name}-{asked.partition_index}: {error}").code

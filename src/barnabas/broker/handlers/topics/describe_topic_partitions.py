@@ -6,9 +6,11 @@ cursor says where to go on.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import NODE_ID
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.replication.registration import NO_LEADER, PartitionRegistration
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -50,7 +52,9 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
         described.topic_id = topic.topic_id
         described.is_internal = topic.is_internal
         indexes = range(first, len(topic.partitions))[:room]
-        described.partitions = [_describe(index, cluster.leader_epoch) for index in indexes]
+        described.partitions = [
+            _describe(index, topic.partitions[index].registration, cluster.alive) for index in indexes
+        ]
         room -= len(indexes)
         if first + len(indexes) < len(topic.partitions):
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, first + len(indexes))
@@ -63,16 +67,17 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
 
 
 def _describe(
-    index: int, leader_epoch: int
+    index: int, known: PartitionRegistration, alive: Container[int]
 ) -> DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition:
     return DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
         partition_index=index,
-        leader_id=NODE_ID,
-        leader_epoch=leader_epoch,
-        replica_nodes=[NODE_ID],
-        isr_nodes=[NODE_ID],
-        eligible_leader_replicas=[],
-        last_known_elr=[],
+        leader_id=known.leader,
+        leader_epoch=known.leader_epoch,
+        replica_nodes=list(known.replicas),
+        isr_nodes=list(known.in_sync),
+        offline_replicas=[replica for replica in known.replicas if replica not in alive],
+        eligible_leader_replicas=list(known.eligible),
+        last_known_elr=[] if known.last_leader == NO_LEADER else [known.last_leader],
     )
 
 

@@ -47,6 +47,7 @@ async def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersRespon
             TopicResult(topic.topic, [_look_up(call, topic.topic, index, kind) for index in topic.partitions])
             for topic in asked
         ]
+    call.parts.controller.save()
     return ElectLeadersResponse(replica_election_results=results)
 
 

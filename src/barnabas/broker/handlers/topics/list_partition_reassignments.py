@@ -58,12 +58,12 @@ def _describe(topic: Topic, partitions: Iterable[Partition]) -> OngoingTopic:
         [
             OngoingPartition(
                 partition.index,
-                list(partition.state.replicas),
-                list(partition.state.adding),
-                list(partition.state.removing),
+                list(partition.registration.replicas),
+                list(partition.registration.adding),
+                list(partition.registration.removing),
             )
             for partition in partitions
-            if partition.state.is_being_reassigned
+            if partition.registration.is_being_reassigned
         ],
     )
 

@@ -27,7 +27,7 @@ def _describe(call: Call, topic: str, index: int) -> PartitionResponse:
     if not call.parts.authorizer.authorize(call, Operation.READ, ResourceKind.TOPIC, topic):
         return PartitionResponse(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     try:
-        partition = cluster.partition(cluster.topic(topic), index)
+        partition = cluster.led_partition(cluster.topic(topic), index, call.node)
     except BrokerError as error:
         return PartitionResponse(index, error.code)
     return PartitionResponse(

@@ -84,15 +84,18 @@ def describe_topics(names: Iterable[str] | None, *, include_operations: bool = F
 
 
 def described_topics(response: MetadataResponse) -> list[Answer[str, TopicDescription]]:
+    known = ClusterMetadata().updated(response, keep_others=False)
     return [
-        Answer(topic.name, described_topic(topic), topic.error_code)
+        Answer(topic.name, described_topic(topic, known), topic.error_code)
         for topic in response.topics
         if topic.name is not None
     ]
 
 
-def described_topic(topic: MetadataResponse.MetadataResponseTopic) -> TopicDescription:
-    known = ClusterMetadata().updated(MetadataResponse(topics=[topic]), keep_others=False)
+def described_topic(
+    topic: MetadataResponse.MetadataResponseTopic, known: ClusterMetadata
+) -> TopicDescription:
+    """`known` is what the same answer says of the cluster."""
     name = topic.name or ""
     return TopicDescription(
         name,

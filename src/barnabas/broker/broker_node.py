@@ -1,0 +1,135 @@
+"""One node of a running broker: served, stopped, started, paused and resumed.
+
+Owns the order of these, and the server that listens. Who leads what then is the controller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.controller import Controller
+from barnabas.errors import MisuseError
+from barnabas.net.server import KafkaServer
+
+logger = logging.getLogger(__name__)
+
+
+class BrokerNode:
+    """A node, by `Broker.nodes[node_id]`."""
+
+    def __init__(
+        self,
+        node_id: int,
+        cluster: Cluster,
+        controller: Controller,
+        make_server: Callable[[int], KafkaServer],
+    ) -> None:
+        self.node_id = node_id
+        self._cluster = cluster
+        self._controller = controller
+        self._make_server = make_server
+        self._node = cluster.nodes[node_id]
+        self._server: KafkaServer | None = None
+        self._resumed = asyncio.Event()
+        self._fencing: asyncio.TimerHandle | None = None
+
+    @property
+    def port(self) -> int:
+        """The same after every start."""
+        return self._node.port
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of this node."""
+        return f"{self._node.host}:{self._node.port}"
+
+    @property
+    def is_running(self) -> bool:
+        """A paused one is, too."""
+        return self._server is not None
+
+    @property
+    def is_paused(self) -> bool:
+        return self._node.is_paused
+
+    async def serve(self, host: str, port: int) -> None:
+        """Listens. Raises: ListenError."""
+        server = self._make_server(self.node_id)
+        self._node.host = host
+        self._node.port = await server.start(host, port)
+        self._server = server
+
+    async def hang_up(self) -> None:
+        """Ends all connections, and listens no more."""
+        self._unpause()
+        if self._server is not None:
+            await self._server.stop()
+            self._server = None
+
+    async def stop(self) -> None:
+        """Gives its leaderships to others, hangs up, and closes its logs. Does nothing if it does not run."""
+        self._check_others("stop")
+        if self._server is None:
+            return
+        self._controller.node_went(self.node_id)
+        await self.hang_up()
+        self._cluster.close_node(self.node_id)
+        logger.info("node %d has stopped", self.node_id)
+
+    async def start(self) -> None:
+        """Comes back with the logs it had, and catches up. Does nothing if it runs.
+
+        Raises: DamagedLogError, OSError, ListenError.
+        """
+        if self._server is not None:
+            return
+        self._cluster.open_node(self.node_id)
+        try:
+            await self.serve(self._node.host, self._node.port)
+        except BaseException:
+            self._cluster.close_node(self.node_id)
+            raise
+        self._controller.node_came(self.node_id)
+        logger.info("node %d is back on %s", self.node_id, self.bootstrap)
+
+    def pause(self) -> None:
+        """Freezes it with its connections open, until `resume`. After broker.session.timeout.ms the others do
+        without it."""
+        if self._server is None or self._node.is_paused:
+            return
+        self._node.is_paused = True
+        self._resumed.clear()
+        if self._cluster.has_one_node:
+            return
+        self._controller.node_paused(self.node_id)
+        seconds = self._cluster.settings.number("broker.session.timeout.ms") / 1000
+        self._fencing = asyncio.get_running_loop().call_later(seconds, self._fence)
+
+    def resume(self) -> None:
+        """Goes on with what has come in."""
+        if not self._node.is_paused:
+            return
+        self._unpause()
+        if not self._cluster.has_one_node:
+            self._controller.node_came(self.node_id)
+
+    async def wait_until_resumed(self) -> None:
+        await self._resumed.wait()
+
+    def _unpause(self) -> None:
+        self._node.is_paused = False
+        self._resumed.set()
+        if self._fencing is not None:
+            self._fencing.cancel()
+            self._fencing = None
+
+    def _fence(self) -> None:
+        logger.info("node %d was not heard of for too long: fenced", self.node_id)
+        self._controller.node_went(self.node_id)
+
+    def _check_others(self, what: str) -> None:
+        if self._cluster.has_one_node:
+            raise MisuseError(f"node {self.node_id} is the only one: {what} the broker as a whole")

@@ -1,0 +1,33 @@
+"""Nodes as answers name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.handlers.api import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a client finds a node."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+def endpoint(call: Call, node_id: int) -> Endpoint:
+    """Where who asks finds a node that lives."""
+    node = call.parts.cluster.nodes[node_id]
+    return Endpoint(node_id, node.host, node.port, node.rack)
+
+
+def living_endpoints(call: Call) -> list[Endpoint]:
+    return [endpoint(call, node_id) for node_id in sorted(call.parts.cluster.alive)]
+
+
+def controller_id(cluster: Cluster) -> int:
+    """Of a living node: all of them forward what the controller is asked."""
+    return min(cluster.alive, default=-1)

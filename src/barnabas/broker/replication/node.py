@@ -1,0 +1,26 @@
+"""A node of the cluster: its number, its rack, where it listens, and its logs while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from barnabas.broker.log.manager import LogManager
+
+
+@dataclass(slots=True, eq=False)
+class ReplicaNode:
+    """`logs` are there while the node runs. A paused one runs, and answers nobody."""
+
+    node_id: int
+    directory: Path
+    rack: str | None = None
+    host: str = ""
+    port: int = 0
+    logs: LogManager | None = None
+    is_paused: bool = False
+
+    @property
+    def replicates(self) -> bool:
+        """Whether it takes what leaders write."""
+        return self.logs is not None and not self.is_paused
