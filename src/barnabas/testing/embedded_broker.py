@@ -59,7 +59,7 @@ class EmbeddedBroker(BrokerProcess):
 
     def _prepare(self, directory: Path) -> None:
         """The broker makes its own folders."""
-        self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}")
+        self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}", self.bootstrap)
 
     def close(self) -> None:
         if self._faults is not None:
