@@ -28,6 +28,8 @@ from barnabas.broker.handlers import HANDLERS, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.log.files import described
+from barnabas.broker.login.door import Door
+from barnabas.broker.login.listeners import Listener, configured_listeners
 from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
@@ -59,6 +61,8 @@ class Broker:
         ...
         await broker.stop()
 
+    `users`: passwords by name, for the listeners with SASL that `config` names (docs/security.md).
+
     Several nodes have topics of as many replicas by default, and min.insync.replicas one less. Each can be
     stopped, started, paused and resumed by itself: `await broker.nodes[2].stop()`.
     """
@@ -72,6 +76,7 @@ class Broker:
         config: Mapping[str, str] | None = None,
         nodes: int = 1,
         racks: Sequence[str | None] | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
@@ -90,6 +95,8 @@ class Broker:
                 "transaction.state.log.num.partitions": str(nodes),
             }
             self._config = defaults | self._config
+        self._users = dict(users or {})
+        self._doors: dict[str, Door] = {}
         self._racks = [None] * nodes if racks is None else list(racks)
         self._nodes: dict[int, BrokerNode] = {}
         self._directory: DataDirectory | None = None
@@ -170,12 +177,22 @@ class Broker:
                 *(transactions, transaction_store),
             )
             self._parts = parts
-            self._nodes = {
-                node_id: BrokerNode(node_id, cluster, controller, self._make_server)
-                for node_id in cluster.nodes
+            self._doors = {
+                listener.name: Door(listener, cluster, self._users)
+                for listener in configured_listeners(cluster.settings, self._host, self._port)
             }
-            for place, node in enumerate(self._nodes.values()):
-                await node.serve(self._host, self._port + place if self._port else 0)
+            self._nodes = {
+                node_id: BrokerNode(
+                    node_id,
+                    cluster,
+                    controller,
+                    self._make_server,
+                    [door.listener.of_node(place) for door in self._doors.values()],
+                )
+                for place, node_id in enumerate(cluster.nodes)
+            }
+            for node in self._nodes.values():
+                await node.serve()
         except BaseException as error:
             for node in self._nodes.values():
                 await node.hang_up()
@@ -214,15 +231,18 @@ class Broker:
         self._parts = self._directory = None
         self._nodes = {}
 
-    def _make_server(self, node_id: int) -> KafkaServer:
+    def _make_server(self, node_id: int, listener: Listener) -> KafkaServer:
         assert self._parts is not None
         number = self._parts.cluster.settings.number
+        door = self._doors[listener.name]
         return KafkaServer(
             self._handle,
             {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()},
             max_request_bytes=number("socket.request.max.bytes"),
             max_idle_ms=number("connections.max.idle.ms"),
-            make_context=partial(ClientConnection, node=node_id),
+            make_context=partial(door.connection, node_id),
+            make_doorkeeper=door.doorkeeper if listener.has_sasl else None,
+            tls=door.tls,
         )
 
     async def _handle(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from barnabas.broker.configs.group_settings import GROUP_BROKER_SETTINGS
+from barnabas.broker.configs.listener_settings import LISTENER_SETTINGS, prefixed_setting
 from barnabas.broker.configs.setting_kinds import (
     MAX_INT,
     MAX_LONG,
@@ -452,7 +453,7 @@ _BROKER_ONLY = table_of(
 
 
 def _broker_table() -> dict[str, Setting]:
-    table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS}
+    table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS, **LISTENER_SETTINGS}
     for setting in TOPIC_SETTINGS.values():
         table[setting.broker_name] = Setting(
             setting.broker_name,
@@ -477,7 +478,8 @@ class BrokerSettings:
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self._static = checked(given, BROKER_SETTINGS)
+        listeners = {name: setting for name in given if (setting := prefixed_setting(name)) is not None}
+        self._static = checked(given, {**BROKER_SETTINGS, **listeners})
         self.dynamic: dict[str, str] = {}
 
     def get(self, name: str) -> Value:
@@ -501,6 +503,14 @@ class BrokerSettings:
 
     def flag(self, name: str) -> bool:
         return self.get(name).value.lower() == "true"
+
+    def of_listener(self, name: str, listener: str, mechanism: str = "") -> str:
+        """The value that holds for a mechanism on a listener, else for the listener, else for all."""
+        prefix = f"listener.name.{listener.lower()}."
+        for place in (f"{prefix}{mechanism.lower()}.", prefix):
+            if place + name in self._static:
+                return self._static[place + name]
+        return self.get(name).value
 
 
 _OTHER_UNITS: Mapping[str, tuple[tuple[str, int], ...]] = {

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from barnabas.testing.broker_process import BrokerProcess
+from barnabas.testing.certificates import Certificates
 from barnabas.testing.fault_control import FaultControl
-from barnabas.testing.kafka_settings import KEEPS_OLD_RECORDS
+from barnabas.testing.kafka_settings import KEEPS_OLD_RECORDS, PLAINTEXT, Listener
 from barnabas.testing.process import ServerProcess, ServerStartError
+from barnabas.testing.secure_listeners import SecureListeners
 
 
 class EmbeddedBroker(BrokerProcess):
@@ -22,6 +24,9 @@ class EmbeddedBroker(BrokerProcess):
     `data_dir`: where its log is kept; None is a temporary folder that goes with the broker. `config`: Kafka's
     broker settings; by default no records are deleted for their age in the first day. `port`: None takes a
     free one below 32768.
+
+    `security`: listeners for TLS and SASL beside the plain one, users and access control; needs the
+    `cryptography` package.
 
     `faults`: errors, delays and whatever else is to happen to its clients (see `fault_control`).
 
@@ -34,10 +39,32 @@ class EmbeddedBroker(BrokerProcess):
         *,
         config: Mapping[str, str] | None = None,
         port: int | None = None,
+        security: SecureListeners | None = None,
     ) -> None:
         super().__init__(port=port, data_dir=data_dir)
+        self.security = security
+        self._certificates: Certificates | None = None
+        self._listeners: list[Listener] = []
         self._config = KEEPS_OLD_RECORDS | dict(config or {})
         self._faults: FaultControl | None = None
+
+    @property
+    def certificates(self) -> Certificates:
+        """The files of a broker with `security`. Raises: ServerStartError before the first start."""
+        if self._certificates is None:
+            raise ServerStartError("only a broker with security, once started, has certificates")
+        return self._certificates
+
+    def bootstrap_for(self, listener: str) -> str:
+        """`host:port` of a listener by Kafka's name for it, such as SASL_SSL; see `SecureListeners`.
+
+        Raises: ServerStartError if the broker has none of this name, or was never started.
+        """
+        ports = {each.name: each.port for each in self._listeners}
+        if listener not in ports:
+            names = ", ".join(ports) or "none before its first start"
+            raise ServerStartError(f"{self._name} has no listener {listener}, but {names}")
+        return f"127.0.0.1:{ports[listener]}"
 
     @property
     def faults(self) -> FaultControl:
@@ -59,6 +86,10 @@ class EmbeddedBroker(BrokerProcess):
 
     def _prepare(self, directory: Path) -> None:
         """The broker makes its own folders."""
+        if self.security is not None:
+            self._certificates = Certificates.in_folder(directory / "certificates")
+            plain = Listener(PLAINTEXT, PLAINTEXT, self.port)
+            self._listeners = [plain, *self.security.listeners(self._kept_ports)]
         self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}", self.bootstrap)
 
     def close(self) -> None:
@@ -71,7 +102,12 @@ class EmbeddedBroker(BrokerProcess):
         command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1", "--port", str(self.port)]
         command += ["--data-dir", str(directory / "data")]
         command += ["--faults-port", str(self.faults.port)]
-        for name, value in self._config.items():
+        config = self._config
+        if self.security is not None:
+            config = self.security.settings(self.certificates) | self._listener_settings() | config
+            for name, password in self.security.users.items():
+                command += ["--user", f"{name}={password}"]
+        for name, value in config.items():
             command += ["--config", f"{name}={value}"]
         return ServerProcess(
             command,
@@ -79,3 +115,11 @@ class EmbeddedBroker(BrokerProcess):
             environment={"PYTHONUNBUFFERED": "1"},
             remove_at_exit=self._removed_at_exit,
         )
+
+    def _listener_settings(self) -> dict[str, str]:
+        return {
+            "listeners": ",".join(each.address for each in self._listeners),
+            "listener.security.protocol.map": ",".join(
+                f"{each.name}:{each.security_protocol}" for each in self._listeners
+            ),
+        }

@@ -50,6 +50,8 @@ from barnabas.broker.handlers.security import (
     delete_acls,
     describe_acls,
     describe_user_scram_credentials,
+    sasl_authenticate,
+    sasl_handshake,
 )
 from barnabas.broker.handlers.topics import (
     alter_partition_reassignments,
@@ -121,6 +123,8 @@ _MODULES = (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    sasl_authenticate,
+    sasl_handshake,
     sync_group,
     txn_offset_commit,
     unregister_broker,
