@@ -49,8 +49,8 @@ FLUSH_INTERVAL_MS = 1_000
 class Broker:
     """An embedded Kafka broker, with its log in `data_dir`; with `nodes` a cluster in one process.
 
-    `port` 0 takes a free one; of several nodes each has the next. `racks`: one for each node. `config`
-    holds Kafka's broker settings as strings (see `broker.settings`).
+    `port` 0 takes a free one; several nodes have it and those that follow, or those that a list names.
+    `racks`: one for each node. `config` holds Kafka's broker settings as strings (see `broker.settings`).
 
         broker = Broker("data", port=9092)
         await broker.start()
@@ -65,7 +65,7 @@ class Broker:
         self,
         data_dir: Path | str,
         host: str = "127.0.0.1",
-        port: int = 0,
+        port: int | Sequence[int] = 0,
         *,
         config: Mapping[str, str] | None = None,
         nodes: int = 1,
@@ -73,11 +73,14 @@ class Broker:
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
+        ports = [port + place if port else 0 for place in range(nodes)] if isinstance(port, int) else port
+        if len(ports) != nodes:
+            raise MisuseError(f"port={list(ports)!r}: there are {nodes} nodes, name a port for each")
         if racks is not None and len(racks) != nodes:
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
         self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
         self._host = host
-        self._port = port
+        self._ports = list(ports)
         self._config = dict(config or {})
         if nodes > 1:
             defaults = {
@@ -106,10 +109,10 @@ class Broker:
         return self._faults
 
     def upsets(self) -> BrokerUpsets:
-        """What can be done to this broker's disk, clock and groups."""
+        """What can be done to this broker's disk, clock, groups and nodes."""
         from barnabas.broker.faults.upsets import BrokerUpsets
 
-        return BrokerUpsets(self._running_parts)
+        return BrokerUpsets(self._running_parts, lambda: self.nodes)
 
     def _running_parts(self) -> BrokerParts:
         if self._parts is None:
@@ -170,8 +173,8 @@ class Broker:
                 node_id: BrokerNode(node_id, cluster, controller, self._make_server)
                 for node_id in cluster.nodes
             }
-            for place, node in enumerate(self._nodes.values()):
-                await node.serve(self._host, self._port + place if self._port else 0)
+            for node, port in zip(self._nodes.values(), self._ports, strict=True):
+                await node.serve(self._host, port)
         except BaseException as error:
             for node in self._nodes.values():
                 await node.hang_up()

@@ -12,6 +12,8 @@
     PUT    /disk                        {"is_full": true}
     POST   /clock                       {"move_ms": 60000}
     POST   /groups/NAME/rebalance
+    GET    /nodes/2                     whether it runs, and is paused
+    POST   /nodes/2/stop                or start, pause, resume
 
 Owns the paths and what is in bodies. Must not know what becomes of a fault.
 """
@@ -27,7 +29,7 @@ from typing import Any, cast
 from barnabas.broker.faults.injector import Answered, FaultInjector, HookedRequest
 from barnabas.broker.faults.rules import FaultRule, FaultRuleError
 from barnabas.broker.faults.upsets import BrokerUpsets
-from barnabas.errors import BrokenProtocolError
+from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.http.json_server import JsonCall, JsonCallError
 from barnabas.net.server import DisconnectError
 from barnabas.protocol.codec import decode, encode
@@ -56,6 +58,8 @@ class FaultControls:
                         name: int(value) if name in _NUMBERS else value for name, value in call.query.items()
                     }
                     return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
+                case _, ("nodes", node_id, *rest):
+                    return await self._node(call.method, int(node_id), rest)
                 case _, ("disk" | "clock" | "groups", *_):
                     return self._upset(call)
                 case _:
@@ -132,6 +136,28 @@ class FaultControls:
     async def _wait(self, rule_id: str, query: Mapping[str, str]) -> None:
         if "hits" in query:
             await self._injector.wait_for_hits(rule_id, int(query["hits"]), _timeout_seconds(query))
+
+    async def _node(self, method: str, node_id: int, rest: list[str]) -> Any:
+        if self._upsets is None:
+            raise JsonCallError(400, "this is a proxy: nodes are another broker's")
+        node = self._upsets.node(node_id)
+        try:
+            match method, rest:
+                case "GET", []:
+                    pass
+                case "POST", ["stop"]:
+                    await node.stop()
+                case "POST", ["start"]:
+                    await node.start()
+                case "POST", ["pause"]:
+                    node.pause()
+                case "POST", ["resume"]:
+                    node.resume()
+                case _:
+                    raise JsonCallError(404, f"there is no {method} /nodes/{node_id}/{'/'.join(rest)}")
+        except (BarnabasError, OSError) as error:
+            raise JsonCallError(400, str(error)) from None
+        return {"node_id": node_id, "is_running": node.is_running, "is_paused": node.is_paused}
 
     def _upset(self, call: JsonCall) -> Any:
         if self._upsets is None:

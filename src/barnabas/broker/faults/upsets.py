@@ -1,12 +1,14 @@
-"""What can be done to a broker itself, beside its requests: its disk, its clock, its groups.
+"""What can be done to a broker itself, beside its requests: its disk, its clock, its groups,
+its nodes.
 
 Owns what each of them means for the parts of the broker. Knows nothing of requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from barnabas.broker.broker_node import BrokerNode
 from barnabas.broker.faults.rules import FaultRuleError
 from barnabas.broker.handlers.api import BrokerParts
 from barnabas.broker.log.clock import CLOCK
@@ -16,8 +18,11 @@ from barnabas.broker.log.files import DISK
 class BrokerUpsets:
     """Disk and clock are those of all brokers of this process."""
 
-    def __init__(self, parts: Callable[[], BrokerParts]) -> None:
+    def __init__(
+        self, parts: Callable[[], BrokerParts], nodes: Callable[[], Mapping[int, BrokerNode]]
+    ) -> None:
         self._parts = parts
+        self._nodes = nodes
 
     def fill_disk(self, *, is_full: bool) -> None:
         """While it is full nothing is written: Produce is answered with KAFKA_STORAGE_ERROR, and so on."""
@@ -41,6 +46,13 @@ class BrokerUpsets:
             return
         if not parts.groups.force_rebalance(group):
             raise FaultRuleError(f"group {group} has no members")
+
+    def node(self, node_id: int) -> BrokerNode:
+        """Raises: FaultRuleError."""
+        node = self._nodes().get(node_id)
+        if node is None:
+            raise FaultRuleError(f"there is no node {node_id}")
+        return node
 
     def settle(self) -> None:
         """The disk has room, and the clock is right."""
