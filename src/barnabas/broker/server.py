@@ -24,10 +24,12 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
-from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers import HANDLERS, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.log.files import described
+from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -109,7 +111,7 @@ class Broker:
         return self._faults
 
     def upsets(self) -> BrokerUpsets:
-        """What can be done to this broker's disk, clock, groups and nodes."""
+        """What can be done to this broker's disk, clock, nodes, leaders and groups."""
         from barnabas.broker.faults.upsets import BrokerUpsets
 
         return BrokerUpsets(self._running_parts, lambda: self.nodes)
@@ -163,8 +165,10 @@ class Broker:
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
+            throttle = ClientThrottle()
             parts = BrokerParts(
                 *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
+                *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, store),
                 *(transactions, transaction_store),
             )
@@ -236,11 +240,14 @@ class Broker:
         if not self._parts.cluster.has_one_node:
             handle = partial(handle_coordinated, handle)
         if self._faults is None:
-            response = await handle(call, request)
+            answering = handle(call, request)
         else:
-            response = await self._faults.answer(
+            answering = self._faults.answer(
                 node.node_id, connection, header, request, lambda asked: handle(call, asked)
             )
+        if self._parts.throttle.is_on:
+            answering = within_quotas.answer(call, request, answering)
+        response = await answering
         if node.is_paused:
             await node.wait_until_resumed()
         return response

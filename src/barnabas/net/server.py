@@ -68,6 +68,10 @@ class RequestContext:
     """Ends the connection; earlier answers still leave."""
     on_lost: Callable[[], None] = field(default=_nothing, kw_only=True)
     """Called when the connection has ended."""
+    request_bytes: int = field(default=0, kw_only=True)
+    """Of the request that is being answered, its header among them."""
+    throttle_ms: int = field(default=0, kw_only=True)
+    """How long the next request has to wait once this one is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +226,9 @@ class ServerConnection:
                 await self._answer(self._next_frame())
                 self._is_answering = False
                 self.last_used = time.monotonic()
+                if self.context.throttle_ms:
+                    pause_ms, self.context.throttle_ms = self.context.throttle_ms, 0
+                    await asyncio.sleep(pause_ms / 1000)
                 if not self.protocol.can_write:
                     await self.protocol.wait_until_writable()
         except (BrokenProtocolError, DisconnectError) as error:
@@ -258,6 +265,7 @@ class ServerConnection:
             self._write(fallback, ApiVersionsRequest, 0, correlation_id)
             return
         header, request = decode_request(frame)
+        self.context.request_bytes = len(frame)
         response = await self._ask_handler(header, request)
         if isinstance(response, CutShort):
             self._write_start(response, type(request), version, correlation_id)

@@ -100,7 +100,7 @@ class EmbeddedBroker(BrokerProcess):
         self._nodes = {
             node_id: EmbeddedNode(node_id, port, lambda: self.faults) for node_id, port in enumerate(ports, 1)
         }
-        self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}")
+        self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}", self.bootstrap)
 
     def close(self) -> None:
         if self._faults is not None:

@@ -30,27 +30,30 @@ class EmbeddedNode:
     @property
     def is_running(self) -> bool:
         """A paused one is, too."""
-        return self._call("GET", "")["is_running"]
+        return self._told()["is_running"]
 
     @property
     def is_paused(self) -> bool:
-        return self._call("GET", "")["is_paused"]
+        return self._told()["is_paused"]
 
     def stop(self) -> None:
         """Gives its leaderships to others, and hangs up; its data stays for another `start`."""
-        self._call("POST", "/stop")
+        self._change("stopped")
 
     def start(self) -> None:
         """Comes back with the data it had, and catches up."""
-        self._call("POST", "/start")
+        self._change("started")
 
     def pause(self) -> None:
         """Freezes it with its connections open, until `resume`; the others do without it after
         broker.session.timeout.ms."""
-        self._call("POST", "/pause")
+        self._change("paused")
 
     def resume(self) -> None:
-        self._call("POST", "/resume")
+        self._change("resumed")
 
-    def _call(self, method: str, what: str) -> dict[str, Any]:
-        return self._control().call(method, f"/nodes/{self.node_id}{what}")
+    def _change(self, state: str) -> None:
+        self._control().call("PUT", f"/nodes/{self.node_id}", {"state": state})
+
+    def _told(self) -> dict[str, Any]:
+        return self._control().call("GET", f"/nodes/{self.node_id}")

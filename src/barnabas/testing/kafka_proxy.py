@@ -61,7 +61,7 @@ class KafkaProxy:
         except BaseException:
             self.close()
             raise
-        self._addresses = bootstrap, FaultControl(url)
+        self._addresses = bootstrap, FaultControl(url, bootstrap)
         return self
 
     def _run(self, began: concurrent.futures.Future[tuple[str, str]]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from barnabas.protocol.schema import ZERO_UUID, Request, Response, Struct, fields_of
 
 PARTITION_FIELDS = ("index", "partition", "partition_index", "partition_id")
@@ -30,6 +31,8 @@ OTHER_KEYS = (
     *("user", "feature", "member_id", "group_instance_id"),
 )
 TEXT_KEYS = (*TOPIC_FIELDS, "group_id", "key", "transactional_id")
+NULL_PROTOCOL_VERSION = 7
+"""Of JoinGroup: the first that can say that there is no protocol."""
 ERROR_FIELDS = ("error_code", "partition_error_code")
 TOPIC_RESOURCE = 2
 OF_TRANSACTIONS, OF_SHARE_PARTITIONS = 1, 2
@@ -63,6 +66,7 @@ _PATHS: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "AlterClientQuotas": (("entries", "entries"),),
     "AlterConfigs": (("resources", "responses"),),
+    "AlterUserScramCredentials": (("deletions", "results"), ("upsertions", "results")),
     "AlterPartitionReassignments": (("topics.partitions", "responses.partitions"),),
     "ConsumerGroupDescribe": (("group_ids", "groups"),),
     "CreateAcls": (("creations", "results"),),
@@ -103,7 +107,7 @@ _GROUPS_OF_OFFSETS = ("groups",)
 # What Kafka says beside an error, where that is not the field's default.
 _PART_VALUES: Mapping[str, Mapping[str, Any]] = {
     "DeleteRecords": {"low_watermark": -1},
-    "Fetch": {"high_watermark": -1},
+    "Fetch": {"high_watermark": -1, "records": b""},
     "FindCoordinator": {"node_id": -1, "port": -1},
     "OffsetFetch": {"committed_offset": -1, "metadata": ""},
     "Produce": {"base_offset": -1},
@@ -111,7 +115,7 @@ _PART_VALUES: Mapping[str, Mapping[str, Any]] = {
 _TOP_VALUES: Mapping[str, Mapping[str, Any]] = {
     "FindCoordinator": {"node_id": -1, "port": -1},
     "InitProducerId": {"producer_id": -1, "producer_epoch": -1},
-    "JoinGroup": {"generation_id": -1, "protocol_name": None},
+    "JoinGroup": {"generation_id": -1},
 }
 # Errors of the whole answer, where partitions have errors of their own.
 _WHOLE_ANSWER: Mapping[str, frozenset[int]] = {
@@ -122,6 +126,7 @@ _WHOLE_ANSWER: Mapping[str, frozenset[int]] = {
             ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
         }
     ),
+    "Metadata": frozenset({ErrorCode.REBOOTSTRAP_REQUIRED}),
     "ShareFetch": frozenset(
         {
             ErrorCode.SHARE_SESSION_NOT_FOUND,
@@ -135,7 +140,7 @@ _WHOLE_ANSWER: Mapping[str, frozenset[int]] = {
 }
 # They are asked all the same, at once: an answer is only partly an error's, and nothing is changed by asking.
 OVERLAID = frozenset({"Fetch", "Metadata", "ShareFetch"})
-_PER_PART_FIRST = frozenset({"AddPartitionsToTxn", "Fetch", "ShareFetch", "ShareAcknowledge"})
+_PER_PART_FIRST = frozenset({"AddPartitionsToTxn", "Fetch", "Metadata", "ShareFetch", "ShareAcknowledge"})
 
 
 def parts_of(request: Request[Any], topic_name: TopicName) -> Iterator[RequestPart]:
@@ -240,19 +245,23 @@ class ErrorAnswer:
     """Whether only some topics, partitions or groups are meant."""
 
     def split(
-        self, request: Request[Any], accepts: Accepts, topic_name: TopicName
+        self, request: Request[Any], version: int, accepts: Accepts, topic_name: TopicName
     ) -> tuple[Request[Any] | None, Response | None]:
         """What the broker is to be asked yet, if anything, and what the error's part of the answer is.
 
         Both None: the answer has no room for an error.
         """
+        if isinstance(request, AlterUserScramCredentialsRequest):
+            request = _with_one_list(request)
         paths = _paths_of(request, is_about_topics=self.is_about_topics)
         if self._is_at_top(request, has_parts=paths is not None):
-            return None, self._whole(request)
+            return None, self._whole(request, version)
         if paths is None:
             return None, None
         part = _whole_part(request)
         failed = request.RESPONSE()
+        if hasattr(failed, "error_message"):
+            cast("Any", failed).error_message = None
         tree = self._tree(request, request.RESPONSE, paths, part, accepts, topic_name, request)
         setattr(failed, paths[1][0], tree)
         if request.NAME in OVERLAID:
@@ -270,15 +279,16 @@ class ErrorAnswer:
             return self.code in _WHOLE_ANSWER.get(request.NAME, ())
         return not self.is_about_topics and not _is_ignored_at_top(request)
 
-    def _whole(self, request: Request[Any]) -> Response:
+    def _whole(self, request: Request[Any], version: int) -> Response:
         failed = request.RESPONSE()
         failed.error_code = self.code
-        if self.message is not None and hasattr(failed, "error_message"):
+        if hasattr(failed, "error_message"):
             failed.error_message = self.message
         for name, value in _TOP_VALUES.get(request.NAME, {}).items():
             setattr(failed, name, value)
-        if request.NAME in ("JoinGroup", "ConsumerGroupHeartbeat"):
+        if request.NAME == "JoinGroup":
             failed.member_id = getattr(request, "member_id", "")
+            failed.protocol_name = None if version >= NULL_PROTOCOL_VERSION else ""
         return failed
 
     def _tree(
@@ -313,11 +323,19 @@ class ErrorAnswer:
         fields = _fields(part)
         name = next(name for name in ERROR_FIELDS if name in fields)
         setattr(part, name, self.code)
-        if self.message is not None and "error_message" in fields:
-            part.error_message = self.message
+        if "error_message" in fields:
+            part.error_message = "" if self.message is None and api == "DescribeConfigs" else self.message
         for name, value in _PART_VALUES.get(api, {}).items():
             if name in fields:
                 setattr(part, name, value)
+        if api == "DescribeGroups" and self.code == ErrorCode.GROUP_ID_NOT_FOUND:
+            part.group_state = "Dead"
+
+
+def _with_one_list(request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsRequest:
+    """Users that are set and removed have the same list in the answer."""
+    users: list[Any] = [*request.deletions, *request.upsertions]
+    return AlterUserScramCredentialsRequest(deletions=users)
 
 
 def _is_ignored_at_top(request: Request[Any]) -> bool:
@@ -332,7 +350,13 @@ def _answer_to(made_type: type[Any], item: Any) -> Any:
     if isinstance(item, str):
         return made_type(**{_first(TEXT_KEYS, fields): item})
     made = made_type()
-    for names in (PARTITION_FIELDS, TOPIC_FIELDS, ("topic_id",), *((name,) for name in OTHER_KEYS)):
+    for names in (
+        PARTITION_FIELDS,
+        TOPIC_FIELDS,
+        ("user", "name"),
+        ("topic_id",),
+        *((name,) for name in OTHER_KEYS),
+    ):
         source = next((name for name in names if hasattr(item, name)), None)
         target = next((name for name in names if name in fields), None)
         if source is not None and target is not None:

@@ -311,7 +311,7 @@ class _MetRequest:
             # As Kafka does where there is no answer to tell an error in.
             raise DisconnectError("a fault meets a Produce request that wants no answer")
         rest, failed = self._error_answer(rule).split(
-            self._whole, self._accepts(rule), self._injector.topic_name
+            self._whole, self._seen.version, self._accepts(rule), self._injector.topic_name
         )
         if failed is None:
             raise DisconnectError(f"the answer to {self._seen.api} has no room for an error")
@@ -356,7 +356,7 @@ class _MetRequest:
 
     def _fail_behind(self, rule: FaultRule, response: Response) -> Response:
         rest, failed = self._error_answer(rule).split(
-            self._whole, self._accepts(rule), self._injector.topic_name
+            self._whole, self._seen.version, self._accepts(rule), self._injector.topic_name
         )
         if failed is None:
             raise DisconnectError(f"the answer to {self._seen.api} has no room for an error")

@@ -1,5 +1,4 @@
-"""What can be done to a broker itself, beside its requests: its disk, its clock, its groups,
-its nodes.
+"""What can be done to a broker itself, beside its requests: its disk, clock, groups, nodes and leaders.
 
 Owns what each of them means for the parts of the broker. Knows nothing of requests.
 """
@@ -51,10 +50,43 @@ class BrokerUpsets:
         """Raises: FaultRuleError."""
         node = self._nodes().get(node_id)
         if node is None:
-            raise FaultRuleError(f"there is no node {node_id}")
+            raise FaultRuleError(f"there is no node {node_id}: {', '.join(map(str, self._nodes()))}")
         return node
 
-    def settle(self) -> None:
-        """The disk has room, and the clock is right."""
+    async def change_node(self, node_id: int, state: str) -> None:
+        """`state`: stopped, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only node
+        cannot be stopped)."""
+        node = self.node(node_id)
+        match state:
+            case "stopped":
+                await node.stop()
+            case "started":
+                await node.start()
+            case "paused":
+                node.pause()
+            case "resumed":
+                node.resume()
+            case _:
+                raise FaultRuleError(f"a node is stopped, started, paused or resumed, not {state!r}")
+
+    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Has another replica that is in sync lead. Raises: BrokerError."""
+        parts = self._parts()
+        found = parts.cluster.partition(parts.cluster.topic(topic), partition)
+        parts.controller.move_leader(found, node_id)
+
+    def move_coordinator(self, group: str, node_id: int) -> None:
+        """Has another node coordinate a group, and others that are kept in the same partition.
+
+        Raises: BrokerError.
+        """
+        parts = self._parts()
+        parts.controller.move_leader(parts.group_store.topic.partition_for(group), node_id)
+
+    async def settle(self) -> None:
+        """The disk has room, the clock is right, and all nodes run."""
+        for node in self._nodes().values():
+            node.resume()
+            await node.start()
         DISK.is_full = False
         CLOCK.moved_by_ms = 0

@@ -37,6 +37,7 @@ from barnabas.broker.handlers.groups import (
     offset_fetch,
     sync_group,
 )
+from barnabas.broker.handlers.quotas import alter_client_quotas, describe_client_quotas
 from barnabas.broker.handlers.records import (
     fetch,
     list_offsets,
@@ -75,6 +76,7 @@ from barnabas.broker.handlers.transactions import (
 _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    alter_client_quotas,
     alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
@@ -89,6 +91,7 @@ _MODULES = (
     delete_records,
     delete_topics,
     describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,

@@ -17,6 +17,8 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.principal import Principal
+from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -30,6 +32,8 @@ class BrokerParts:
     controller: Controller
     authorizer: Authorizer
     acls: AclStore
+    quotas: QuotaStore
+    throttle: ClientThrottle
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     group_store: GroupStore

@@ -1,0 +1,169 @@
+"""Fixtures for programs that use Kafka, by whichever client: pytest finds them where Barnabas is installed.
+
+    def test_orders_are_counted(kafka, kafka_topic):
+        subprocess.run(["my-program"], env={**os.environ, "BROKERS": kafka.bootstrap})
+
+    def test_a_leader_that_moves_is_no_trouble(kafka_faults, kafka_topic):
+        kafka_faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", topic=kafka_topic, times=3)
+
+Owns the fixtures and the option `--kafka`, which says what they start. docs/testing.md is for users. Every
+worker of pytest-xdist has brokers of its own, for its whole run, so that faults of one test meet no other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from barnabas.testing import (
+        ApacheKafka,
+        ApacheKafkaCluster,
+        EmbeddedBroker,
+        EmbeddedRegistry,
+        FaultControl,
+    )
+
+OPTION = "barnabas_kafka"
+LONGEST_NAME = 40
+_ENVIRONMENT_HELP = "lines of NAME={bootstrap}, with {faults} and {registry} as well, for kafka_environment"
+
+
+class RunningKafka:
+    """A Kafka that runs already, by `--kafka HOST:PORT`."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("barnabas", "Kafka for tests")
+    text = "what the fixture `kafka` is: embedded, apache (needs Java), or HOST:PORT of one that runs"
+    group.addoption("--kafka", dest=OPTION, default=None, metavar="KAFKA", help=text)
+    parser.addini(OPTION, text, default="embedded")
+    parser.addini("barnabas_environment", _ENVIRONMENT_HELP, type="linelist", default=[])
+
+
+@pytest.fixture(scope="session")
+def kafka_config() -> Mapping[str, str]:
+    """Settings of the broker, by Kafka's names. To be overridden in a conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def kafka(
+    request: pytest.FixtureRequest, kafka_config: Mapping[str, str]
+) -> Iterator[EmbeddedBroker | ApacheKafka | RunningKafka]:
+    """A broker for the whole run, with `.bootstrap`."""
+    from barnabas.testing import ApacheKafka, EmbeddedBroker
+
+    chosen = request.config.getoption(OPTION) or request.config.getini(OPTION)
+    if chosen == "embedded":
+        with EmbeddedBroker(config=kafka_config) as broker:
+            yield broker
+    elif chosen == "apache":
+        with ApacheKafka(config=kafka_config) as broker:
+            yield broker
+    elif re.fullmatch(r".+:\d+", chosen):
+        yield RunningKafka(chosen)
+    else:
+        raise pytest.UsageError(f"--kafka is embedded, apache or HOST:PORT, not {chosen!r}")
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster(kafka_config: Mapping[str, str]) -> Iterator[ApacheKafkaCluster]:
+    """Three brokers of Apache Kafka for the whole run, with `.bootstrap` and `.nodes`; needs Java."""
+    from barnabas.testing import ApacheKafkaCluster
+
+    with ApacheKafkaCluster(config=kafka_config) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def _kafka_fault_control(kafka: EmbeddedBroker | ApacheKafka | RunningKafka) -> Iterator[FaultControl]:
+    from barnabas.testing import EmbeddedBroker, KafkaProxy
+
+    if isinstance(kafka, EmbeddedBroker):
+        yield kafka.faults
+    else:
+        with KafkaProxy(kafka.bootstrap) as proxy:
+            yield proxy.faults
+
+
+@pytest.fixture
+def kafka_faults(_kafka_fault_control: FaultControl) -> Iterator[FaultControl]:
+    """Faults on demand, none at first and none left behind. They meet clients of `kafka_faults.bootstrap`,
+    which is that of `kafka` where it is embedded, and a proxy before any other Kafka."""
+    _kafka_fault_control.clear()
+    yield _kafka_fault_control
+    _kafka_fault_control.clear()
+
+
+@pytest.fixture
+def kafka_topics(
+    request: pytest.FixtureRequest, kafka: EmbeddedBroker | ApacheKafka | RunningKafka
+) -> Iterator[Callable[..., str]]:
+    """`kafka_topics(partitions=1, cleanup_policy="compact")` creates a topic and gives its name, which no
+    other test has."""
+    from barnabas import Admin, NewTopic
+
+    made: list[str] = []
+    test = re.sub(r"[^A-Za-z0-9-]+", "-", str(request.node.name)).strip("-")[:LONGEST_NAME]
+
+    def create(partitions: int = 1, replication_factor: int = 1, **config: str) -> str:
+        name = f"{test}-{uuid.uuid4().hex[:8]}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        with Admin(kafka.bootstrap) as admin:
+            admin.create_topics([NewTopic(name, partitions, replication_factor, settings)])
+        made.append(name)
+        return name
+
+    yield create
+    # The others go with their topics.
+    if made and isinstance(kafka, RunningKafka):
+        with Admin(kafka.bootstrap) as admin:
+            admin.delete_topics(made)
+
+
+@pytest.fixture
+def kafka_topic(kafka_topics: Callable[..., str]) -> str:
+    """A new topic with one partition, which no other test has: its name."""
+    return kafka_topics()
+
+
+@pytest.fixture(scope="session")
+def schema_registry() -> Iterator[EmbeddedRegistry]:
+    """A schema registry for the whole run, with `.url`. Needs the extra `registry-server`."""
+    from barnabas.testing import EmbeddedRegistry
+
+    with EmbeddedRegistry() as registry:
+        yield registry
+
+
+@pytest.fixture
+def kafka_environment(
+    request: pytest.FixtureRequest, kafka_faults: FaultControl, monkeypatch: pytest.MonkeyPatch
+) -> Mapping[str, str]:
+    """What programs under test find in their environment, which is set in this process as well until the test
+    ends: KAFKA_BOOTSTRAP_SERVERS, BARNABAS_BOOTSTRAP, BARNABAS_FAULTS, with the fixture `schema_registry`
+    SCHEMA_REGISTRY_URL, and what the setting `barnabas_environment` names."""
+    values = {"bootstrap": kafka_faults.bootstrap, "faults": kafka_faults.url, "registry": ""}
+    told = {
+        "KAFKA_BOOTSTRAP_SERVERS": kafka_faults.bootstrap,
+        "BARNABAS_BOOTSTRAP": kafka_faults.bootstrap,
+        "BARNABAS_FAULTS": kafka_faults.url,
+    }
+    if "schema_registry" in request.fixturenames:
+        registry: EmbeddedRegistry = request.getfixturevalue("schema_registry")
+        values["registry"] = told["SCHEMA_REGISTRY_URL"] = registry.url
+    for line in request.config.getini("barnabas_environment"):
+        name, _, pattern = line.partition("=")
+        told[name.strip()] = pattern.strip().format(**values)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    return {**os.environ, **told}
