@@ -108,10 +108,10 @@ class Broker:
         return self._faults
 
     def upsets(self) -> BrokerUpsets:
-        """What can be done to this broker's disk, clock and groups."""
+        """What can be done to this broker's disk, clock, nodes, leaders and groups."""
         from barnabas.broker.faults.upsets import BrokerUpsets
 
-        return BrokerUpsets(self._running_parts)
+        return BrokerUpsets(self._running_parts, lambda: self.nodes)
 
     def _running_parts(self) -> BrokerParts:
         if self._parts is None:
