@@ -225,14 +225,22 @@ class Broker:
             {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()},
             max_request_bytes=number("socket.request.max.bytes"),
             max_idle_ms=number("connections.max.idle.ms"),
-            make_context=partial(ClientConnection, node=node_id),
+            make_context=partial(self._connected, node_id),
         )
+
+    def _connected(self, node_id: int, host: str, port: int) -> ClientConnection:
+        connection = ClientConnection(host, port, node=node_id)
+        if self._parts is not None and self._parts.throttle.is_on:
+            connection.refused_for_ms = self._parts.throttle.charge_connection(host, node_id)
+        return connection
 
     async def _handle(
         self, connection: ClientConnection, header: RequestHeader, request: Request[Any]
     ) -> Response | CutShort | None:
         assert self._parts is not None
         node = self._nodes[connection.node]
+        if connection.refused_for_ms:
+            await within_quotas.refuse(connection)
         if node.is_paused:
             await node.wait_until_resumed()
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
