@@ -1,6 +1,7 @@
 """A secure broker of each kind and one Kerberos for all tests of this folder.
 
-`only_apache` marks tests of what the embedded broker does not have: GSSAPI and delegation tokens.
+`only_apache` marks tests of what the embedded broker does not have: GSSAPI, delegation tokens and
+alerts of TLS.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def secure(request: pytest.FixtureRequest, kerberos: Kerberos) -> Iterator[Secur
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def is_left_out(item: pytest.Item) -> bool:
-        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        params = getattr(getattr(item, "callspec", None), "params", {})
         return params.get("secure", params.get("strict")) == "embedded" and (
             "GSSAPI" in params.values() or item.get_closest_marker("only_apache") is not None
         )

@@ -56,6 +56,7 @@ class SecureKafka:
         self._kafka = kafka
         self._kerberos = kerberos
         self.server = kafka.bootstrap_for
+        self.mechanisms = MECHANISMS if isinstance(kafka, ApacheKafka) else MECHANISMS[:-1]
 
     @property
     def certificates(self) -> Certificates:

@@ -292,7 +292,17 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+# The embedded broker, which stands on asyncio's TLS, hangs up without an alert.
+WITHOUT_ALERTS = {"no client certificate", "no client certificate, TLS 1.2", "no TLS to a port with it"}
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(name, marks=pytest.mark.only_apache) if name in WITHOUT_ALERTS else name
+        for name in MISTAKES
+    ],
+)
 def test_a_mistake_shows_at_once_and_says_which_it_is(
     secure: SecureKafka, topic: Callable[[], str], mistake: str
 ) -> None:
@@ -311,9 +321,10 @@ def test_a_mechanism_error_lists_what_is_offered(secure: SecureKafka) -> None:
     }
     with Admin(secure.server("SASL_SSL"), **settings) as admin, pytest.raises(SaslMechanismError) as caught:
         admin.list_topics()
-    assert sorted(caught.value.offered) == sorted(MECHANISMS)
+    assert sorted(caught.value.offered) == sorted(secure.mechanisms)
 
 
+@pytest.mark.only_apache
 @pytest.mark.parametrize(
     ("certificate", "key"), [("client_expired", "client_key"), ("stranger", "stranger_key")]
 )

@@ -23,7 +23,9 @@ SESSION_MS = 6_000
 
 @pytest.fixture(scope="module", params=["apache", "embedded"])
 def strict(request: pytest.FixtureRequest, kerberos: Kerberos) -> Iterator[SecureKafka]:
-    with secure_kafka(kerberos, kind=request.param, **{"connections.max.reauth.ms": str(SESSION_MS)}) as kafka:
+    with secure_kafka(
+        kerberos, kind=request.param, **{"connections.max.reauth.ms": str(SESSION_MS)}
+    ) as kafka:
         yield kafka
 
 

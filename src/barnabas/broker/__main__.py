@@ -26,7 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data-dir", required=True, help="where the log is kept")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=9092, help="0 takes a free one")
+    parser.add_argument(
+        "--port",
+        type=int,
+        nargs="+",
+        default=[9092],
+        help="0 takes a free one; one for each node, or the first",
+    )
+    parser.add_argument("--nodes", type=int, default=1, help="how many nodes the cluster has")
+    parser.add_argument("--racks", nargs="+", help="of each node")
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting of Kafka's"
     )
@@ -44,11 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         config = dict(parse_assignment(text) for text in options.config)
+        port = options.port if len(options.port) > 1 else options.port[0]
         broker = Broker(
             data_directory(options.data_dir),
             options.host,
-            options.port,
+            port,
             config=config,
+            nodes=options.nodes,
+            racks=options.racks,
             users=dict(parse_assignment(text) for text in options.user),
         )
         asyncio.run(serve(broker, options.host, options.faults_port))

@@ -21,3 +21,5 @@ class ClientConnection(RequestContext):
     principal: Principal = ANONYMOUS
     software_name: str = ""
     software_version: str = ""
+    refused_for_ms: int = 0
+    """How long it is held, without an answer, until it ends: its address has made too many connections."""

@@ -53,8 +53,8 @@ FLUSH_INTERVAL_MS = 1_000
 class Broker:
     """An embedded Kafka broker, with its log in `data_dir`; with `nodes` a cluster in one process.
 
-    `port` 0 takes a free one; of several nodes each has the next. `racks`: one for each node. `config`
-    holds Kafka's broker settings as strings (see `broker.settings`).
+    `port` 0 takes a free one; several nodes have it and those that follow, or those that a list names.
+    `racks`: one for each node. `config` holds Kafka's broker settings as strings (see `broker.settings`).
 
         broker = Broker("data", port=9092)
         await broker.start()
@@ -71,7 +71,7 @@ class Broker:
         self,
         data_dir: Path | str,
         host: str = "127.0.0.1",
-        port: int = 0,
+        port: int | Sequence[int] = 0,
         *,
         config: Mapping[str, str] | None = None,
         nodes: int = 1,
@@ -80,11 +80,14 @@ class Broker:
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
+        ports = [port + place if port else 0 for place in range(nodes)] if isinstance(port, int) else port
+        if len(ports) != nodes:
+            raise MisuseError(f"port={list(ports)!r}: there are {nodes} nodes, name a port for each")
         if racks is not None and len(racks) != nodes:
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
         self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
         self._host = host
-        self._port = port
+        self._ports = list(ports)
         self._config = dict(config or {})
         if nodes > 1:
             defaults = {
@@ -179,7 +182,7 @@ class Broker:
             self._parts = parts
             self._doors = {
                 listener.name: Door(listener, cluster, self._users)
-                for listener in configured_listeners(cluster.settings, self._host, self._port)
+                for listener in configured_listeners(cluster.settings, self._host, self._ports[0])
             }
             self._nodes = {
                 node_id: BrokerNode(
@@ -187,7 +190,7 @@ class Broker:
                     cluster,
                     controller,
                     self._make_server,
-                    [door.listener.of_node(place) for door in self._doors.values()],
+                    configured_listeners(cluster.settings, self._host, self._ports[place], place),
                 )
                 for place, node_id in enumerate(cluster.nodes)
             }
@@ -240,16 +243,26 @@ class Broker:
             {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()},
             max_request_bytes=number("socket.request.max.bytes"),
             max_idle_ms=number("connections.max.idle.ms"),
-            make_context=partial(door.connection, node_id),
+            make_context=partial(self._connected, door, node_id),
             make_doorkeeper=door.doorkeeper if listener.has_sasl else None,
             tls=door.tls,
         )
+
+    def _connected(
+        self, door: Door, node_id: int, host: str, port: int, certificate: Mapping[str, Any] | None
+    ) -> ClientConnection:
+        connection = door.connection(node_id, host, port, certificate)
+        if self._parts is not None and self._parts.throttle.is_on:
+            connection.refused_for_ms = self._parts.throttle.charge_connection(host, node_id)
+        return connection
 
     async def _handle(
         self, connection: ClientConnection, header: RequestHeader, request: Request[Any]
     ) -> Response | CutShort | None:
         assert self._parts is not None
         node = self._nodes[connection.node]
+        if connection.refused_for_ms:
+            await within_quotas.refuse(connection)
         if node.is_paused:
             await node.wait_until_resumed()
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)

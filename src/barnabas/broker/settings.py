@@ -30,6 +30,8 @@ _BOOLEAN, _STRING, _LIST = SettingType.BOOLEAN, SettingType.STRING, SettingType.
 _POLICIES = ("delete", "compact")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
+_NOT_THROTTLED = "Kept for tools that move replicas, which are copied as fast as they can be."
+
 TOPIC_SETTINGS = table_of(
     Setting(
         "cleanup.policy",
@@ -79,6 +81,7 @@ TOPIC_SETTINGS = table_of(
         low=0,
         broker_name="log.flush.interval.ms",
     ),
+    Setting("follower.replication.throttled.replicas", SettingType.LIST, "", _NOT_THROTTLED),
     Setting(
         "index.interval.bytes",
         _INT,
@@ -87,6 +90,7 @@ TOPIC_SETTINGS = table_of(
         low=0,
         broker_name="log.index.interval.bytes",
     ),
+    Setting("leader.replication.throttled.replicas", SettingType.LIST, "", _NOT_THROTTLED),
     Setting(
         "max.compaction.lag.ms",
         _LONG,
@@ -439,6 +443,9 @@ _BROKER_ONLY = table_of(
         low=1,
         dynamic=False,
     ),
+    Setting("follower.replication.throttled.rate", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
+    Setting("leader.replication.throttled.rate", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
+    Setting("replica.alter.log.dirs.io.max.bytes.per.second", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
     Setting("super.users", _STRING, "", "Who may do everything: User:a;User:b.", dynamic=False),
     Setting("socket.request.max.bytes", _INT, "104857600", "Largest request.", low=1, dynamic=False),
     Setting(
@@ -455,6 +462,8 @@ _BROKER_ONLY = table_of(
 def _broker_table() -> dict[str, Setting]:
     table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS, **LISTENER_SETTINGS}
     for setting in TOPIC_SETTINGS.values():
+        if not setting.broker_name:
+            continue
         table[setting.broker_name] = Setting(
             setting.broker_name,
             setting.type,
@@ -544,6 +553,8 @@ class TopicSettings:
         setting = TOPIC_SETTINGS[name]
         if name in self._own:
             return Value(setting, self._own[name], SettingSource.TOPIC)
+        if not setting.broker_name:
+            return Value(setting, setting.default, SettingSource.DEFAULT)
         value = self._broker.get(setting.broker_name)
         return Value(setting, value.value, value.source)
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from barnabas import _kernel
+from barnabas.errors import KafkaConnectionError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
@@ -158,7 +159,25 @@ async def levels(stage: Stage, client: Connection) -> None:
     await set_quota(stage, everyone[2], producer_byte_rate=None)
 
 
-@pytest.mark.parametrize("scene", [produced_bytes, consumed_bytes, mutations, levels])
+async def connections(stage: Stage, client: Connection) -> None:
+    """Those over the rate end without an answer, and do not count."""
+    entity: dict[str, str | None] = {"ip": "127.0.0.1"}
+    address = client.name.rpartition(":")
+    await set_quota(stage, entity, connection_creation_rate=1.0)
+    opened: list[Connection] = []
+    for _ in range(14):
+        try:
+            opened.append(await Connection.open("127.0.0.1", int(address[2]), client_id="another"))
+        except KafkaConnectionError:
+            stage.tell("refused")
+        else:
+            stage.tell("opened")
+    for connection in opened:
+        connection.close()
+    await set_quota(stage, entity, connection_creation_rate=None)
+
+
+@pytest.mark.parametrize("scene", [connections, produced_bytes, consumed_bytes, mutations, levels])
 def test_a_client_over_its_quota_waits_as_with_kafka(
     apache_kafka: ApacheKafka, embedded_broker: EmbeddedBroker, scene: Callable[..., Awaitable[None]]
 ) -> None:

@@ -13,6 +13,7 @@
     POST   /clock                       {"move_ms": 60000}
     POST   /groups/NAME/rebalance
     POST   /groups/NAME/coordinator     {"node": 2}
+    GET    /nodes/ID                    whether it runs, and is paused
     PUT    /nodes/ID                    {"state": "stopped"}, or started, paused, resumed
     PUT    /leaders                     {"topic": "t", "partition": 0, "node": 2}
 
@@ -59,6 +60,8 @@ class FaultControls:
                         name: int(value) if name in _NUMBERS else value for name, value in call.query.items()
                     }
                     return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
+                case "GET", ("nodes", node_id):
+                    return self._node(int(node_id))
                 case _, ("disk" | "clock" | "groups" | "nodes" | "leaders", *_):
                     return await self._upset(call)
                 case _:
@@ -135,6 +138,12 @@ class FaultControls:
     async def _wait(self, rule_id: str, query: Mapping[str, str]) -> None:
         if "hits" in query:
             await self._injector.wait_for_hits(rule_id, int(query["hits"]), _timeout_seconds(query))
+
+    def _node(self, node_id: int) -> Any:
+        if self._upsets is None:
+            raise JsonCallError(400, "this is a proxy: nodes are another broker's")
+        node = self._upsets.node(node_id)
+        return {"node_id": node_id, "is_running": node.is_running, "is_paused": node.is_paused}
 
     async def _upset(self, call: JsonCall) -> Any:
         if self._upsets is None:

@@ -46,12 +46,17 @@ class BrokerUpsets:
         if not parts.groups.force_rebalance(group):
             raise FaultRuleError(f"group {group} has no members")
 
-    async def change_node(self, node_id: int, state: str) -> None:
-        """`state`: stopped, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only node
-        cannot be stopped)."""
+    def node(self, node_id: int) -> BrokerNode:
+        """Raises: FaultRuleError."""
         node = self._nodes().get(node_id)
         if node is None:
             raise FaultRuleError(f"there is no node {node_id}: {', '.join(map(str, self._nodes()))}")
+        return node
+
+    async def change_node(self, node_id: int, state: str) -> None:
+        """`state`: stopped, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only node
+        cannot be stopped)."""
+        node = self.node(node_id)
         match state:
             case "stopped":
                 await node.stop()

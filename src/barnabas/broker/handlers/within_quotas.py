@@ -6,13 +6,16 @@ is too much is not told; so are mutations, which may be refused.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, NoReturn
 
+from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.handlers.api import Call
 from barnabas.broker.quotas.busy_time import BusyTime
 from barnabas.broker.quotas.client_quotas import PRODUCER_BYTE_RATE
 from barnabas.broker.quotas.client_throttle import QuotaUsedUpError
+from barnabas.net.server import DisconnectError
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.schema import Request
 
@@ -30,6 +33,12 @@ async def answer(call: Call, request: Request[Any], answering: Awaitable[Any]) -
     if delay_ms and hasattr(response, "throttle_time_ms"):
         response.throttle_time_ms = delay_ms
     return response
+
+
+async def refuse(connection: ClientConnection) -> NoReturn:
+    """Holds a connection for its time, and ends it. Raises: DisconnectError."""
+    await asyncio.sleep(connection.refused_for_ms / 1000)
+    raise DisconnectError("its address makes more connections than its quota allows")
 
 
 def charge_mutations(call: Call, count: int, *, strict_from: int) -> None:

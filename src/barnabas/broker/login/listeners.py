@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from barnabas.broker.settings import BrokerSettings
 from barnabas.broker_errors import InvalidConfigError
@@ -37,14 +37,6 @@ class Listener:
     advertised_host: str
     advertised_port: int = 0
 
-    def of_node(self, place: int) -> Listener:
-        """The same of another node, whose ports follow."""
-        return replace(
-            self,
-            port=self.port + place if self.port else 0,
-            advertised_port=self.advertised_port + place if self.advertised_port else 0,
-        )
-
     @property
     def has_tls(self) -> bool:
         return self.protocol in ("SSL", "SASL_SSL")
@@ -54,8 +46,9 @@ class Listener:
         return self.protocol.startswith("SASL_")
 
 
-def configured_listeners(settings: BrokerSettings, host: str, port: int) -> list[Listener]:
-    """Those of the settings, else one without TLS and SASL on `host` and `port`.
+def configured_listeners(settings: BrokerSettings, host: str, port: int, place: int = 0) -> list[Listener]:
+    """Those of the settings, else one without TLS and SASL on `host` and `port`. `place`: which node's, from
+    0 on; the ports of further ones follow those of the first.
 
     Raises: InvalidConfigError.
     """
@@ -75,7 +68,8 @@ def configured_listeners(settings: BrokerSettings, host: str, port: int) -> list
         told_host, told_port = advertised.get(name, ("", 0))
         # All interfaces are no address that a client could connect to.
         reachable = address if address not in ("", "0.0.0.0", "::") else host
-        listeners.append(Listener(name, protocol, address, number, told_host or reachable, told_port))
+        ports = (each + place if each else 0 for each in (number, told_port))
+        listeners.append(Listener(name, protocol, address, next(ports), told_host or reachable, next(ports)))
     unknown = advertised.keys() - {listener.name for listener in listeners}
     if unknown:
         raise InvalidConfigError(f"advertised.listeners names {min(unknown)}, which listeners does not")

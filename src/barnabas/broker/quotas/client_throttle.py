@@ -13,6 +13,7 @@ from typing import Protocol
 from barnabas.broker.principal import Principal
 from barnabas.broker.quotas.client_quotas import (
     CLIENT_ID,
+    CONNECTION_CREATION_RATE,
     CONTROLLER_MUTATION_RATE,
     IP,
     REQUEST_PERCENTAGE,
@@ -27,7 +28,7 @@ UNLIMITED = 1 << 62
 PERCENT_PER_NANOSECOND = 100 / 1e9
 
 Level = tuple[str | None, str | None]
-"""User and client id that a quota is for: None is the default, NOT_NAMED none at all."""
+"""User, or address, and client id that a quota is for: None is the default, NOT_NAMED none at all."""
 Payer = tuple[str, str]
 """User and client id that share a quota; NOT_NAMED: whoever has the other."""
 
@@ -58,17 +59,18 @@ class ClientThrottle:
 
     @property
     def is_on(self) -> bool:
-        """Whether there is a quota for any client."""
+        """Whether there is any quota."""
         return bool(self._limits)
 
     def load(self, quotas: Iterable[ClientQuota]) -> None:
         """Puts quotas in the place of all that were there."""
         self._limits = {}
         for quota in quotas:
-            if IP not in quota.entity:
-                level = quota.entity.get(USER, NOT_NAMED), quota.entity.get(CLIENT_ID, NOT_NAMED)
-                for key, value in quota.values.items():
-                    self._limits.setdefault(key, {})[level] = value
+            level = quota.entity.get(USER, NOT_NAMED), quota.entity.get(CLIENT_ID, NOT_NAMED)
+            if IP in quota.entity:
+                level = quota.entity[IP], NOT_NAMED
+            for key, value in quota.values.items():
+                self._limits.setdefault(key, {})[level] = value
         self._rates = {found: meter for found, meter in self._rates.items() if found[0] in self._limits}
 
     def charge(self, key: str, client: ThrottledClient, amount: float) -> int:
@@ -98,6 +100,22 @@ class ClientThrottle:
         """What may be used at once; more than that would always be too much."""
         found = self._find(key, client)
         return UNLIMITED if found is None else int(found[0] * (SAMPLES - 1) * WINDOW_MS / 1000)
+
+    def charge_connection(self, host: str, node: int) -> int:
+        """Records a new connection of an address; the milliseconds, never more than a window, that it is to
+        be held and then closed, and then it does not count."""
+        limits = self._limits.get(CONNECTION_CREATION_RATE, {})
+        bound = limits.get((host, NOT_NAMED), limits.get((None, NOT_NAMED)))
+        if bound is None:
+            return 0
+        payer = host, NOT_NAMED
+        meter = self._rates.setdefault((CONNECTION_CREATION_RATE, payer, node), RateMeter())
+        now_ms = self._clock_ms()
+        meter.record(1, now_ms)
+        delay_ms = round(meter.delay_ms(bound, now_ms))
+        if delay_ms > 0:
+            meter.record(-1, now_ms)
+        return min(WINDOW_MS, delay_ms)
 
     def charge_mutations(self, client: ThrottledClient, count: int, *, is_strict: bool) -> int:
         """Records partitions to be created or deleted; the milliseconds that the client has to wait.
