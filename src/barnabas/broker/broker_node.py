@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.controller import Controller
-from barnabas.broker.login.listeners import Listener
+from barnabas.broker.login.listeners import BrokerListener
 from barnabas.errors import MisuseError
 from barnabas.net.server import KafkaServer
 
@@ -27,8 +27,8 @@ class BrokerNode:
         node_id: int,
         cluster: Cluster,
         controller: Controller,
-        make_server: Callable[[int, Listener], KafkaServer],
-        listeners: Sequence[Listener],
+        make_server: Callable[[int, BrokerListener], KafkaServer],
+        listeners: Sequence[BrokerListener],
     ) -> None:
         self.node_id = node_id
         self._cluster = cluster

@@ -29,7 +29,7 @@ from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.log.files import described
 from barnabas.broker.login.door import Door
-from barnabas.broker.login.listeners import Listener, configured_listeners
+from barnabas.broker.login.listeners import BrokerListener, configured_listeners
 from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.transactions.transaction_manager import TransactionManager
@@ -234,7 +234,7 @@ class Broker:
         self._parts = self._directory = None
         self._nodes = {}
 
-    def _make_server(self, node_id: int, listener: Listener) -> KafkaServer:
+    def _make_server(self, node_id: int, listener: BrokerListener) -> KafkaServer:
         assert self._parts is not None
         number = self._parts.cluster.settings.number
         door = self._doors[listener.name]

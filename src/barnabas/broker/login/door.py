@@ -8,7 +8,7 @@ from typing import Any
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.login.doorkeeper import SaslDoorkeeper
-from barnabas.broker.login.listeners import Listener, tls_context
+from barnabas.broker.login.listeners import BrokerListener, tls_context
 from barnabas.broker.login.mechanisms import mechanisms_of
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.broker_errors import InvalidConfigError
@@ -20,7 +20,7 @@ from barnabas.net.server import DisconnectError
 class Door:
     """`users`: passwords by name. Raises: InvalidConfigError."""
 
-    def __init__(self, listener: Listener, cluster: Cluster, users: Mapping[str, str]) -> None:
+    def __init__(self, listener: BrokerListener, cluster: Cluster, users: Mapping[str, str]) -> None:
         self.listener = listener
         settings = cluster.settings
         self.tls = tls_context(settings, listener)

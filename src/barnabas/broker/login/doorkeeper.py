@@ -34,7 +34,7 @@ _LENGTH = struct.Struct(">i")
 Frame = bytes | memoryview
 
 
-class State(Enum):
+class LoginState(Enum):
     """What may come next."""
 
     HANDSHAKE = auto()
@@ -63,7 +63,7 @@ class SaslDoorkeeper:
         self._max_frame_bytes = max_frame_bytes
         self._max_session_ms = max_session_ms
         self._refusal_delay_ms = refusal_delay_ms
-        self._state = State.HANDSHAKE
+        self._state = LoginState.HANDSHAKE
         self._mechanism = ""
         self._conversation: ServerConversation | None = None
         self._is_let_in = False
@@ -75,12 +75,12 @@ class SaslDoorkeeper:
 
     def claims(self, frame: Frame) -> bool:
         """Raises: DisconnectError for a request that must not come now."""
-        if self._state is State.TOKENS:
+        if self._state is LoginState.TOKENS:
             return True
         key = _KEY.unpack_from(frame)[0] if len(frame) >= _KEY.size else -1
         if key in (SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY):
             return True
-        if self._state is State.LET_IN:
+        if self._state is LoginState.LET_IN:
             if self._session_ends is not None and time.monotonic() >= self._session_ends:
                 raise DisconnectError("its session has ended, and it did not prove anew who it is")
             return False
@@ -90,7 +90,7 @@ class SaslDoorkeeper:
 
     async def answer(self, frame: Frame) -> bytes:
         """Raises: TurnedAwayError, DisconnectError, BrokenProtocolError."""
-        if self._state is State.TOKENS:
+        if self._state is LoginState.TOKENS:
             return await self._answer_token(bytes(frame))
         header, request = decode_request(frame)
         version, correlation_id = header.request_api_version, header.correlation_id
@@ -109,8 +109,8 @@ class SaslDoorkeeper:
         return answer
 
     def _shake_hands(self, request: SaslHandshakeRequest, version: int) -> SaslHandshakeResponse:
-        may_come = self._state is State.HANDSHAKE or (
-            self._state is State.LET_IN and self._session_ends is not None
+        may_come = self._state is LoginState.HANDSHAKE or (
+            self._state is LoginState.LET_IN and self._session_ends is not None
         )
         if not may_come:
             return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
@@ -122,12 +122,12 @@ class SaslDoorkeeper:
             return SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE, enabled)
         self._mechanism = request.mechanism
         self._conversation = make()
-        self._state = State.TOKENS if version == 0 else State.AUTHENTICATE
+        self._state = LoginState.TOKENS if version == 0 else LoginState.AUTHENTICATE
         return SaslHandshakeResponse(0, enabled)
 
     async def _authenticate(self, message: bytes) -> tuple[SaslAuthenticateResponse, str]:
         """The answer, and for our log why it is a refusal."""
-        if self._state is not State.AUTHENTICATE:
+        if self._state is not LoginState.AUTHENTICATE:
             told = (
                 "SaslAuthenticate request received after successful authentication"
                 if self._is_let_in
@@ -173,7 +173,7 @@ class SaslDoorkeeper:
             )
         self._connection.principal = principal
         self._is_let_in = True
-        self._state = State.LET_IN
+        self._state = LoginState.LET_IN
         self._conversation = None
         self._begin_session(proof.expires_at_ms)
         return answer

@@ -27,7 +27,7 @@ _TLS_SETTINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class BrokerListener:
     """`port` 0 takes a free one; `advertised_port` 0 is whichever that is."""
 
     name: str
@@ -46,7 +46,9 @@ class Listener:
         return self.protocol.startswith("SASL_")
 
 
-def configured_listeners(settings: BrokerSettings, host: str, port: int, place: int = 0) -> list[Listener]:
+def configured_listeners(
+    settings: BrokerSettings, host: str, port: int, place: int = 0
+) -> list[BrokerListener]:
     """Those of the settings, else one without TLS and SASL on `host` and `port`. `place`: which node's, from
     0 on; the ports of further ones follow those of the first.
 
@@ -54,10 +56,10 @@ def configured_listeners(settings: BrokerSettings, host: str, port: int, place: 
     """
     given = settings.get("listeners").value
     if not given:
-        return [Listener("PLAINTEXT", "PLAINTEXT", host, port, host)]
+        return [BrokerListener("PLAINTEXT", "PLAINTEXT", host, port, host)]
     protocols = _protocols(settings)
     advertised = _addresses("advertised.listeners", settings.get("advertised.listeners").value)
-    listeners: list[Listener] = []
+    listeners: list[BrokerListener] = []
     for name, (address, number) in _addresses("listeners", given).items():
         protocol = protocols.get(name, name)
         if protocol not in PROTOCOLS:
@@ -69,14 +71,16 @@ def configured_listeners(settings: BrokerSettings, host: str, port: int, place: 
         # All interfaces are no address that a client could connect to.
         reachable = address if address not in ("", "0.0.0.0", "::") else host
         ports = (each + place if each else 0 for each in (number, told_port))
-        listeners.append(Listener(name, protocol, address, next(ports), told_host or reachable, next(ports)))
+        listeners.append(
+            BrokerListener(name, protocol, address, next(ports), told_host or reachable, next(ports))
+        )
     unknown = advertised.keys() - {listener.name for listener in listeners}
     if unknown:
         raise InvalidConfigError(f"advertised.listeners names {min(unknown)}, which listeners does not")
     return listeners
 
 
-def tls_context(settings: BrokerSettings, listener: Listener) -> ssl.SSLContext | None:
+def tls_context(settings: BrokerSettings, listener: BrokerListener) -> ssl.SSLContext | None:
     """None for a listener without TLS. Raises: InvalidConfigError."""
     if not listener.has_tls:
         return None

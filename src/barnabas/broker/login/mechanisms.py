@@ -9,7 +9,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Mapping
 
-from barnabas.broker.login.listeners import Listener
+from barnabas.broker.login.listeners import BrokerListener
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import BrokerSettings
 from barnabas.broker_errors import InvalidConfigError
@@ -18,9 +18,9 @@ from barnabas.errors import InvalidSettingError
 from barnabas.net.sasl import jaas
 from barnabas.net.sasl.scram import HASHES
 from barnabas.net.sasl_server.conversation import MakeConversation
-from barnabas.net.sasl_server.oauthbearer import OAuthBearerConversation, unsecured_check
-from barnabas.net.sasl_server.plain import PlainConversation
-from barnabas.net.sasl_server.scram import ScramConversation, ScramSecret
+from barnabas.net.sasl_server.oauthbearer import OAuthBearerServer, unsecured_check
+from barnabas.net.sasl_server.plain import PlainServer
+from barnabas.net.sasl_server.scram import ScramSecret, ScramServer
 
 OFFERED = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 # Kafka's numbers of the mechanisms.
@@ -32,7 +32,7 @@ ScramCredentials = Callable[[], Mapping[UserAndMechanism, ScramCredential]]
 
 
 def mechanisms_of(
-    listener: Listener, settings: BrokerSettings, users: Mapping[str, str], stored: ScramCredentials
+    listener: BrokerListener, settings: BrokerSettings, users: Mapping[str, str], stored: ScramCredentials
 ) -> dict[str, MakeConversation]:
     """Those that are enabled. `users`: passwords by name, beside those of the settings and `stored` ones.
 
@@ -61,10 +61,10 @@ def _maker(
             if name.startswith(_USER_OPTION)
         }
         passwords = {**of_settings, **users}
-        return lambda: PlainConversation(passwords)
+        return lambda: PlainServer(passwords)
     if mechanism == "OAUTHBEARER":
         check = unsecured_check(options)
-        return lambda: OAuthBearerConversation(check)
+        return lambda: OAuthBearerServer(check)
     known = {user: scram_secret(mechanism, password) for user, password in users.items()}
 
     def find(_: str, user: str, is_token: bool) -> ScramSecret | None:
@@ -78,7 +78,7 @@ def _maker(
             base64.b64decode(credential.server_key),
         )
 
-    return lambda: ScramConversation(mechanism, find)
+    return lambda: ScramServer(mechanism, find)
 
 
 def scram_secret(mechanism: str, password: str) -> ScramSecret:
@@ -88,7 +88,7 @@ def scram_secret(mechanism: str, password: str) -> ScramSecret:
     return ScramSecret.of(digest, password.encode(), salt, _ITERATIONS)
 
 
-def _jaas_options(settings: BrokerSettings, listener: Listener, mechanism: str) -> dict[str, str]:
+def _jaas_options(settings: BrokerSettings, listener: BrokerListener, mechanism: str) -> dict[str, str]:
     text = settings.of_listener("sasl.jaas.config", listener.name, mechanism)
     if not text:
         return {}

@@ -46,7 +46,7 @@ TokenCheck = Callable[[str], Awaitable[CheckedToken]]
 """Raises: InvalidTokenError."""
 
 
-class OAuthBearerConversation:
+class OAuthBearerServer:
     """One message, or two where the first is refused."""
 
     def __init__(self, check: TokenCheck) -> None:

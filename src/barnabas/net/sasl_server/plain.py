@@ -10,7 +10,7 @@ from barnabas.net.sasl_server.conversation import NotProvedError, Proof, Refused
 PARTS = 3
 
 
-class PlainConversation:
+class PlainServer:
     """One message. `passwords`: of each user."""
 
     def __init__(self, passwords: Mapping[str, str]) -> None:

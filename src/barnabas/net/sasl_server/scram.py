@@ -53,7 +53,7 @@ FindSecret = Callable[[str, str, bool], ScramSecret | None]
 none."""
 
 
-class ScramConversation:
+class ScramServer:
     """Four messages, two of them the client's."""
 
     def __init__(self, mechanism: str, find: FindSecret, nonce: str | None = None) -> None:
