@@ -38,6 +38,7 @@ class Member:
         self.member_id = ""
         self.generation = -1
         self.leads = False
+        self.protocol = ""
         self.members: list[str] = []
 
     async def join(
@@ -63,6 +64,7 @@ class Member:
             response = await self.client.send(request, version=version)
         if response.error_code == ErrorCode.NONE:
             self.member_id, self.generation = response.member_id, response.generation_id
+            self.protocol = response.protocol_name
             self.leads = response.leader == response.member_id
             self.members = [member.member_id for member in response.members]
         return response
@@ -78,6 +80,8 @@ class Member:
                 generation_id=self.generation,
                 member_id=self.member_id,
                 group_instance_id=self.instance,
+                protocol_type="consumer",
+                protocol_name=self.protocol,
                 assignments=given,
             )
         )

@@ -43,6 +43,16 @@ def test_up_serves_until_ctrl_c_and_keeps_its_data(tmp_path: Path) -> None:
     assert len([line for line in described.splitlines() if line.split()[:1] in (["0"], ["1"], ["2"])]) == 3
 
 
+def test_up_runs_several_nodes_as_one_cluster(tmp_path: Path) -> None:
+    broker, addresses = start_broker(tmp_path, "--nodes", "3")
+    with broker:
+        assert len(addresses.split(",")) == 3
+        created = run("topics", "create", "t", "--replication-factor", "3", "-b", addresses.split(",")[2])
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(60) == 0
+    assert created.returncode == 0, created.stderr
+
+
 def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
     port = free_ports()[0]
     with socket.create_server(("127.0.0.1", port)):

@@ -17,7 +17,7 @@ from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from barnabas.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 from barnabas.settings.table import AdminConfig, load
-from barnabas.testing import ApacheKafka, Certificates, SecureListeners
+from barnabas.testing import ApacheKafka, Certificates, EmbeddedBroker, SecureListeners
 
 from .kerberos import Kerberos
 
@@ -37,8 +37,12 @@ def unsecured_token(subject: str, lifetime_seconds: float = 3600) -> str:
 
 
 @contextlib.contextmanager
-def secure_kafka(kerberos: Kerberos, **config: str) -> Iterator[SecureKafka]:
-    """A broker that takes all MECHANISMS, with further settings."""
+def secure_kafka(kerberos: Kerberos, *, kind: str = "apache", **config: str) -> Iterator[SecureKafka]:
+    """A broker that takes all MECHANISMS (an embedded one all but GSSAPI), with further settings."""
+    if kind == "embedded":
+        with EmbeddedBroker(security=SecureListeners(), config=config) as embedded:
+            yield SecureKafka(embedded, kerberos)
+        return
     settings = kerberos.broker_settings(MECHANISMS[:-1]) | config
     options = kerberos.java_options
     with ApacheKafka(security=SecureListeners(), config=settings, java_options=options) as kafka:
@@ -48,10 +52,11 @@ def secure_kafka(kerberos: Kerberos, **config: str) -> Iterator[SecureKafka]:
 class SecureKafka:
     """`server(listener)` is where to connect; `trust` names the authority of the broker's certificates."""
 
-    def __init__(self, kafka: ApacheKafka, kerberos: Kerberos) -> None:
+    def __init__(self, kafka: ApacheKafka | EmbeddedBroker, kerberos: Kerberos) -> None:
         self._kafka = kafka
         self._kerberos = kerberos
         self.server = kafka.bootstrap_for
+        self.mechanisms = MECHANISMS if isinstance(kafka, ApacheKafka) else MECHANISMS[:-1]
 
     @property
     def certificates(self) -> Certificates:

@@ -21,9 +21,11 @@ SESSION_MS = 6_000
 """A connection authenticates anew 0.3 s before that at the latest, and sooner as a rule."""
 
 
-@pytest.fixture(scope="module")
-def strict(kerberos: Kerberos) -> Iterator[SecureKafka]:
-    with secure_kafka(kerberos, **{"connections.max.reauth.ms": str(SESSION_MS)}) as kafka:
+@pytest.fixture(scope="module", params=["apache", "embedded"])
+def strict(request: pytest.FixtureRequest, kerberos: Kerberos) -> Iterator[SecureKafka]:
+    with secure_kafka(
+        kerberos, kind=request.param, **{"connections.max.reauth.ms": str(SESSION_MS)}
+    ) as kafka:
         yield kafka
 
 

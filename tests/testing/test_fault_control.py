@@ -108,8 +108,27 @@ def test_the_clock_is_moved(broker: EmbeddedBroker, make_topic: Callable[..., st
     assert 3_600_000 <= later.timestamp - first.timestamp < 3_700_000
 
 
-def members_of(broker: EmbeddedBroker, group: str) -> int:
-    return len({each.client for each in broker.faults.requests("JoinGroup", group=group)})
+def test_members_of_the_consumer_protocol_are_expelled_and_join_again(
+    broker: EmbeddedBroker, make_topic: Callable[..., str], eventually: Callable[..., Any]
+) -> None:
+    topic = make_topic(broker)
+
+    def joined() -> int:
+        """Each joins with the whole of what it subscribes to, which says nothing in later heartbeats."""
+        return len(broker.faults.requests("ConsumerGroupHeartbeat", group=f"g-{topic}"))
+
+    settings = {"group_id": f"g-{topic}", "group_protocol": "consumer", "auto_offset_reset": "earliest"}
+    with Consumer(broker.bootstrap, **settings) as consumer, Producer(broker.bootstrap) as producer:
+        consumer.subscribe([topic])
+        eventually(lambda: consumer.poll(0.1) or consumer.assignment())
+        before = joined()
+        fenced = broker.faults.hold("ConsumerGroupHeartbeat", group=f"g-{topic}", times=1)
+        broker.faults.rebalance(f"g-{topic}")
+        fenced.wait()
+        fenced.release()
+        producer.send(topic, b"a").result(30)
+        assert eventually(lambda: [record.value for record in consumer.poll(0.1)]) == [b"a"]
+        eventually(lambda: consumer.poll(0.1) or joined() > before + 1)
 
 
 def test_a_rebalance_is_forced(

@@ -11,8 +11,7 @@ import logging
 import resource
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from barnabas.broker.configs.setting_kinds import parse_assignment
 from barnabas.broker.data_directory import data_directory
@@ -27,36 +26,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data-dir", required=True, help="where the log is kept")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=9092, help="0 takes a free one")
+    parser.add_argument(
+        "--port",
+        type=int,
+        nargs="+",
+        default=[9092],
+        help="0 takes a free one; one for each node, or the first",
+    )
+    parser.add_argument("--nodes", type=int, default=1, help="how many nodes the cluster has")
+    parser.add_argument("--racks", nargs="+", help="of each node")
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting of Kafka's"
     )
     parser.add_argument(
         "--faults-port", type=int, help="listen there for faults on demand, over HTTP; 0 takes a free port"
     )
+    parser.add_argument(
+        "--user",
+        action="append",
+        default=[],
+        metavar="NAME=PASSWORD",
+        help="a user of SASL",
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         config = dict(parse_assignment(text) for text in options.config)
-        asyncio.run(
-            serve(data_directory(options.data_dir), options.host, options.port, config, options.faults_port)
+        port = options.port if len(options.port) > 1 else options.port[0]
+        broker = Broker(
+            data_directory(options.data_dir),
+            options.host,
+            port,
+            config=config,
+            nodes=options.nodes,
+            racks=options.racks,
+            users=dict(parse_assignment(text) for text in options.user),
         )
+        asyncio.run(serve(broker, options.host, options.faults_port))
     except (BarnabasError, OSError) as error:
         print(f"barnabas: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-async def serve(
-    data_dir: Path, host: str, port: int, config: Mapping[str, str], faults_port: int | None = None
-) -> None:
+async def serve(broker: Broker, host: str, faults_port: int | None = None) -> None:
     """Runs a broker until SIGTERM or SIGINT, and prints its address once it is ready."""
     allow_many_files()
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    broker = Broker(data_dir, host, port, config=config)
     await broker.start()
     faults = FaultListener(lambda: broker.faults, broker.upsets)
     if faults_port is not None:

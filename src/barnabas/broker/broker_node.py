@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.controller import Controller
+from barnabas.broker.login.listeners import BrokerListener
 from barnabas.errors import MisuseError
 from barnabas.net.server import KafkaServer
 
@@ -25,14 +27,16 @@ class BrokerNode:
         node_id: int,
         cluster: Cluster,
         controller: Controller,
-        make_server: Callable[[int], KafkaServer],
+        make_server: Callable[[int, BrokerListener], KafkaServer],
+        listeners: Sequence[BrokerListener],
     ) -> None:
         self.node_id = node_id
         self._cluster = cluster
         self._controller = controller
         self._make_server = make_server
+        self._listeners = list(listeners)
         self._node = cluster.nodes[node_id]
-        self._server: KafkaServer | None = None
+        self._servers: list[KafkaServer] = []
         self._resumed = asyncio.Event()
         self._fencing: asyncio.TimerHandle | None = None
 
@@ -49,30 +53,41 @@ class BrokerNode:
     @property
     def is_running(self) -> bool:
         """A paused one is, too."""
-        return self._server is not None
+        return bool(self._servers)
 
     @property
     def is_paused(self) -> bool:
         return self._node.is_paused
 
-    async def serve(self, host: str, port: int) -> None:
+    @property
+    def listeners(self) -> Mapping[str, str]:
+        """`host:port` of each, by its name."""
+        return {name: f"{host}:{port}" for name, (host, port) in self._node.addresses.items()}
+
+    async def serve(self) -> None:
         """Listens. Raises: ListenError."""
-        server = self._make_server(self.node_id)
-        self._node.host = host
-        self._node.port = await server.start(host, port)
-        self._server = server
+        for place, listener in enumerate(self._listeners):
+            server = self._make_server(self.node_id, listener)
+            port = await server.start(listener.host, listener.port)
+            self._servers.append(server)
+            # So that it comes back where it was.
+            self._listeners[place] = replace(listener, port=port)
+            address = (listener.advertised_host, listener.advertised_port or port)
+            self._node.addresses[listener.name] = address
+            if place == 0:
+                self._node.host, self._node.port = address
 
     async def hang_up(self) -> None:
         """Ends all connections, and listens no more."""
         self._unpause()
-        if self._server is not None:
-            await self._server.stop()
-            self._server = None
+        servers, self._servers = self._servers, []
+        for server in servers:
+            await server.stop()
 
     async def stop(self) -> None:
         """Gives its leaderships to others, hangs up, and closes its logs. Does nothing if it does not run."""
         self._check_others("stop")
-        if self._server is None:
+        if not self._servers:
             return
         self._controller.node_went(self.node_id)
         await self.hang_up()
@@ -84,12 +99,13 @@ class BrokerNode:
 
         Raises: DamagedLogError, OSError, ListenError.
         """
-        if self._server is not None:
+        if self._servers:
             return
         self._cluster.open_node(self.node_id)
         try:
-            await self.serve(self._node.host, self._node.port)
+            await self.serve()
         except BaseException:
+            await self.hang_up()
             self._cluster.close_node(self.node_id)
             raise
         self._controller.node_came(self.node_id)
@@ -98,7 +114,7 @@ class BrokerNode:
     def pause(self) -> None:
         """Freezes it with its connections open, until `resume`. After broker.session.timeout.ms the others do
         without it."""
-        if self._server is None or self._node.is_paused:
+        if not self._servers or self._node.is_paused:
             return
         self._node.is_paused = True
         self._resumed.clear()

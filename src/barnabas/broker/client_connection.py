@@ -22,6 +22,8 @@ class ClientConnection(RequestContext):
     principal: Principal = ANONYMOUS
     software_name: str = ""
     software_version: str = ""
+    refused_for_ms: int = 0
+    """How long it is held, without an answer, until it ends: its address has made too many connections."""
     on_end: dict[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
     """What is to happen when the connection ends, by what it is about."""
 

@@ -20,6 +20,7 @@ from barnabas.broker.replication.registration import (
     reassignment_cancelled,
     with_any_leader,
     with_in_sync,
+    with_leader,
     with_node,
     with_preferred_leader,
     without_node,
@@ -133,6 +134,10 @@ class Controller:
     def elect_preferred(self, partition: Partition) -> None:
         """Raises: ElectionNotNeededError, PreferredLeaderNotAvailableError."""
         self._apply(partition, with_preferred_leader(partition.registration, self._cluster.alive))
+
+    def move_leader(self, partition: Partition, node_id: int) -> None:
+        """Has another replica lead, for no reason. Raises: PreferredLeaderNotAvailableError."""
+        self._apply(partition, with_leader(partition.registration, node_id, self._cluster.alive))
 
     def elect_any(self, partition: Partition) -> None:
         """Elects a leader where there is none, though records be lost by it. Raises: ElectionNotNeededError,

@@ -18,6 +18,7 @@ from typing import Any, cast
 from barnabas.broker.authorization.acls import AccessControlEntry
 from barnabas.broker.log.files import replace_file
 from barnabas.broker.log.manager import log_directories
+from barnabas.broker.quotas.client_quotas import ClientQuota
 from barnabas.broker.replication.registration import PartitionRegistration
 from barnabas.broker.scram_users import ScramCredential
 from barnabas.errors import BarnabasError
@@ -60,6 +61,7 @@ class BrokerMetadata:
     """How often the metadata has been kept."""
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     acls: list[AccessControlEntry] = field(default_factory=list[AccessControlEntry])
+    client_quotas: list[ClientQuota] = field(default_factory=list[ClientQuota])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     group_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
@@ -132,7 +134,10 @@ class DataDirectory:
             topics = [_topic(**topic) for topic in content.pop("topics")]
             users = [ScramCredential(**user) for user in content.pop("scram_credentials", ())]
             acls = [AccessControlEntry(**entry) for entry in content.pop("acls", ())]
-            return BrokerMetadata(**content, topics=topics, scram_credentials=users, acls=acls)
+            quotas = [ClientQuota(**quota) for quota in content.pop("client_quotas", ())]
+            return BrokerMetadata(
+                **content, topics=topics, scram_credentials=users, acls=acls, client_quotas=quotas
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None
 
@@ -145,11 +150,15 @@ class DataDirectory:
         ]
         content["scram_credentials"] = [_as_dict(user) for user in metadata.scram_credentials]
         content["acls"] = [_as_dict(entry) for entry in metadata.acls]
+        content["client_quotas"] = [_as_dict(quota) for quota in metadata.client_quotas]
         # Without line ends json writes in C, which tells where there are thousands of topics.
         replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
 
 
-def _as_dict(kept: BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry) -> dict[str, object]:
+Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota
+
+
+def _as_dict(kept: Kept) -> dict[str, object]:
     return {name: getattr(kept, name) for name in kept.__slots__}
 
 

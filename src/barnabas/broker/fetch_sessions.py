@@ -122,6 +122,9 @@ class FetchSessions:
         session.update(request)
         return session
 
+    def forget(self, session: CachedFetchSession) -> None:
+        self._sessions.pop(session.session_id, None)
+
     def _known(self, request: FetchRequest, uses_topic_ids: bool) -> CachedFetchSession:
         session = self._sessions.get(request.session_id)
         if session is None:

@@ -24,10 +24,14 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
-from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers import HANDLERS, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.log.files import described
+from barnabas.broker.login.door import Door
+from barnabas.broker.login.listeners import BrokerListener, configured_listeners
+from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
@@ -52,13 +56,15 @@ FLUSH_INTERVAL_MS = 1_000
 class Broker:
     """An embedded Kafka broker, with its log in `data_dir`; with `nodes` a cluster in one process.
 
-    `port` 0 takes a free one; of several nodes each has the next. `racks`: one for each node. `config`
-    holds Kafka's broker settings as strings (see `broker.settings`).
+    `port` 0 takes a free one; several nodes have it and those that follow, or those that a list names.
+    `racks`: one for each node. `config` holds Kafka's broker settings as strings (see `broker.settings`).
 
         broker = Broker("data", port=9092)
         await broker.start()
         ...
         await broker.stop()
+
+    `users`: passwords by name, for the listeners with SASL that `config` names (docs/security.md).
 
     Several nodes have topics of as many replicas by default, and min.insync.replicas one less. Each can be
     stopped, started, paused and resumed by itself: `await broker.nodes[2].stop()`.
@@ -68,19 +74,23 @@ class Broker:
         self,
         data_dir: Path | str,
         host: str = "127.0.0.1",
-        port: int = 0,
+        port: int | Sequence[int] = 0,
         *,
         config: Mapping[str, str] | None = None,
         nodes: int = 1,
         racks: Sequence[str | None] | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
+        ports = [port + place if port else 0 for place in range(nodes)] if isinstance(port, int) else port
+        if len(ports) != nodes:
+            raise MisuseError(f"port={list(ports)!r}: there are {nodes} nodes, name a port for each")
         if racks is not None and len(racks) != nodes:
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
         self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
         self._host = host
-        self._port = port
+        self._ports = list(ports)
         self._config = dict(config or {})
         if nodes > 1:
             defaults = {
@@ -91,6 +101,8 @@ class Broker:
                 "transaction.state.log.num.partitions": str(nodes),
             }
             self._config = defaults | self._config
+        self._users = dict(users or {})
+        self._doors: dict[str, Door] = {}
         self._racks = [None] * nodes if racks is None else list(racks)
         self._nodes: dict[int, BrokerNode] = {}
         self._directory: DataDirectory | None = None
@@ -109,10 +121,10 @@ class Broker:
         return self._faults
 
     def upsets(self) -> BrokerUpsets:
-        """What can be done to this broker's disk, clock and groups."""
+        """What can be done to this broker's disk, clock, nodes, leaders and groups."""
         from barnabas.broker.faults.upsets import BrokerUpsets
 
-        return BrokerUpsets(self._running_parts)
+        return BrokerUpsets(self._running_parts, lambda: self.nodes)
 
     def _running_parts(self) -> BrokerParts:
         if self._parts is None:
@@ -168,18 +180,30 @@ class Broker:
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
+            throttle = ClientThrottle()
             parts = BrokerParts(
                 *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
+                *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, share_groups, share_states, share_lending, store),
                 *(transactions, transaction_store),
             )
             self._parts = parts
-            self._nodes = {
-                node_id: BrokerNode(node_id, cluster, controller, self._make_server)
-                for node_id in cluster.nodes
+            self._doors = {
+                listener.name: Door(listener, cluster, self._users)
+                for listener in configured_listeners(cluster.settings, self._host, self._ports[0])
             }
-            for place, node in enumerate(self._nodes.values()):
-                await node.serve(self._host, self._port + place if self._port else 0)
+            self._nodes = {
+                node_id: BrokerNode(
+                    node_id,
+                    cluster,
+                    controller,
+                    self._make_server,
+                    configured_listeners(cluster.settings, self._host, self._ports[place], place),
+                )
+                for place, node_id in enumerate(cluster.nodes)
+            }
+            for node in self._nodes.values():
+                await node.serve()
         except BaseException as error:
             for node in self._nodes.values():
                 await node.hang_up()
@@ -220,22 +244,35 @@ class Broker:
         self._parts = self._directory = None
         self._nodes = {}
 
-    def _make_server(self, node_id: int) -> KafkaServer:
+    def _make_server(self, node_id: int, listener: BrokerListener) -> KafkaServer:
         assert self._parts is not None
         number = self._parts.cluster.settings.number
+        door = self._doors[listener.name]
         return KafkaServer(
             self._handle,
             {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()},
             max_request_bytes=number("socket.request.max.bytes"),
             max_idle_ms=number("connections.max.idle.ms"),
-            make_context=partial(ClientConnection, node=node_id),
+            make_context=partial(self._connected, door, node_id),
+            make_doorkeeper=door.doorkeeper if listener.has_sasl else None,
+            tls=door.tls,
         )
+
+    def _connected(
+        self, door: Door, node_id: int, host: str, port: int, certificate: Mapping[str, Any] | None
+    ) -> ClientConnection:
+        connection = door.connection(node_id, host, port, certificate)
+        if self._parts is not None and self._parts.throttle.is_on:
+            connection.refused_for_ms = self._parts.throttle.charge_connection(host, node_id)
+        return connection
 
     async def _handle(
         self, connection: ClientConnection, header: RequestHeader, request: Request[Any]
     ) -> Response | CutShort | None:
         assert self._parts is not None
         node = self._nodes[connection.node]
+        if connection.refused_for_ms:
+            await within_quotas.refuse(connection)
         if node.is_paused:
             await node.wait_until_resumed()
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
@@ -243,11 +280,14 @@ class Broker:
         if not self._parts.cluster.has_one_node:
             handle = partial(handle_coordinated, handle)
         if self._faults is None:
-            response = await handle(call, request)
+            answering = handle(call, request)
         else:
-            response = await self._faults.answer(
+            answering = self._faults.answer(
                 node.node_id, connection, header, request, lambda asked: handle(call, asked)
             )
+        if self._parts.throttle.is_on:
+            answering = within_quotas.answer(call, request, answering)
+        response = await answering
         if node.is_paused:
             await node.wait_until_resumed()
         return response

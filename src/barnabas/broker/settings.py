@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from barnabas.broker.configs.group_settings import GROUP_BROKER_SETTINGS
+from barnabas.broker.configs.listener_settings import LISTENER_SETTINGS, prefixed_setting
 from barnabas.broker.configs.setting_kinds import (
     MAX_INT,
     MAX_LONG,
@@ -28,6 +29,8 @@ _INT, _LONG, _DOUBLE = SettingType.INT, SettingType.LONG, SettingType.DOUBLE
 _BOOLEAN, _STRING, _LIST = SettingType.BOOLEAN, SettingType.STRING, SettingType.LIST
 _POLICIES = ("delete", "compact")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+
+_NOT_THROTTLED = "Kept for tools that move replicas, which are copied as fast as they can be."
 
 TOPIC_SETTINGS = table_of(
     Setting(
@@ -78,6 +81,7 @@ TOPIC_SETTINGS = table_of(
         low=0,
         broker_name="log.flush.interval.ms",
     ),
+    Setting("follower.replication.throttled.replicas", SettingType.LIST, "", _NOT_THROTTLED),
     Setting(
         "index.interval.bytes",
         _INT,
@@ -86,6 +90,7 @@ TOPIC_SETTINGS = table_of(
         low=0,
         broker_name="log.index.interval.bytes",
     ),
+    Setting("leader.replication.throttled.replicas", SettingType.LIST, "", _NOT_THROTTLED),
     Setting(
         "max.compaction.lag.ms",
         _LONG,
@@ -438,6 +443,9 @@ _BROKER_ONLY = table_of(
         low=1,
         dynamic=False,
     ),
+    Setting("follower.replication.throttled.rate", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
+    Setting("leader.replication.throttled.rate", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
+    Setting("replica.alter.log.dirs.io.max.bytes.per.second", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
     Setting("super.users", _STRING, "", "Who may do everything: User:a;User:b.", dynamic=False),
     Setting("socket.request.max.bytes", _INT, "104857600", "Largest request.", low=1, dynamic=False),
     Setting(
@@ -452,8 +460,10 @@ _BROKER_ONLY = table_of(
 
 
 def _broker_table() -> dict[str, Setting]:
-    table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS}
+    table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS, **LISTENER_SETTINGS}
     for setting in TOPIC_SETTINGS.values():
+        if not setting.broker_name:
+            continue
         table[setting.broker_name] = Setting(
             setting.broker_name,
             setting.type,
@@ -477,7 +487,8 @@ class BrokerSettings:
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self._static = checked(given, BROKER_SETTINGS)
+        listeners = {name: setting for name in given if (setting := prefixed_setting(name)) is not None}
+        self._static = checked(given, {**BROKER_SETTINGS, **listeners})
         self.dynamic: dict[str, str] = {}
 
     def get(self, name: str) -> Value:
@@ -501,6 +512,14 @@ class BrokerSettings:
 
     def flag(self, name: str) -> bool:
         return self.get(name).value.lower() == "true"
+
+    def of_listener(self, name: str, listener: str, mechanism: str = "") -> str:
+        """The value that holds for a mechanism on a listener, else for the listener, else for all."""
+        prefix = f"listener.name.{listener.lower()}."
+        for place in (f"{prefix}{mechanism.lower()}.", prefix):
+            if place + name in self._static:
+                return self._static[place + name]
+        return self.get(name).value
 
 
 _OTHER_UNITS: Mapping[str, tuple[tuple[str, int], ...]] = {
@@ -534,6 +553,8 @@ class TopicSettings:
         setting = TOPIC_SETTINGS[name]
         if name in self._own:
             return Value(setting, self._own[name], SettingSource.TOPIC)
+        if not setting.broker_name:
+            return Value(setting, setting.default, SettingSource.DEFAULT)
         value = self._broker.get(setting.broker_name)
         return Value(setting, value.value, value.source)
 

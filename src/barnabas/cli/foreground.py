@@ -23,7 +23,11 @@ MakeBroker = Callable[[], "Broker"]
 
 
 def embedded_broker(
-    data_dir: str, host: str = "127.0.0.1", port: int = 0, config: Mapping[str, str] | None = None
+    data_dir: str,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    config: Mapping[str, str] | None = None,
+    nodes: int = 1,
 ) -> MakeBroker:
     """A broker, to be made where it runs."""
     # Here and not above, since no other command should wait for the broker's import.
@@ -33,7 +37,7 @@ def embedded_broker(
 
     def make() -> Broker:
         allow_many_files()
-        return Broker(data_directory(data_dir), host, port, config=config or {})
+        return Broker(data_directory(data_dir), host, port, config=config or {}, nodes=nodes)
 
     return make
 

@@ -21,6 +21,12 @@ def up(
     data_dir: Annotated[
         str, typer.Option("--data-dir", "-d", help="Where topics and offsets are kept.")
     ] = DEFAULT_DATA_DIR,
+    nodes: Annotated[
+        int,
+        typer.Option(
+            "--nodes", "-n", min=1, max=100, help="How many brokers the cluster has, on ports in a row."
+        ),
+    ] = 1,
     config: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,13 +50,13 @@ def up(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a broker until Ctrl-C. Its address is printed on stdout once it is ready; then where faults are
-    told, and the registry's."""
+    """Run a broker, or a cluster of several, until Ctrl-C. Its address is printed on stdout once it is ready;
+    then where faults are told, and the registry's."""
     registry = None
     if has_registry:
         # Here and not above, since no other command should wait for the registry's import.
         from barnabas.registry_server.settings import ServerSettings
 
         registry = ServerSettings(host=host, port=registry_port)
-    broker = embedded_broker(data_dir, host, port, pairs(config, "--config"))
+    broker = embedded_broker(data_dir, host, port, pairs(config, "--config"), nodes)
     run(broker, registry, faults_port=faults_port, as_json=as_json)

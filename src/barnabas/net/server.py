@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import ssl
 import struct
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from barnabas import background
 from barnabas.errors import BarnabasError, BrokenProtocolError
@@ -42,6 +43,9 @@ IDLE_CHECK_SECONDS = 15.0
 MAX_WAITING_REQUESTS = 64
 MAX_WAITING_BYTES = 16 << 20
 MAX_JOINED_BYTES = 65_536
+# A client that goes on without a goodbye of TLS is not waited for.
+SHUTDOWN_SECONDS = 2.0
+MAX_HANDSHAKE_SECONDS = 60.0
 _REQUEST_START = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
 
@@ -54,20 +58,56 @@ class DisconnectError(Exception):
     """Raised by a handler that can answer only by hanging up, as to a produce with acks=0 that failed."""
 
 
+class TurnedAwayError(DisconnectError):
+    """`last_words`: a frame that the client gets yet before the connection ends."""
+
+    def __init__(self, reason: str, last_words: bytes) -> None:
+        super().__init__(reason)
+        self.last_words = last_words
+
+
 def _nothing() -> None:
     """Of contexts that were made without a connection, or that nobody asks to be told of its end."""
 
 
 @dataclass(slots=True, eq=False)
 class RequestContext:
-    """Where requests come from: one object for each connection, which a subclass may keep more in."""
+    """Where requests come from: one object for each connection, which a subclass may keep more in.
+
+    `certificate`: what the client has shown and proved of itself, as `SSLSocket.getpeercert` tells it.
+    """
 
     client_host: str
     client_port: int
+    certificate: Mapping[str, Any] | None = None
     hang_up: Callable[[], None] = field(default=_nothing, kw_only=True)
     """Ends the connection; earlier answers still leave."""
     on_lost: Callable[[], None] = field(default=_nothing, kw_only=True)
     """Called when the connection has ended."""
+    request_bytes: int = field(default=0, kw_only=True)
+    """Of the request that is being answered, its header among them."""
+    throttle_ms: int = field(default=0, kw_only=True)
+    """How long the next request has to wait once this one is answered."""
+
+
+class Doorkeeper(Protocol):
+    """Answers a connection's frames for as long as it is not known who the client is."""
+
+    @property
+    def max_frame_bytes(self) -> int | None:
+        """The largest frame that it takes; None once it has let the client in."""
+        ...
+
+    def claims(self, frame: bytes | memoryview) -> bool:
+        """Whether the frame is its own to answer, and no request to be served. Raises: DisconnectError."""
+        ...
+
+    async def answer(self, frame: bytes | memoryview) -> bytes:
+        """The answer's frame, its length included; empty where there is nothing to say.
+
+        Raises: TurnedAwayError, DisconnectError, BrokenProtocolError.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +135,17 @@ class KafkaServer:
         *,
         max_request_bytes: int = 100 << 20,
         max_idle_ms: float = 600_000,
-        make_context: Callable[[str, int], RequestContext] = RequestContext,
+        make_context: Callable[[str, int, Mapping[str, Any] | None], RequestContext] = RequestContext,
+        make_doorkeeper: Callable[[Any], Doorkeeper] | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """`max_idle_ms`: how long a connection may stay open without a request. `make_context`: makes what
-        requests of a connection come with, of its host and port."""
+        requests of a connection come with, of its host, port and certificate; `make_doorkeeper`: of that, who
+        decides whether they are served. Both may raise DisconnectError."""
         self.handler = handler
+        self.make_doorkeeper = make_doorkeeper
+        self.tls = tls
+        self.handshakes: set[_Handshake] = set()
         self.make_context = make_context
         self.versions = versions
         self.max_request_bytes = max_request_bytes
@@ -113,7 +159,10 @@ class KafkaServer:
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
-                lambda: ServerConnection(self).protocol, host, port, backlog=BACKLOG
+                lambda: _Accepted(self) if self.tls is None else _Handshake(self, self.tls),
+                host,
+                port,
+                backlog=BACKLOG,
             )
         except OSError as error:
             reason = "the port is in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
@@ -123,12 +172,19 @@ class KafkaServer:
         self._end_idle()
         return self._server.sockets[0].getsockname()[1]
 
+    @property
+    def handshake_seconds(self) -> float:
+        """How long a handshake of TLS may take."""
+        return min(MAX_HANDSHAKE_SECONDS, self._max_idle_seconds)
+
     async def stop(self) -> None:
         """Stops listening and ends all connections; requests under way are given up."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         if self._server is not None:
             self._server.close()
+        for handshake in list(self.handshakes):
+            handshake.give_up()
         connections = list(self.connections)
         workers = [connection.end() for connection in connections]
         await asyncio.gather(*workers, return_exceptions=True)
@@ -145,10 +201,82 @@ class KafkaServer:
         self._idle_timer = asyncio.get_running_loop().call_later(pause, self._end_idle)
 
 
-class ServerConnection:
-    """One client's connection: a queue of frames, and a task that answers them one by one."""
+class _Accepted(FrameProtocol):
+    """What becomes a connection once it is made. With TLS, bytes may come before that."""
 
     def __init__(self, server: KafkaServer) -> None:
+        self._early: list[bytes | memoryview] = []
+        super().__init__(self._early.append, self._lose_early)
+        self._server = server
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if self.is_lost:
+            transport.close()
+            return
+        try:
+            connection = ServerConnection(self._server, self)
+        except DisconnectError as error:
+            logger.warning("hung up on %s: %s", transport.get_extra_info("peername"), error)
+            transport.close()
+            return
+        self._on_frame, self._on_lost = connection.on_frame, connection.on_lost
+        for frame in self._early:
+            connection.on_frame(frame)
+
+    def _lose_early(self, error: Exception | None) -> None:
+        """There never was a connection."""
+
+
+class _Handshake(asyncio.Protocol):
+    """A client that has yet to shake hands."""
+
+    def __init__(self, server: KafkaServer, tls: ssl.SSLContext) -> None:
+        self._server = server
+        self._tls = tls
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._server.handshakes.add(self)
+        self._task = background.start(self._shake_hands(transport), what="a handshake of TLS")
+
+    def give_up(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _shake_hands(self, transport: asyncio.Transport) -> None:
+        accepted = _Accepted(self._server)
+        try:
+            secure = await asyncio.get_running_loop().start_tls(
+                transport,
+                accepted,
+                self._tls,
+                server_side=True,
+                ssl_handshake_timeout=self._server.handshake_seconds,
+                ssl_shutdown_timeout=SHUTDOWN_SECONDS,
+            )
+        except (OSError, TimeoutError) as error:
+            logger.warning("no handshake with %s: %s", transport.get_extra_info("peername"), error)
+            transport.abort()
+            return
+        finally:
+            self._server.handshakes.discard(self)
+        if secure is not None:
+            accepted.connection_made(secure)
+
+
+class ServerConnection:
+    """One client's connection: a queue of frames, and a task that answers them one by one.
+
+    Raises: DisconnectError, where there is not to be one.
+    """
+
+    def __init__(self, server: KafkaServer, protocol: FrameProtocol) -> None:
         self._server = server
         self._frames: deque[bytes | memoryview] = deque()
         self._waiting_bytes = 0
@@ -156,11 +284,15 @@ class ServerConnection:
         self._joined: list[Part] = []
         self._joined_bytes = 0
         self._arrived = asyncio.Event()
-        self.protocol = FrameProtocol(self._on_frame, self._on_lost)
-        self.protocol.max_frame_bytes = server.max_request_bytes
+        self.protocol = protocol
+        peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
+        certificate = self._transport.get_extra_info("peercert")
+        self.context = server.make_context(str(peer[0]), int(peer[1]), certificate or None)
+        self.context.hang_up = self.hang_up
+        self._doorkeeper = None if server.make_doorkeeper is None else server.make_doorkeeper(self.context)
+        self._set_max_frame_bytes()
         self.last_used = time.monotonic()
         self._is_answering = False
-        self._context: RequestContext | None = None
         self._loop = asyncio.get_running_loop()
         self._worker = background.start(self._work(), what="serving a connection", loop=self._loop)
         server.connections.add(self)
@@ -182,15 +314,7 @@ class ServerConnection:
         assert self.protocol.transport is not None
         return self.protocol.transport
 
-    @property
-    def context(self) -> RequestContext:
-        if self._context is None:
-            peer: tuple[Any, ...] = self._transport.get_extra_info("peername") or ("", 0)
-            self._context = self._server.make_context(str(peer[0]), int(peer[1]))
-            self._context.hang_up = self.hang_up
-        return self._context
-
-    def _on_frame(self, frame: bytes | memoryview) -> None:
+    def on_frame(self, frame: bytes | memoryview) -> None:
         self.last_used = time.monotonic()
         self._frames.append(frame)
         self._waiting_bytes += len(frame)
@@ -200,13 +324,12 @@ class ServerConnection:
             self._paused = True
             self._transport.pause_reading()
 
-    def _on_lost(self, error: Exception | None) -> None:
+    def on_lost(self, error: Exception | None) -> None:
         if isinstance(error, BrokenProtocolError):
             self._log_hang_up(error)
         self._server.connections.discard(self)
         self._worker.cancel()
-        if self._context is not None:
-            self._context.on_lost()
+        self.context.on_lost()
 
     def _log_hang_up(self, error: Exception) -> None:
         context = self.context
@@ -222,10 +345,15 @@ class ServerConnection:
                 await self._answer(self._next_frame())
                 self._is_answering = False
                 self.last_used = time.monotonic()
+                if self.context.throttle_ms:
+                    pause_ms, self.context.throttle_ms = self.context.throttle_ms, 0
+                    await asyncio.sleep(pause_ms / 1000)
                 if not self.protocol.can_write:
                     await self.protocol.wait_until_writable()
         except (BrokenProtocolError, DisconnectError) as error:
             self._log_hang_up(error)
+            if isinstance(error, TurnedAwayError) and not self.protocol.is_lost:
+                self._join(error.last_words)
             self.hang_up()
         except Exception:
             logger.exception("cannot answer %s:%d", self.context.client_host, self.context.client_port)
@@ -244,7 +372,17 @@ class ServerConnection:
             self._transport.resume_reading()
         return frame
 
+    def _set_max_frame_bytes(self) -> None:
+        largest = None if self._doorkeeper is None else self._doorkeeper.max_frame_bytes
+        self.protocol.max_frame_bytes = self._server.max_request_bytes if largest is None else largest
+
     async def _answer(self, frame: bytes | memoryview) -> None:
+        if self._doorkeeper is not None and self._doorkeeper.claims(frame):
+            answer = await self._doorkeeper.answer(frame)
+            self._set_max_frame_bytes()
+            if answer and not self.protocol.is_lost:
+                self._join(answer)
+            return
         api_key, version, correlation_id = self._read_start(frame)
         lowest, highest = self._server.versions.get(api_key, (1, 0))
         if not lowest <= version <= highest:
@@ -258,6 +396,7 @@ class ServerConnection:
             self._write(fallback, ApiVersionsRequest, 0, correlation_id)
             return
         header, request = decode_request(frame)
+        self.context.request_bytes = len(frame)
         response = await self._ask_handler(header, request)
         if isinstance(response, CutShort):
             self._write_start(response, type(request), version, correlation_id)

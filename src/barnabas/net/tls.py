@@ -80,9 +80,9 @@ class Tls:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.checks_host_name = config.ssl_endpoint_identification_algorithm == "https"
         self.context.check_hostname = self.checks_host_name
-        _set_versions(self.context, config)
-        _trust(self.context, config)
-        self.has_certificate = _show(self.context, config)
+        set_versions(self.context, config)
+        load_trusted(self.context, config)
+        self.has_certificate = load_own_certificate(self.context, config)
 
     def without_name_check(self) -> ssl.SSLContext:
         """A context that trusts the same authorities but takes any host name, to ask for a certificate's
@@ -176,7 +176,8 @@ def _verification_error(error: ssl.SSLCertVerificationError, name: str) -> Authe
     )
 
 
-def _set_versions(context: ssl.SSLContext, config: CommonConfig) -> None:
+def set_versions(context: ssl.SSLContext, config: CommonConfig) -> None:
+    """Allows the versions and cipher suites of the settings alone. Raises: InvalidSettingError."""
     wanted = [version for version in config.ssl_enabled_protocols if version <= config.ssl_protocol]
     if not wanted:
         raise InvalidSettingError(
@@ -213,7 +214,8 @@ def _openssl_name(suite: str) -> str:
     return "-".join([*parts, cipher]).replace("_", "-")
 
 
-def _trust(context: ssl.SSLContext, config: CommonConfig) -> None:
+def load_trusted(context: ssl.SSLContext, config: CommonConfig) -> None:
+    """Trusts the authorities that the settings name, else the system's. Raises: InvalidSettingError."""
     location, text = config.ssl_truststore_location, config.ssl_truststore_certificates
     if location is not None and text is not None:
         raise InvalidSettingError(
@@ -237,8 +239,8 @@ def _trust(context: ssl.SSLContext, config: CommonConfig) -> None:
         raise InvalidSettingError(f"{name}: no certificates can be read there ({_words(error)})") from None
 
 
-def _show(context: ssl.SSLContext, config: CommonConfig) -> bool:
-    """Loads the client's own certificate; whether there is one."""
+def load_own_certificate(context: ssl.SSLContext, config: CommonConfig) -> bool:
+    """Loads the certificate to be shown; whether there is one. Raises: InvalidSettingError."""
     if config.ssl_keystore_type == "JKS":
         raise _not_pem("ssl_keystore_type", config.ssl_keystore_location or "keystore")
     with contextlib.ExitStack() as files:

@@ -6,6 +6,8 @@ registry.
     with EmbeddedBroker() as broker:            # a process of its own, ready in a fraction of a second
         Producer(broker.bootstrap)
         broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", times=3)       # see `fault_control`
+    with EmbeddedBroker(nodes=3) as cluster:    # three of them in that process
+        cluster.nodes[2].stop()
     with ApacheKafka("4.3.0") as kafka:         # needs Java 17 and, the first time, Maven
         kafka.kill()                            # as a crash would
         kafka.start()                           # the same data, the same address
@@ -33,6 +35,7 @@ from barnabas.testing.apache_kafka_cluster import ApacheKafkaCluster, ClusterNod
 from barnabas.testing.certificates import Certificates
 from barnabas.testing.distribution import KafkaDistribution, run_kafka_tool
 from barnabas.testing.embedded_broker import EmbeddedBroker
+from barnabas.testing.embedded_node import EmbeddedNode
 from barnabas.testing.embedded_registry import EmbeddedRegistry
 from barnabas.testing.fault_control import (
     ControlledFault,
@@ -54,6 +57,7 @@ __all__ = [
     "ControlledFault",
     "Disconnect",
     "EmbeddedBroker",
+    "EmbeddedNode",
     "EmbeddedRegistry",
     "FaultControl",
     "FaultControlError",

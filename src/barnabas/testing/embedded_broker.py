@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from barnabas.errors import MisuseError
 from barnabas.testing.broker_process import BrokerProcess
+from barnabas.testing.certificates import Certificates
+from barnabas.testing.embedded_node import EmbeddedNode
 from barnabas.testing.fault_control import FaultControl
-from barnabas.testing.kafka_settings import KEEPS_OLD_RECORDS
-from barnabas.testing.process import ServerProcess, ServerStartError
+from barnabas.testing.kafka_settings import KEEPS_OLD_RECORDS, PLAINTEXT, Listener
+from barnabas.testing.metadata_probe import known_broker_ports
+from barnabas.testing.process import ServerProcess, ServerStartError, wait_until_ready
+from barnabas.testing.secure_listeners import SecureListeners
 
 
 class EmbeddedBroker(BrokerProcess):
@@ -21,7 +26,11 @@ class EmbeddedBroker(BrokerProcess):
 
     `data_dir`: where its log is kept; None is a temporary folder that goes with the broker. `config`: Kafka's
     broker settings; by default no records are deleted for their age in the first day. `port`: None takes a
-    free one below 32768.
+    free one below 32768. `nodes`: how many brokers the cluster has, `racks`: one for each of them.
+    Topics then have as many replicas by default, and min.insync.replicas one less.
+
+    `security`: listeners for TLS and SASL beside the plain one, users and access control; needs the
+    `cryptography` package.
 
     `faults`: errors, delays and whatever else is to happen to its clients (see `fault_control`).
 
@@ -34,10 +43,43 @@ class EmbeddedBroker(BrokerProcess):
         *,
         config: Mapping[str, str] | None = None,
         port: int | None = None,
+        security: SecureListeners | None = None,
+        nodes: int = 1,
+        racks: Sequence[str] | None = None,
     ) -> None:
         super().__init__(port=port, data_dir=data_dir)
+        if nodes < 1:
+            raise MisuseError(f"nodes={nodes}: a cluster has at least one")
+        if nodes > 1 and security is not None:
+            raise MisuseError(f"nodes={nodes}: a cluster of several has no SecureListeners")
+        if racks is not None and len(racks) != nodes:
+            raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
+        self._node_count = nodes
+        self._racks = racks
+        self._nodes: dict[int, EmbeddedNode] = {}
+        self.security = security
+        self._certificates: Certificates | None = None
+        self._listeners: list[Listener] = []
         self._config = KEEPS_OLD_RECORDS | dict(config or {})
         self._faults: FaultControl | None = None
+
+    @property
+    def certificates(self) -> Certificates:
+        """The files of a broker with `security`. Raises: ServerStartError before the first start."""
+        if self._certificates is None:
+            raise ServerStartError("only a broker with security, once started, has certificates")
+        return self._certificates
+
+    def bootstrap_for(self, listener: str) -> str:
+        """`host:port` of a listener by Kafka's name for it, such as SASL_SSL; see `SecureListeners`.
+
+        Raises: ServerStartError if the broker has none of this name, or was never started.
+        """
+        ports = {each.name: each.port for each in self._listeners}
+        if listener not in ports:
+            names = ", ".join(ports) or "none before its first start"
+            raise ServerStartError(f"{self._name} has no listener {listener}, but {names}")
+        return f"127.0.0.1:{ports[listener]}"
 
     @property
     def faults(self) -> FaultControl:
@@ -47,8 +89,32 @@ class EmbeddedBroker(BrokerProcess):
         return self._faults
 
     @property
+    def nodes(self) -> Mapping[int, EmbeddedNode]:
+        """By their ids, from 1 on: `broker.nodes[2].stop()`. Raises: ServerStartError before a start."""
+        if not self._nodes:
+            raise ServerStartError("the broker was never started, it has no nodes yet")
+        return self._nodes
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of all nodes, the same after every restart."""
+        return ",".join(node.bootstrap for node in self.nodes.values())
+
+    def wait_until_ready(self) -> None:
+        super().wait_until_ready()
+        if self._node_count == 1:
+            return
+        ports = {node.port for node in self.nodes.values()}
+        wait_until_ready(
+            self._running,
+            self._name,
+            lambda: all(known_broker_ports(port) == ports for port in ports),
+            self._start_timeout_seconds,
+        )
+
+    @property
     def _name(self) -> str:
-        return f"the embedded broker on {self.bootstrap}"
+        return f"the embedded broker on 127.0.0.1:{self.port}"
 
     @property
     def _start_timeout_seconds(self) -> float:
@@ -59,6 +125,14 @@ class EmbeddedBroker(BrokerProcess):
 
     def _prepare(self, directory: Path) -> None:
         """The broker makes its own folders."""
+        if self.security is not None:
+            self._certificates = Certificates.in_folder(directory / "certificates")
+            plain = Listener(PLAINTEXT, PLAINTEXT, self.port)
+            self._listeners = [plain, *self.security.listeners(self._kept_ports)]
+        ports = [self.port, *self._kept_ports.take(self._node_count - 1)]
+        self._nodes = {
+            node_id: EmbeddedNode(node_id, port, lambda: self.faults) for node_id, port in enumerate(ports, 1)
+        }
         self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}", self.bootstrap)
 
     def close(self) -> None:
@@ -66,12 +140,21 @@ class EmbeddedBroker(BrokerProcess):
             self._faults.end_hooks()
         super().close()
         self._faults = None
+        self._nodes = {}
 
     def _run(self, directory: Path) -> ServerProcess:
-        command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1", "--port", str(self.port)]
-        command += ["--data-dir", str(directory / "data")]
+        command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1"]
+        command += ["--port", *(str(node.port) for node in self.nodes.values())]
+        command += ["--data-dir", str(directory / "data"), "--nodes", str(self._node_count)]
+        if self._racks is not None:
+            command += ["--racks", *self._racks]
         command += ["--faults-port", str(self.faults.port)]
-        for name, value in self._config.items():
+        config = self._config
+        if self.security is not None:
+            config = self.security.settings(self.certificates) | self._listener_settings() | config
+            for name, password in self.security.users.items():
+                command += ["--user", f"{name}={password}"]
+        for name, value in config.items():
             command += ["--config", f"{name}={value}"]
         return ServerProcess(
             command,
@@ -79,3 +162,11 @@ class EmbeddedBroker(BrokerProcess):
             environment={"PYTHONUNBUFFERED": "1"},
             remove_at_exit=self._removed_at_exit,
         )
+
+    def _listener_settings(self) -> dict[str, str]:
+        return {
+            "listeners": ",".join(each.address for each in self._listeners),
+            "listener.security.protocol.map": ",".join(
+                f"{each.name}:{each.security_protocol}" for each in self._listeners
+            ),
+        }

@@ -157,7 +157,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
         return fault
 
     def clear(self, seed: int | None = None) -> None:
-        """No faults, nothing recorded, disk and clock as they were. `seed`: of chance from now on."""
+        """No faults, nothing recorded, disk, clock and nodes as they were. `seed`: of chance from now on."""
         self.end_hooks()
         self.call("DELETE", "/faults" if seed is None else f"/faults?seed={seed}")
 
@@ -180,6 +180,30 @@ class FaultControl(FaultLanguage[ControlledFault]):
     def rebalance(self, group: str) -> None:
         """Has a group rebalance."""
         self.call("POST", f"/groups/{quote(group, safe='')}/rebalance")
+
+    def move_coordinator(self, group: str, node: int) -> None:
+        """Has another node coordinate a group."""
+        self.call("POST", f"/groups/{quote(group, safe='')}/coordinator", {"node": node})
+
+    def move_leader(self, topic: str, partition: int, node: int) -> None:
+        """Has another replica that is in sync lead a partition."""
+        self.call("PUT", "/leaders", {"topic": topic, "partition": partition, "node": node})
+
+    def stop_node(self, node: int) -> None:
+        """One of several; the others do without it."""
+        self.call("PUT", f"/nodes/{node}", {"state": "stopped"})
+
+    def start_node(self, node: int) -> None:
+        """Comes back with the data it had."""
+        self.call("PUT", f"/nodes/{node}", {"state": "started"})
+
+    def pause_node(self, node: int) -> None:
+        """Freezes it with its connections open."""
+        self.call("PUT", f"/nodes/{node}", {"state": "paused"})
+
+    def resume_node(self, node: int) -> None:
+        """Goes on with what has come in."""
+        self.call("PUT", f"/nodes/{node}", {"state": "resumed"})
 
     def call(self, method: str, path: str, body: Any = None, *, timeout: float = 0) -> Any:
         """What is answered to a call over HTTP; `timeout`: how long it may wait there."""

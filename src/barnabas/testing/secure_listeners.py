@@ -54,7 +54,8 @@ def _users() -> dict[str, str]:
 class SecureListeners:
     """Listeners for TLS and SASL, users, and Kafka's StandardAuthorizer; the module says which.
 
-    `users`: passwords by name; admin must be among them. Needs a release of the KRaft years.
+    `users`: passwords by name; admin must be among them. Of Apache Kafka a release of the KRaft years is
+    needed; an EmbeddedBroker takes them as well.
     """
 
     users: Mapping[str, str] = field(default_factory=_users, repr=False)

@@ -145,9 +145,8 @@ def sender(connection: Connection) -> Sender:
 
 
 @contextmanager
-def secure_kafka(**config: str) -> Generator[ApacheKafka]:
-    settings = {name.replace("_", "."): value for name, value in config.items()}
-    with ApacheKafka(security=SecureListeners(), config=settings) as kafka:
+def secure_kafka(config: Mapping[str, str] | None = None) -> Generator[ApacheKafka]:
+    with ApacheKafka(security=SecureListeners(), config=config) as kafka:
         yield kafka
 
 
@@ -211,7 +210,9 @@ async def play_openly(bootstrap: str, scenario: Scenario) -> list[Any]:
         connection.close()
 
 
-async def same_on_both(kafka: ApacheKafka, directory: Path, scenario: Scenario, **config: str) -> None:
+async def same_on_both(
+    kafka: ApacheKafka, directory: Path, scenario: Scenario, config: Mapping[str, str] | None = None
+) -> None:
     """Fails with all that the embedded broker answers in another way than Kafka does."""
     expected = await play_on_kafka(kafka, scenario)
     said = await play_on_embedded(directory, scenario, config)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
+from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from barnabas.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
@@ -15,6 +16,7 @@ from barnabas.protocol.messages.alter_user_scram_credentials import AlterUserScr
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -172,6 +174,8 @@ async def cluster(stage: Stage) -> None:
     needs = [
         DESCRIBE_CLUSTER,
         ALTER_CLUSTER,
+        (Operation.DESCRIBE_CONFIGS, CLUSTER, CLUSTER_NAME),
+        (Operation.ALTER_CONFIGS, CLUSTER, CLUSTER_NAME),
         (Operation.ALL, CLUSTER, CLUSTER_NAME),
         (Operation.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME),
         (Operation.ALL, TOPIC, "*"),
@@ -204,6 +208,10 @@ async def cluster(stage: Stage) -> None:
             topics=[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics(topic, part)]
         ),
         "elect": ElectLeadersRequest(0, [ElectLeadersRequest.TopicPartitions(topic, part)]),
+        "set quotas": AlterClientQuotasRequest(
+            [AlterClientQuotasRequest.EntryData([AlterClientQuotasRequest.EntityData("user", topic)], [])]
+        ),
+        "quotas": DescribeClientQuotasRequest([DescribeClientQuotasRequest.ComponentData("user", 0, topic)]),
         "set users": AlterUserScramCredentialsRequest(upsertions=[user]),
         "users": DescribeUserScramCredentialsRequest(
             [DescribeUserScramCredentialsRequest.UserName(stage.name("stranger"))]

@@ -112,6 +112,44 @@ async def consumer_membership(stage: Stage) -> None:
     )
 
 
+async def regular_expressions(stage: Stage) -> None:
+    """A regular expression matches topics that the member may see."""
+    group, seen, hidden = stage.name("group"), stage.name("a-seen"), stage.name("a-hidden")
+    for topic in (seen, hidden):
+        await stage.create_topic(topic)
+    await ready(stage, group)
+    rights = [
+        (Operation.READ, GROUP, group),
+        (Operation.READ, TOPIC, seen),
+        (Operation.DESCRIBE, GROUP, group),
+    ]
+    await stage.allow(*(rule(*right) for right in rights))
+    beat = ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id=stage.name("member"),
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_regex=f"a-.*{stage.run}",
+        topic_partitions=[],
+    )
+    answer = await stage.guest(beat)
+    # Kafka resolves the expression later.
+    assigned: list[Any] = []
+    while not assigned:
+        await asyncio.sleep(0.1)
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=group, member_id=answer.member_id, member_epoch=answer.member_epoch
+        )
+        answer = await stage.guest(request)
+        assert answer.error_code == 0
+        described = await stage.guest(ConsumerGroupDescribeRequest([group]))
+        assigned = described.groups[0].members[0].assignment.topic_partitions
+    stage.tell("assigned", [topic.topic_name for topic in assigned])
+    leaves = ConsumerGroupHeartbeatRequest(group_id=group, member_id=answer.member_id, member_epoch=-1)
+    stage.tell("leaves", (await stage.guest(leaves)).error_code)
+    await stage.forbid()
+
+
 async def views(stage: Stage) -> None:
     group, other, topic = stage.name("group"), stage.name("other"), stage.name("topic")
     await stage.create_topic(topic)
@@ -204,6 +242,12 @@ def test_membership_of_consumer_groups_needs_the_rights_that_it_needs_with_kafka
     guarded_kafka: ApacheKafka, tmp_path: Path
 ) -> None:
     asyncio.run(same_on_both(guarded_kafka, tmp_path, consumer_membership))
+
+
+def test_regular_expressions_match_what_the_member_may_see_as_with_kafka(
+    guarded_kafka: ApacheKafka, tmp_path: Path
+) -> None:
+    asyncio.run(same_on_both(guarded_kafka, tmp_path, regular_expressions))
 
 
 def test_seeing_groups_needs_the_rights_that_it_needs_with_kafka(

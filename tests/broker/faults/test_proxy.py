@@ -8,14 +8,22 @@ from typing import Any
 
 import confluent_kafka
 import pytest
+from tests.share_groups import begin_at_the_first_record
 
-from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas import Admin, Consumer, NewTopic, Producer, ShareConsumer, TopicPartition
 from barnabas.errors import InvalidSettingError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker, FaultControlError, KafkaProxy
+from barnabas.testing import (
+    ApacheKafka,
+    ApacheKafkaCluster,
+    EmbeddedBroker,
+    FaultControlError,
+    KafkaProxy,
+    run_kafka_tool,
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +73,38 @@ def test_a_transaction_goes_through_it(proxy: KafkaProxy, make_topic: Callable[.
     ) as consumer:
         consumer.assign([TopicPartition(topic, 0)])
         assert [record.value for record in consumer.poll(30)] == [b"a"]
+
+
+def test_a_share_group_goes_through_it(
+    apache_kafka: ApacheKafka, make_topic: Callable[..., str], eventually: Callable[..., Any]
+) -> None:
+    with KafkaProxy(apache_kafka.bootstrap) as proxy:
+        topic = make_topic(proxy)
+        group = f"g-{topic}"
+        begin_at_the_first_record(proxy.bootstrap, group)
+        with Producer(proxy.bootstrap) as producer:
+            producer.send(topic, b"a").result(60)
+        fault = proxy.faults.error("ShareFetch", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=2)
+        with ShareConsumer(proxy.bootstrap, group_id=group, topics=[topic]) as consumer:
+            assert eventually(lambda: [record.value for record in consumer.poll(0.5)]) == [b"a"]
+        assert fault.hits == 2
+        assert {topic: (0,)} in [each.partitions for each in proxy.faults.requests("ShareFetch", group=group)]
+
+
+def test_the_tools_of_kafka_go_through_it(proxy: KafkaProxy, make_topic: Callable[..., str]) -> None:
+    topic = make_topic(proxy)
+    fault = proxy.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", topic=topic, times=2)
+    run_kafka_tool(
+        "org.apache.kafka.tools.ConsoleProducer",
+        *("--bootstrap-server", proxy.bootstrap, "--topic", topic),
+        input="a\nb\n",
+    )
+    read = run_kafka_tool(
+        "org.apache.kafka.tools.consumer.ConsoleConsumer",
+        *("--bootstrap-server", proxy.bootstrap, "--topic", topic, "--from-beginning"),
+        *("--max-messages", "2", "--timeout-ms", "30000"),
+    )
+    assert (fault.hits, read.stdout.split()) == (2, ["a", "b"])
 
 
 async def answers(bootstrap: str, *requests: Any) -> list[Any]:

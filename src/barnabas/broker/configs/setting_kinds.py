@@ -27,6 +27,8 @@ class SettingType(IntEnum):
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    CLASS = 8
+    PASSWORD = 9
 
 
 class SettingSource(IntEnum):
@@ -102,6 +104,8 @@ _CHECKS: Mapping[SettingType, Callable[[Setting, str], None]] = {
     SettingType.BOOLEAN: _check_boolean,
     SettingType.STRING: _check_words,
     SettingType.LIST: _check_words,
+    SettingType.CLASS: _check_words,
+    SettingType.PASSWORD: _check_words,
     SettingType.INT: _check_number,
     SettingType.LONG: _check_number,
     SettingType.DOUBLE: _check_number,
@@ -138,7 +142,7 @@ def lookup(name: str, table: Mapping[str, Setting]) -> Setting:
 
 def parse_assignment(text: str) -> tuple[str, str]:
     """`name=value` as its two parts. Raises: InvalidConfigError."""
-    matched = re.fullmatch(r"\s*([\w.]+)\s*=(.*)", text)
+    matched = re.fullmatch(r"\s*([\w.-]+)\s*=(.*)", text, re.DOTALL)
     if matched is None:
         raise InvalidConfigError(f"{text!r} is not of the form name=value")
     return matched[1], matched[2].strip()

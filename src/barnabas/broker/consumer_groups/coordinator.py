@@ -63,6 +63,8 @@ class Heartbeat:
     subscribed_topic_regex: str | None = None
     server_assignor: str | None = None
     owned: frozenset[TopicIdPartition] | None = None
+    may_see: Callable[[str], bool] | None = None
+    """Whether its regular expression may match a topic; None is all."""
 
     @property
     def says_all(self) -> bool:
@@ -292,6 +294,7 @@ class ConsumerGroupCoordinator:
         names, regex = member.subscribed_topic_names, member.subscribed_topic_regex
         is_new = member.member_id not in group.target and member.epoch == JOINING_EPOCH
         member.client_id, member.client_host = beat.client_id, beat.client_host
+        member.may_see = beat.may_see
         if beat.rebalance_timeout_ms >= 0:
             member.rebalance_timeout_ms = beat.rebalance_timeout_ms
         if beat.rack_id is not None:

@@ -11,7 +11,7 @@ import asyncio
 import re
 import uuid
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
@@ -78,6 +78,8 @@ class ConsumerMember:
     assigned: Partitions = frozenset()
     pending_revocation: Partitions = frozenset()
     classic: ClassicSide | None = None
+    may_see: Callable[[str], bool] | None = None
+    """Whether its regular expression may match a topic; None is all."""
     session_timer: asyncio.TimerHandle | None = None
     rebalance_timer: asyncio.TimerHandle | None = None
 
@@ -204,7 +206,9 @@ class ConsumerGroup:
         """The topics of each member. `resolved`: those that match each regular expression."""
         return {
             member.member_id: member.subscribed_topic_names.union(
-                resolved.get(member.subscribed_topic_regex or "", ())
+                filter(member.may_see, resolved.get(member.subscribed_topic_regex or "", ()))
+                if member.may_see is not None
+                else resolved.get(member.subscribed_topic_regex or "", ())
             )
             for member in self.members.values()
         }

@@ -12,6 +12,10 @@
     PUT    /disk                        {"is_full": true}
     POST   /clock                       {"move_ms": 60000}
     POST   /groups/NAME/rebalance
+    POST   /groups/NAME/coordinator     {"node": 2}
+    GET    /nodes/ID                    whether it runs, and is paused
+    PUT    /nodes/ID                    {"state": "stopped"}, or started, paused, resumed
+    PUT    /leaders                     {"topic": "t", "partition": 0, "node": 2}
 
 Owns the paths and what is in bodies. Must not know what becomes of a fault.
 """
@@ -27,7 +31,7 @@ from typing import Any, cast
 from barnabas.broker.faults.injector import Answered, FaultInjector, HookedRequest
 from barnabas.broker.faults.rules import FaultRule, FaultRuleError
 from barnabas.broker.faults.upsets import BrokerUpsets
-from barnabas.errors import BrokenProtocolError
+from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.http.json_server import JsonCall, JsonCallError
 from barnabas.net.server import DisconnectError
 from barnabas.protocol.codec import decode, encode
@@ -56,13 +60,15 @@ class FaultControls:
                         name: int(value) if name in _NUMBERS else value for name, value in call.query.items()
                     }
                     return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
-                case _, ("disk" | "clock" | "groups", *_):
-                    return self._upset(call)
+                case "GET", ("nodes", node_id):
+                    return self._node(int(node_id))
+                case _, ("disk" | "clock" | "groups" | "nodes" | "leaders", *_):
+                    return await self._upset(call)
                 case _:
                     raise JsonCallError(404, f"there is no {call.method} /{'/'.join(call.path)}")
         except TimeoutError as error:
             raise JsonCallError(408, str(error)) from None
-        except (FaultRuleError, ValueError, TypeError) as error:
+        except (BarnabasError, ValueError, TypeError) as error:
             raise JsonCallError(400, str(error)) from None
 
     async def _faults(self, call: JsonCall, rest: list[str]) -> Any:
@@ -76,7 +82,7 @@ class FaultControls:
                 self._injector.clear(None if seed is None else int(seed))
                 self._hooks.clear()
                 if self._upsets is not None:
-                    self._upsets.settle()
+                    await self._upsets.settle()
                 return {}
             case "GET", [rule_id]:
                 await self._wait(rule_id, call.query)
@@ -133,9 +139,15 @@ class FaultControls:
         if "hits" in query:
             await self._injector.wait_for_hits(rule_id, int(query["hits"]), _timeout_seconds(query))
 
-    def _upset(self, call: JsonCall) -> Any:
+    def _node(self, node_id: int) -> Any:
         if self._upsets is None:
-            raise JsonCallError(400, "this is a proxy: disk, clock and groups are another broker's")
+            raise JsonCallError(400, "this is a proxy: nodes are another broker's")
+        node = self._upsets.node(node_id)
+        return {"node_id": node_id, "is_running": node.is_running, "is_paused": node.is_paused}
+
+    async def _upset(self, call: JsonCall) -> Any:
+        if self._upsets is None:
+            raise JsonCallError(400, "this is a proxy: disk, clock, nodes and groups are another's")
         match call.method, call.path:
             case "PUT", ("disk",):
                 self._upsets.fill_disk(is_full=bool(_dictionary(call.body).get("is_full")))
@@ -143,6 +155,13 @@ class FaultControls:
                 self._upsets.move_clock(int(_dictionary(call.body).get("move_ms", 0)))
             case "POST", ("groups", group, "rebalance"):
                 self._upsets.rebalance(group)
+            case "POST", ("groups", group, "coordinator"):
+                self._upsets.move_coordinator(group, _number(call.body, "node"))
+            case "PUT", ("nodes", node_id):
+                await self._upsets.change_node(int(node_id), str(_dictionary(call.body).get("state")))
+            case "PUT", ("leaders",):
+                topic = str(_dictionary(call.body).get("topic"))
+                self._upsets.move_leader(topic, _number(call.body, "partition"), _number(call.body, "node"))
             case _:
                 raise JsonCallError(404, f"there is no {call.method} /{'/'.join(call.path)}")
         return {}
@@ -150,6 +169,13 @@ class FaultControls:
 
 def _timeout_seconds(query: Mapping[str, str]) -> float:
     return int(query.get("timeout_ms", DEFAULT_WAIT_MS)) / 1000
+
+
+def _number(body: Any, name: str) -> int:
+    value = _dictionary(body).get(name)
+    if not isinstance(value, int):
+        raise FaultRuleError(f"{name} is a number")
+    return value
 
 
 def _dictionary(body: Any) -> dict[str, Any]:

@@ -1,12 +1,13 @@
-"""What can be done to a broker itself, beside its requests: its disk, its clock, its groups.
+"""What can be done to a broker itself, beside its requests: its disk, clock, groups, nodes and leaders.
 
 Owns what each of them means for the parts of the broker. Knows nothing of requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from barnabas.broker.broker_node import BrokerNode
 from barnabas.broker.faults.rules import FaultRuleError
 from barnabas.broker.handlers.api import BrokerParts
 from barnabas.broker.log.clock import CLOCK
@@ -16,8 +17,11 @@ from barnabas.broker.log.files import DISK
 class BrokerUpsets:
     """Disk and clock are those of all brokers of this process."""
 
-    def __init__(self, parts: Callable[[], BrokerParts]) -> None:
+    def __init__(
+        self, parts: Callable[[], BrokerParts], nodes: Callable[[], Mapping[int, BrokerNode]]
+    ) -> None:
         self._parts = parts
+        self._nodes = nodes
 
     def fill_disk(self, *, is_full: bool) -> None:
         """While it is full nothing is written: Produce is answered with KAFKA_STORAGE_ERROR, and so on."""
@@ -42,7 +46,47 @@ class BrokerUpsets:
         if not parts.groups.force_rebalance(group):
             raise FaultRuleError(f"group {group} has no members")
 
-    def settle(self) -> None:
-        """The disk has room, and the clock is right."""
+    def node(self, node_id: int) -> BrokerNode:
+        """Raises: FaultRuleError."""
+        node = self._nodes().get(node_id)
+        if node is None:
+            raise FaultRuleError(f"there is no node {node_id}: {', '.join(map(str, self._nodes()))}")
+        return node
+
+    async def change_node(self, node_id: int, state: str) -> None:
+        """`state`: stopped, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only node
+        cannot be stopped)."""
+        node = self.node(node_id)
+        match state:
+            case "stopped":
+                await node.stop()
+            case "started":
+                await node.start()
+            case "paused":
+                node.pause()
+            case "resumed":
+                node.resume()
+            case _:
+                raise FaultRuleError(f"a node is stopped, started, paused or resumed, not {state!r}")
+
+    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Has another replica that is in sync lead. Raises: BrokerError."""
+        parts = self._parts()
+        found = parts.cluster.partition(parts.cluster.topic(topic), partition)
+        parts.controller.move_leader(found, node_id)
+
+    def move_coordinator(self, group: str, node_id: int) -> None:
+        """Has another node coordinate a group, and others that are kept in the same partition.
+
+        Raises: BrokerError.
+        """
+        parts = self._parts()
+        parts.controller.move_leader(parts.group_store.topic.partition_for(group), node_id)
+
+    async def settle(self) -> None:
+        """The disk has room, the clock is right, and all nodes run."""
+        for node in self._nodes().values():
+            node.resume()
+            await node.start()
         DISK.is_full = False
         CLOCK.moved_by_ms = 0

@@ -37,6 +37,7 @@ from barnabas.broker.handlers.groups import (
     offset_fetch,
     sync_group,
 )
+from barnabas.broker.handlers.quotas import alter_client_quotas, describe_client_quotas
 from barnabas.broker.handlers.records import (
     fetch,
     list_offsets,
@@ -49,6 +50,8 @@ from barnabas.broker.handlers.security import (
     delete_acls,
     describe_acls,
     describe_user_scram_credentials,
+    sasl_authenticate,
+    sasl_handshake,
 )
 from barnabas.broker.handlers.share_groups import (
     alter_share_group_offsets,
@@ -84,6 +87,7 @@ from barnabas.broker.handlers.transactions import (
 _MODULES = (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    alter_client_quotas,
     alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
@@ -100,6 +104,7 @@ _MODULES = (
     delete_share_group_offsets,
     delete_topics,
     describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -130,6 +135,8 @@ _MODULES = (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    sasl_authenticate,
+    sasl_handshake,
     share_acknowledge,
     share_fetch,
     share_group_describe,

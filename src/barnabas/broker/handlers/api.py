@@ -17,6 +17,8 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.principal import Principal
+from barnabas.broker.quota_store import QuotaStore
+from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
@@ -33,6 +35,8 @@ class BrokerParts:
     controller: Controller
     authorizer: Authorizer
     acls: AclStore
+    quotas: QuotaStore
+    throttle: ClientThrottle
     groups: GroupCoordinator
     consumer_groups: ConsumerGroupCoordinator
     share_groups: ShareGroupCoordinator

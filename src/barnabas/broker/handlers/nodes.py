@@ -19,9 +19,10 @@ class Endpoint:
 
 
 def endpoint(call: Call, node_id: int) -> Endpoint:
-    """Where who asks finds a node that lives."""
+    """Where who asks finds a node that lives: on the listener that it came in by."""
     node = call.parts.cluster.nodes[node_id]
-    return Endpoint(node_id, node.host, node.port, node.rack)
+    host, port = node.addresses.get(call.listener, (node.host, node.port))
+    return Endpoint(node_id, host, port, node.rack)
 
 
 def living_endpoints(call: Call) -> list[Endpoint]:

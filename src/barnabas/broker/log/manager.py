@@ -93,13 +93,14 @@ class LogManager:
         self.discard_directory(self._directory / str(partition))
 
     def truncate(self, log: PartitionLog, end_offset: int) -> PartitionLog:
-        """The log without what reaches beyond an offset; empty, and beginning there, if all of it does.
+        """The log without what reaches beyond an offset. Where nothing is left, or the offset lies behind the
+        log's end, it is empty, and begins there.
 
         Raises: OSError.
         """
         partition, settings = log.partition, log.settings
         start_offset = log.log_start_offset
-        if end_offset <= log.segments[0].base_offset or end_offset <= start_offset:
+        if not max(log.segments[0].base_offset, start_offset) < end_offset <= log.log_end_offset:
             log.abandon()
             self.discard_directory(log.directory)
             self._recovery_points[partition] = self._cleaner_offsets[partition] = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.broker.log.manager import LogManager
@@ -17,6 +17,8 @@ class ReplicaNode:
     rack: str | None = None
     host: str = ""
     port: int = 0
+    addresses: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    """Where clients find it, by listener; `host` and `port` are those of the first."""
     logs: LogManager | None = None
     is_paused: bool = False
 

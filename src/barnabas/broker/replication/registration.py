@@ -130,6 +130,13 @@ def with_preferred_leader(before: PartitionRegistration, alive: Container[int]) 
     return _changed(before, before, preferred)
 
 
+def with_leader(before: PartitionRegistration, leader: int, alive: Container[int]) -> PartitionRegistration:
+    """Led by a replica that is in sync. Raises: PreferredLeaderNotAvailableError."""
+    if leader not in before.in_sync or leader not in alive:
+        raise PreferredLeaderNotAvailableError(f"node {leader} is not in sync, and cannot lead")
+    return before if leader == before.leader else _changed(before, before, leader)
+
+
 def with_any_leader(before: PartitionRegistration, alive: Container[int]) -> PartitionRegistration:
     """An unclean election. Raises: ElectionNotNeededError, EligibleLeadersNotAvailableError."""
     if before.leader != NO_LEADER:

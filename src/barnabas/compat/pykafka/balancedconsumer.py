@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import ConsumerStoppedException, KafkaException, PartitionOwnedError
 from barnabas.compat.pykafka.membershipprotocol import GroupMembershipProtocol, RangeProtocol
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
+from barnabas.loop_thread import is_on_loop_thread
 
 __all__ = ["BalancedConsumer"]
 
@@ -162,7 +164,12 @@ class BalancedConsumer:
         self._stopping = cluster.handler.Event()
 
     def __del__(self) -> None:
-        if getattr(self, "_running", False):
+        if not getattr(self, "_running", False):
+            return
+        if is_on_loop_thread():
+            # Wherever the collector happens to run, the loop does not wait for itself.
+            threading.Thread(target=self.stop, daemon=True).start()
+        else:
             self.stop()
 
     def __repr__(self) -> str:

@@ -325,6 +325,16 @@ class Broker:
         request = HeartbeatRequest(consumer_group, generation_id, member_id)
         return self._ask_as(connection_id, request, HeartbeatResponse)
 
+    def begin_heartbeat(
+        self, connection_id: Any, consumer_group: Any, generation_id: int, member_id: Any
+    ) -> Any:
+        """The ResponseFuture of a heartbeat, which nobody has waited for; None where a connection would have
+        to be opened for it."""
+        known = self._req_handlers.get(connection_id)
+        if known is None or not known.shared.connection.connected:
+            return None
+        return known.request(HeartbeatRequest(consumer_group, generation_id, member_id))
+
     def _ask_as(self, connection_id: Any, request: Any, response_class: Any) -> Any:
         return self._get_unique_req_handler(connection_id).request(request).get(response_class)
 

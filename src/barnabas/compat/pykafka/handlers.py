@@ -11,6 +11,7 @@ import logging
 import socket as pysocket
 import threading
 import time
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from queue import Empty as Empty
@@ -35,14 +36,33 @@ class ResponseFuture:
         self.error: Any = False
         self.response: Any
         self._ready = handler.Event()
+        self._lock = threading.Lock()
+        self._is_done = False
+        self._calls: list[Callable[[], object]] = []
 
     def set_response(self, response: Any) -> None:
         self.response = response
-        self._ready.set()
+        self._done()
 
     def set_error(self, error: BaseException) -> None:
         self.error = error
+        self._done()
+
+    def _done(self) -> None:
+        with self._lock:
+            self._is_done = True
+            calls, self._calls = self._calls, []
         self._ready.set()
+        for call in calls:
+            call()
+
+    def when_done(self, call: Callable[[], object]) -> None:
+        """Calls it once, in the thread that the answer comes in, or at once where that is there."""
+        with self._lock:
+            if not self._is_done:
+                self._calls.append(call)
+                return
+        call()
 
     def get(self, response_cls: Any = None, timeout: float | None = None, **response_kwargs: Any) -> Any:
         """Waits, for `timeout` seconds at most. The answer's bytes, or what `response_cls` makes of them.

@@ -10,8 +10,10 @@ import logging
 import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from barnabas.compat.pykafka._balance.heartbeats import Heartbeats
 from barnabas.compat.pykafka._balance.inner import InnerSettings, group_name, is_running
 from barnabas.compat.pykafka.balancedconsumer import BalancedConsumer, Callback
 from barnabas.compat.pykafka.common import OffsetType
@@ -27,8 +29,9 @@ from barnabas.compat.pykafka.exceptions import (
     SocketDisconnectedError,
 )
 from barnabas.compat.pykafka.membershipprotocol import GroupMembershipProtocol, RangeProtocol
-from barnabas.compat.pykafka.protocol import MemberAssignment
+from barnabas.compat.pykafka.protocol import HeartbeatResponse, MemberAssignment
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
+from barnabas.loop_thread import loop_thread
 
 __all__ = ["ManagedBalancedConsumer"]
 
@@ -108,6 +111,7 @@ class ManagedBalancedConsumer(BalancedConsumer):
         # A coordinator answers requests of one connection in turn, and a join may wait long.
         self._connection_id = uuid.uuid4()
         self._group_coordinator: Any = None
+        self._heartbeats: Heartbeats | None = None
         self._default_error_handlers = self._build_default_error_handlers()
         if auto_start is True:
             self.start()
@@ -127,6 +131,9 @@ class ManagedBalancedConsumer(BalancedConsumer):
             self.stop()
 
     def _leave(self) -> None:
+        if self._heartbeats is not None:
+            self._heartbeats.end()
+            self._heartbeats = None
         if self._group_coordinator is not None:
             self._group_coordinator.leave_group(self._connection_id, self._consumer_group, self._consumer_id)
             self._group_coordinator = None
@@ -154,41 +161,61 @@ class ManagedBalancedConsumer(BalancedConsumer):
     def _is_sure(self) -> bool:
         return True
 
-    def _setup_heartbeat_worker(self) -> Any:
+    def _setup_heartbeat_worker(self) -> None:
         """Starts the heartbeats, which end with this object."""
-        weak = weakref.ref(self)
-        stopping = self._stopping
-        interval_seconds = self._heartbeat_interval_ms / 1000
+        if type(self._cluster.handler).__name__ == "GEventHandler":
+            # What mends what they tell of is a greenlet, which no other thread can begin.
+            self._cluster.handler.spawn(
+                _beat_in_turn, weakref.ref(self), self._stopping, self._heartbeat_interval_ms / 1000
+            )
+            return
+        self._heartbeats = Heartbeats(
+            loop_thread(),
+            self._heartbeat_interval_ms / 1000,
+            partial(_begin_heartbeat, weakref.ref(self)),
+            lambda answer: answer.get(HeartbeatResponse),
+            partial(_mend_beside, weakref.ref(self), self._cluster.handler),
+        )
+        self._heartbeats.go_on()
 
-        def beat() -> None:
-            while not stopping.is_set():
-                consumer = weak()
-                if consumer is None or not consumer._beats():
-                    return
-                del consumer
-                stopping.wait(interval_seconds)
+    def begin_heartbeat(self) -> Any:
+        """A ResponseFuture, or None where a connection has to be opened first."""
+        coordinator = self._group_coordinator
+        if coordinator is None:
+            return None
+        return coordinator.begin_heartbeat(
+            self._connection_id, self._consumer_group, self._generation_id, self._consumer_id
+        )
 
-        return self._cluster.handler.spawn(beat, name="pykafka.ManagedBalancedConsumer.heartbeats")
-
-    def _beats(self) -> bool:
-        """Sends a heartbeat, and does what the answer asks for. Returns whether there is to be another."""
+    def mend(self, answer: Any) -> bool:
+        """Does what the answer to a heartbeat asks for; asks by itself where there is none. Returns whether
+        there is to be another."""
         try:
-            try:
-                answer = self._group_coordinator.heartbeat(
-                    self._connection_id, self._consumer_group, self._generation_id, self._consumer_id
-                )
-            except SocketDisconnectedError:
-                # The broker may have gone, and with it the group to another.
-                log.info("Lost the coordinator of %s, looking for it", self._consumer_group)
-                self._group_coordinator = self._cluster.get_group_coordinator(self._consumer_group)
-                return self._running
-            if answer.error_code != 0:
+            if answer is None:
+                answer = self._heartbeat()
+            if answer is not None and answer.error_code != 0:
                 log.info("Error code %d encountered on heartbeat.", answer.error_code)
                 self._handle_error(answer.error_code)
                 self._rebalance()
         except Exception as error:
             self._fail(error)
-        return self._running and self._worker_exception is None
+        goes_on = self._running and self._worker_exception is None
+        heartbeats = self._heartbeats
+        if goes_on and heartbeats is not None:
+            heartbeats.go_on()
+        return goes_on
+
+    def _heartbeat(self) -> Any:
+        """The answer; None where the coordinator had to be looked for."""
+        try:
+            return self._group_coordinator.heartbeat(
+                self._connection_id, self._consumer_group, self._generation_id, self._consumer_id
+            )
+        except SocketDisconnectedError:
+            # The broker may have gone, and with it the group to another.
+            log.info("Lost the coordinator of %s, looking for it", self._consumer_group)
+            self._group_coordinator = self._cluster.get_group_coordinator(self._consumer_group)
+            return None
 
     def _rebalance(self) -> None:
         """Joins the group's next generation, and goes on with the partitions that are its own in it."""
@@ -301,3 +328,30 @@ class ManagedBalancedConsumer(BalancedConsumer):
             self._handle_error(answer.error_code)
             self._wait_to_retry(attempt * 2)
         raise KafkaException(f"{name} was not sent: there are no retries of connections")
+
+
+def _begin_heartbeat(consumer_of: Callable[[], ManagedBalancedConsumer | None]) -> Any:
+    consumer = consumer_of()
+    return None if consumer is None else consumer.begin_heartbeat()
+
+
+def _mend_beside(
+    consumer_of: Callable[[], ManagedBalancedConsumer | None], handler: Any, answer: Any
+) -> None:
+    def mend() -> None:
+        consumer = consumer_of()
+        if consumer is not None:
+            consumer.mend(answer)
+
+    if consumer_of() is not None:
+        handler.spawn(mend, name="pykafka.ManagedBalancedConsumer.rebalance")
+
+
+def _beat_in_turn(
+    consumer_of: Callable[[], ManagedBalancedConsumer | None], stopping: Any, interval_seconds: float
+) -> None:
+    while not stopping.wait(interval_seconds):
+        consumer = consumer_of()
+        if consumer is None or not consumer.mend(None):
+            return
+        del consumer

@@ -7,6 +7,7 @@ committed - and what waits.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import logging
@@ -16,11 +17,13 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from barnabas._kernel import MessageIterator, PartitionPoller
 from barnabas.client.cluster.lifetimes import OfThisProcess
-from barnabas.compat.pykafka._consume.errors import error_handlers
+from barnabas.compat.pykafka._consume.auto_commits import Commit
+from barnabas.compat.pykafka._consume.errors import RAISED, error_handlers
 from barnabas.compat.pykafka._consume.session import HeldOffset, MessageSession, OutOfRange
 from barnabas.compat.pykafka._consume.settings import consumer_settings
 from barnabas.compat.pykafka._produce.failures import failure_of
@@ -44,6 +47,8 @@ from barnabas.compat.pykafka.utils import msg_protocol_version
 from barnabas.compat.pykafka.utils.compat import get_bytes, get_string
 from barnabas.compat.pykafka.utils.error_handlers import handle_partition_responses, valid_int
 from barnabas.errors import BarnabasError
+from barnabas.loop_thread import is_on_loop_thread
+from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 
 __all__ = ["SimpleConsumer"]
 
@@ -121,10 +126,8 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         self._reset_offset_on_fetch = reset_offset_on_fetch
         self._auto_commit_enable = auto_commit_enable
         self._auto_commit_interval_ms = valid_int(auto_commit_interval_ms)
-        self._last_auto_commit = time.time()
         self._worker_exception: BaseException | None = None
         self._update_lock = cluster.handler.Lock()
-        self._stopped = cluster.handler.Event()
         # Waits in the kernel would hold up all greenlets.
         self._has_greenlets = type(cluster.handler).__name__ == "GEventHandler"
         self._discover_group_coordinator()
@@ -191,7 +194,6 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
     def start(self) -> None:
         """Begins to read, again where the consumer was stopped."""
         self._running = True
-        self._stopped.clear()
         if self._reset_offset_on_start:
             self.reset_offsets()
         elif self._consumer_group is not None:
@@ -199,19 +201,23 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         held = {number: each.held for number, each in self._partitions_by_id.items()}
         try:
             self._session = MessageSession(self, consumer_settings(self), self._topic_name, held)
+            if self._auto_commit_enable and self._consumer_group is not None:
+                owned = list(self._partitions.values())
+                self._session.commit_every(
+                    self._auto_commit_interval_ms / 1000,
+                    partial(_due, self._identity(), self._topic_name, owned),
+                    _Failures(self),
+                )
             self._session.read_from(
                 {n: max(each.next_offset, 0) for n, each in self._partitions_by_id.items()}
             )
         except BarnabasError as error:
             raise failure_of(error) from error
-        if self._auto_commit_enable:
-            log.debug("Starting autocommitter thread")
-            self._cluster.handler.spawn(
-                _commit_now_and_then,
-                args=(weakref.ref(self), self._stopped, self._auto_commit_interval_ms / 1000),
-                name="pykafka.SimpleConsumer.autocommiter",
-            )
         self._raise_worker_exceptions()
+
+    def _identity(self) -> GroupIdentity:
+        group = get_string(self._consumer_group)
+        return GroupIdentity(group, self._generation_id, get_string(self._consumer_id))
 
     @property
     def _topic_name(self) -> str:
@@ -220,10 +226,11 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
     def stop(self) -> None:
         """Reads no more. With auto_commit_enable, commits what was consumed. `consume` raises from now on."""
         self._running = False
-        self._stopped.set()
         session, self._session = self._session, None
         self._attend()
         try:
+            if session is not None:
+                session.end_commits()
             if self._auto_commit_enable and self._consumer_group is not None:
                 # What was handed out counts; nothing is handed out behind it.
                 if session is not None:
@@ -237,10 +244,11 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         if not getattr(self, "_running", False):
             return
         log.debug("Finalising %s", self)
-        try:
-            self.stop()
-        except Exception as error:
-            log.warning("%s was not stopped in order: %s", self, error)
+        if is_on_loop_thread():
+            # Wherever the collector happens to run, the loop does not wait for itself.
+            threading.Thread(target=_stop_dropped, args=(self,), daemon=True).start()
+        else:
+            _stop_dropped(self)
 
     def cleanup(self) -> None:
         """Lets go whoever waits for a message."""
@@ -251,6 +259,11 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
     def _raise_worker_exceptions(self) -> None:
         if self._worker_exception is not None:
             raise self._worker_exception
+
+    def fail(self, error: BaseException) -> None:
+        """Has the program's next call raise this. Any thread."""
+        self._worker_exception = error
+        self._attend()
 
     def _update(self) -> None:
         with self._update_lock:
@@ -321,7 +334,12 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         """
         if not self._consumer_group:
             raise Exception("consumer group must be specified to commit offsets")
-        wanted = self._owned("commit_offsets", partition_offsets, None)
+        with contextlib.ExitStack() as stack:
+            if self._session is not None:
+                stack.enter_context(self._session.commits_held())
+            self._commit(self._owned("commit_offsets", partition_offsets, None))
+
+    def _commit(self, wanted: dict[OwnedPartition, Any]) -> None:
         requests = [each.build_offset_commit_request(offset=at) for each, at in wanted.items()]
         for attempt in range(self._offsets_commit_max_retries):
             self._cluster.handler.sleep(attempt * self._offsets_channel_backoff_ms / 1000)
@@ -484,36 +502,36 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
             {ERROR_CODES[code]: [each.partition.id for each, _ in pairs] for code, pairs in failed.items()},
         )
 
-    def _auto_commit(self) -> None:
-        """Commits if it is time to."""
-        if not self._auto_commit_enable or self._consumer_group is None:
-            return
-        if (time.time() - self._last_auto_commit) * 1000 >= self._auto_commit_interval_ms:
-            self.commit_offsets()
-            self._last_auto_commit = time.time()
 
-    def commit_if_due(self) -> bool:
-        """`_auto_commit`, whose error the next call of the program raises; whether it is to go on."""
-        if not self._running:
-            return False
-        try:
-            self._auto_commit()
-        except Exception as error:
-            self._worker_exception = error
-            self._attend()
-            return False
-        return True
+def _stop_dropped(consumer: SimpleConsumer) -> None:
+    try:
+        consumer.stop()
+    except Exception as error:
+        log.warning("%s was not stopped in order: %s", consumer, error)
 
 
-def _commit_now_and_then(
-    consumer_of: Callable[[], SimpleConsumer | None], stopped: Any, interval_seconds: float
-) -> None:
-    """What goes on beside a consumer, which this does not keep alive."""
-    while not stopped.wait(interval_seconds):
-        consumer = consumer_of()
-        if consumer is None or not consumer.commit_if_due():
-            return
-        del consumer
+def _due(identity: GroupIdentity, topic: str, owned: list[OwnedPartition]) -> Commit:
+    """What is committed by the clock; it keeps no consumer."""
+    offsets = {
+        TopicPartition(topic, each.partition.id): OffsetAndMetadata(
+            each.next_offset, metadata=each.offset_metadata_json
+        )
+        for each in owned
+    }
+    return identity, offsets
+
+
+class _Failures:
+    """What goes wrong in commits by the clock; the next call of the program raises what it has to hear of."""
+
+    def __init__(self, consumer: SimpleConsumer) -> None:
+        self._consumer_of = weakref.ref(consumer)
+
+    def __call__(self, error: BarnabasError) -> None:
+        failure = failure_of(error)
+        consumer = self._consumer_of()
+        if consumer is not None and isinstance(failure, RAISED):
+            consumer.fail(failure)
 
 
 class OwnedPartition:
@@ -531,14 +549,15 @@ class OwnedPartition:
         self._is_compacted_topic = compacted_topic
         self._messages_arrived = semaphore
         self.fetch_lock: Any = threading.RLock() if handler is None else handler.RLock()
-        self.held = HeldOffset(self.fetch_lock)
+        # Held for moments, by the core's thread too, which is no greenlet.
+        self.held = HeldOffset(threading.RLock())
         self.set_consumer_id(consumer_id)
 
     def set_consumer_id(self, value: Any) -> None:
         """Which is committed with each offset, for those who look at them."""
         self._consumer_id = value
         self._offset_metadata = {"consumer_id": get_string(value), "hostname": socket.gethostname()}
-        self._offset_metadata_json = json.dumps(self._offset_metadata)
+        self.offset_metadata_json = json.dumps(self._offset_metadata)
 
     @property
     def last_offset_consumed(self) -> int:
@@ -571,7 +590,7 @@ class OwnedPartition:
             self.partition.id,
             self.next_offset if offset is None else offset,
             int(time.time() * 1000),
-            get_bytes(self._offset_metadata_json),
+            get_bytes(self.offset_metadata_json),
         )
 
     def build_offset_fetch_request(self) -> PartitionOffsetFetchRequest:

@@ -81,11 +81,11 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._initial is None:
             available = self._available_at_start or self._available()
             offsets = check_initial_offsets(
-                resolve(self._starting, available, "startingOffsets", self._connected().offsets_for_times),
+                resolve(self._starting, available, "startingOffsets", self.connected().offsets_for_times),
                 available,
                 self._lost,
             )
-            self._initial = to_document(offsets, began=offsets, topic_ids=self._connected().topic_ids)
+            self._initial = to_document(offsets, began=offsets, topic_ids=self.connected().topic_ids)
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -102,7 +102,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Document, limit: ReadLimit) -> Document:
         """The end of the next micro-batch. `start` itself, unchanged, is Spark's sign for no new data."""
         began = from_document(start)
-        self._leader_epochs = self._connected().leader_epochs
+        self._leader_epochs = self.connected().leader_epochs
         end = self._latest_offsets(began)
         begun_anew = self._begin_anew(start, end)
         began |= begun_anew
@@ -114,7 +114,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if end == began and not begun_anew:
             return start
         told = began if start == self._initial else begun_anew
-        topic_ids = self._connected().topic_ids
+        topic_ids = self.connected().topic_ids
         document = to_document(end, began=told, topic_ids=topic_ids)
         if document == start:
             # Other records of the same offsets, which Spark must not take for the same.
@@ -131,7 +131,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         began, ended = self._began(start, end), from_document(end)
         if self._is_new_run:
             # A batch that the run before has planned.
-            self._connected().partitions()
+            self.connected().partitions()
             self._begin_anew(end, ended)
         ids_of_start, ids_of_end = topic_ids_of(start), topic_ids_of(end)
         unclear = [p for p, offset in ended.items() if p not in began or offset < began[p]]
@@ -145,7 +145,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 topic for topic, topic_id in ids_of_start.items() if ids_of_end.get(topic) == topic_id
             },
         )
-        return tasks_of(ranges, self._options, self._connected())
+        return tasks_of(ranges, self._options, self.connected())
 
     @short_errors_of_rows
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -157,7 +157,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if group_id is None:
             return
         try:
-            self._connected().commit(group_id, from_document(end))
+            self.connected().commit(group_id, from_document(end))
         except BarnabasError as error:
             logger.warning("the offsets of this batch were not committed to group %r: %s", group_id, error)
 
@@ -202,7 +202,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _begin_anew(self, stands: Document, end: Offsets) -> Offsets:
         """The beginnings of partitions whose topic is not the one any more that `stands` is of."""
         self._is_new_run = False
-        cluster, known = self._connected(), topic_ids_of(stands)
+        cluster, known = self.connected(), topic_ids_of(stands)
         recreated = {
             topic for topic, topic_id in cluster.topic_ids.items() if known.get(topic, topic_id) != topic_id
         }
@@ -228,24 +228,24 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             end = limit_offsets(began, end, most)
         if most_bytes is not None:
             ranges = {p: Available(began[p], offset) for p, offset in end.items()}
-            end = limit_bytes(began, end, most_bytes, self._connected().bytes_per_offset(ranges))
+            end = limit_bytes(began, end, most_bytes, self.connected().bytes_per_offset(ranges))
         return end
 
     def _lost(self, loss: Loss) -> None:
         report_loss(self._options, loss)
 
-    def _connected(self) -> SourceCluster:
+    def connected(self) -> SourceCluster:
         if self._cluster is None:
             self._cluster = SourceCluster(self._options)
         return self._cluster
 
     def _available(self) -> dict[TopicPartition, Available]:
-        cluster = self._connected()
+        cluster = self.connected()
         return cluster.available(cluster.partitions())
 
     def _earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         wanted = list(partitions)
-        return self._connected().earliest(wanted) if wanted else {}
+        return self.connected().earliest(wanted) if wanted else {}
 
     def _latest_offsets(self, known: Offsets) -> Offsets:
         """The end of every partition. One that seems to have gone back may be answered by a replica that was
@@ -261,7 +261,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return latest
 
     def _ends(self, *, anew: bool) -> Offsets:
-        cluster = self._connected()
+        cluster = self.connected()
         try:
             return cluster.latest(cluster.partitions(anew=anew))
         except UnknownTopicOrPartitionError:

@@ -129,3 +129,52 @@ def test_a_user_is_let_in_by_sasl(secure: ApacheKafka, listener: str, mechanism:
 def test_there_is_no_mechanism_of_another_name() -> None:
     with pytest.raises(ValueError, match="SCRAM-SHA-1"):
         ScramAuthenticator("SCRAM-SHA-1", "user", "password")
+
+
+@pytest.fixture(scope="module")
+def open_to_all() -> Iterator[ApacheKafka]:
+    """Lets whoever reaches it do everything."""
+    everyone = {"allow.everyone.if.no.acl.found": "true"}
+    with ApacheKafka(security=SecureListeners(), config=everyone) as kafka:
+        yield kafka
+
+
+def by_tls(kafka: ApacheKafka) -> KafkaClient:
+    return client(kafka, "SSL", ssl_config=config(kafka))
+
+
+def by_a_client_certificate(kafka: ApacheKafka) -> KafkaClient:
+    certificates = kafka.certificates
+    shown = config(kafka, certfile=str(certificates.client), keyfile=str(certificates.client_key))
+    return client(kafka, "SSL_CLIENT_REQUIRED", ssl_config=shown)
+
+
+def by_scram(kafka: ApacheKafka) -> KafkaClient:
+    authenticator = ScramAuthenticator("SCRAM-SHA-256", "alice", "alice-secret")
+    return client(kafka, "SASL_SSL", ssl_config=config(kafka), sasl_authenticator=authenticator)
+
+
+def by_password(kafka: ApacheKafka) -> KafkaClient:
+    return client(kafka, "SASL_PLAINTEXT", sasl_authenticator=PlainAuthenticator("alice", "alice-secret"))
+
+
+@pytest.mark.parametrize("known", [by_tls, by_a_client_certificate, by_scram, by_password])
+def test_producers_and_consumers_are_as_secure_as_their_client(
+    open_to_all: ApacheKafka, known: Callable[[ApacheKafka], KafkaClient]
+) -> None:
+    cluster = known(open_to_all)
+    topic = cluster.topics[f"secure-{known.__name__}".encode()]
+    with topic.get_sync_producer() as producer:
+        assert producer.produce(b"sync").offset == 0
+    with topic.get_producer(linger_ms=1, delivery_reports=True) as producer:
+        producer.produce(b"async")
+        assert producer.get_delivery_report(timeout=20)[1] is None
+    group = f"group-{known.__name__}".encode()
+    consumer = topic.get_simple_consumer(group, consumer_timeout_ms=5000)
+    assert [consumer.consume().value for _ in range(2)] == [b"sync", b"async"]
+    consumer.commit_offsets()
+    consumer.stop()
+    member = topic.get_balanced_consumer(b"managed-" + group, managed=True, consumer_timeout_ms=5000)
+    assert member.consume().value == b"sync"
+    member.commit_offsets()
+    member.stop()

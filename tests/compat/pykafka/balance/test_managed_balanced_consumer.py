@@ -1,5 +1,6 @@
 """Groups of managed balanced consumers on real brokers, with a topic in memory inside."""
 
+import threading
 import time
 
 import pytest
@@ -98,6 +99,22 @@ def test_stop_ends_heartbeats_and_leaves(join, eventually):
     assert time.monotonic() - begun < 5
     two = join()
     assert len(two.partitions) == 4
+
+
+def test_heartbeats_have_no_thread(join, eventually):
+    one = join()
+    eventually(lambda: one._heartbeats is not None)
+    named = [thread.name for thread in threading.enumerate() if "ManagedBalancedConsumer" in thread.name]
+    assert named == []
+
+
+def test_a_member_whose_connection_broke_stays_in_the_group(join, eventually):
+    one = join()
+    broken = one._group_coordinator
+    broken.disconnect()
+    eventually(lambda: one.begin_heartbeat() is not None)
+    two = join()
+    eventually(lambda: len(one.partitions) == 2 and len(two.partitions) == 2)
 
 
 def test_errors_of_the_coordinator_are_handled_by_the_table(join):

@@ -17,9 +17,11 @@ from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import (
     ConsumerStoppedException,
     KafkaException,
+    OffsetMetadataTooLarge,
     UnicodeException,
 )
 from barnabas.compat.pykafka.utils import deserialize_utf8
+from barnabas.loop_thread import loop_thread
 from barnabas.sync.admin import Admin
 from barnabas.sync.producer import Producer
 from barnabas.types import TopicPartition
@@ -215,7 +217,6 @@ def test_what_was_consumed_is_committed_now_and_then_and_at_the_end(
     consumer.consume()
     consumer.consume()
     eventually(lambda: watcher.fetch_offsets()[0][1].offset == 2)
-    consumer._auto_commit_interval_ms = 600_000
     consumer.consume()
     consumer.stop()
     assert watcher.fetch_offsets()[0][1].offset == 3
@@ -369,22 +370,49 @@ def test_a_dropped_consumer_is_collected_and_commits(new_topic: Any, group: byte
     watcher.stop()
 
 
-def test_an_error_in_the_background_is_raised_by_the_next_call(
+def test_an_error_of_a_commit_by_the_clock_is_raised_by_the_next_call(
     new_topic: Any, group: bytes, eventually: Any
 ) -> None:
     consumer = new_topic(3).get_simple_consumer(
         consumer_group=group, auto_commit_enable=True, auto_commit_interval_ms=20
     )
-
-    def refuse(*arguments: Any) -> None:
-        raise ZeroDivisionError
-
-    consumer.commit_offsets = refuse
+    # More than brokers take by default.
+    consumer._partitions_by_id[0].offset_metadata_json = "x" * 5000
     eventually(lambda: consumer._worker_exception is not None)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(OffsetMetadataTooLarge):
         consumer.consume()
-    del consumer.commit_offsets
+    consumer._auto_commit_enable = False
     consumer.stop()
+
+
+def test_commits_by_the_clock_have_no_thread(new_topic: Any, group: bytes, eventually: Any) -> None:
+    topic = new_topic(3)
+    before = set(threading.enumerate())
+    consumer = topic.get_simple_consumer(
+        consumer_group=group, auto_commit_enable=True, auto_commit_interval_ms=20
+    )
+    consumer.consume()
+    watcher = topic.get_simple_consumer(consumer_group=group, reset_offset_on_fetch=False)
+    eventually(lambda: watcher.fetch_offsets()[0][1].offset == 1)
+    assert set(threading.enumerate()) - before == set()
+    consumer.stop()
+    watcher.stop()
+
+
+def test_a_consumer_that_the_core_drops_last_is_stopped_all_the_same(
+    new_topic: Any, group: bytes, eventually: Any
+) -> None:
+    topic = new_topic(3)
+    kept = [topic.get_simple_consumer(consumer_group=group, auto_commit_enable=True)]
+    kept[0].consume()
+
+    async def drop() -> None:
+        kept.clear()
+
+    loop_thread().run(drop())
+    watcher = topic.get_simple_consumer(consumer_group=group, reset_offset_on_fetch=False)
+    eventually(lambda: watcher.fetch_offsets()[0][1].offset == 1)
+    watcher.stop()
 
 
 def test_a_program_may_override_consume(new_topic: Any) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from barnabas.compat.pykafka import KafkaClient
-from barnabas.compat.pykafka.test.kafka_instance import KafkaConnection, KafkaInstance
+from barnabas.compat.pykafka import KafkaClient, SslConfig
+from barnabas.compat.pykafka.test.kafka_instance import CertManager, KafkaConnection, KafkaInstance
 from barnabas.compat.pykafka.test.utils import get_cluster, retry, stop_cluster
 from barnabas.testing import EmbeddedBroker
+from barnabas.testing.distribution import DEFAULT_VERSION
 
 
 def test_a_cluster_for_tests_has_topics_messages_and_a_zookeeper(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +53,29 @@ def test_a_call_is_tried_until_it_succeeds_or_time_is_over() -> None:
     assert retry(fails_at_first, wait_between_tries=0) == "done"
     with pytest.raises(ZeroDivisionError):
         retry(lambda: 1 // 0, retry_time=0, exception_to_retry=ZeroDivisionError)
+
+
+def test_one_broker_of_a_newer_release_has_tls_and_certificates_for_it() -> None:
+    instance = KafkaInstance(kafka_version=DEFAULT_VERSION)
+    try:
+        certs = instance.certs
+        assert certs is not None
+        config = SslConfig(
+            certs.root_cert, certs.client_cert, certs.client_key, password=certs.client_pass.encode()
+        )
+        client = KafkaClient(instance.brokers_ssl, ssl_config=config)
+        with client.topics[b"by-tls"].get_sync_producer() as producer:
+            assert producer.produce(b"x").offset == 0
+        assert instance.list_topics() == [b"by-tls"]
+    finally:
+        instance.terminate()
+
+
+def test_certificates_are_made_once_below_the_folder_that_is_named(tmp_path: Path) -> None:
+    made, again = CertManager(tmp_path), CertManager(str(tmp_path))
+    assert vars(made) == vars(again)
+    assert Path(made.client_key).parent == tmp_path / "test-certs"
+    connection = KafkaConnection(tmp_path, "127.0.0.1:1", None, "127.0.0.1:2")
+    assert connection.certs is not None
+    assert connection.certs.root_cert == made.root_cert
+    assert KafkaConnection(tmp_path, "127.0.0.1:1", None).certs is None

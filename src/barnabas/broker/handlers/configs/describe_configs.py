@@ -5,7 +5,7 @@ subscriptions to clients' metrics, with synonyms and documentation if asked.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.configs.setting_kinds import Value
+from barnabas.broker.configs.setting_kinds import SettingType, Value
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
@@ -41,9 +41,11 @@ def _entry(
     resource: ConfiguredResource, value: Value, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
     setting = value.setting
+    is_secret = setting.type is SettingType.PASSWORD
     entry = DescribeConfigsResponse.DescribeConfigsResourceResult(
         name=setting.name,
-        value=value.value,
+        value=None if is_secret else value.value,
+        is_sensitive=is_secret,
         read_only=resource.is_read_only(setting),
         config_source=value.source,
         config_type=setting.type,

@@ -7,6 +7,7 @@ From version 1 on the member brings its id, and may subscribe by a regular expre
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS
@@ -46,6 +47,9 @@ async def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> Consumer
                 subscribed_topic_regex=request.subscribed_topic_regex,
                 server_assignor=request.server_assignor,
                 owned=None if owned is None else partitions_of(owned),
+                may_see=partial(authorizer.authorize, call, Operation.DESCRIBE, ResourceKind.TOPIC)
+                if authorizer.is_on
+                else None,
             )
         )
     except BrokerError as error:

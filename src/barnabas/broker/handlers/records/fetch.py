@@ -17,13 +17,16 @@ from typing import NamedTuple
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.cluster import Partition, Topic
+from barnabas.broker.fetch_sessions import FULL_EPOCH, CachedFetchSession
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
 from barnabas.broker.leadership import check_leader_epoch
 from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import ErrorCode, NotLeaderOrFollowerError, TopicAuthorizationFailedError
 from barnabas.errors import BrokerError
+from barnabas.protocol.codec import encode_parts
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.schema import ZERO_UUID
 
@@ -34,6 +37,7 @@ FIRST_VERSION_WITH_RACKS = 11
 FIRST_VERSION_THAT_NAMES_LEADERS = 16
 VERSION_WITH_TOPIC_IDS = 13
 READ_COMMITTED = 1
+LENGTH_BYTES = 4
 
 
 class _Seen(NamedTuple):
@@ -80,6 +84,10 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
     if session is not None:
         request = copy(request)
         request.topics = session.topics()
+    throttle = call.parts.throttle
+    if throttle.is_on:
+        request = copy(request)
+        request.max_bytes = min(request.max_bytes, throttle.most_at_once(CONSUMER_BYTE_RATE, call))
     read = _read_all(call, request)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + max(0, request.max_wait_ms) / 1000
@@ -87,9 +95,24 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
         if not await _wait_for_bytes(read, request.min_bytes, deadline - loop.time()):
             break
         read = _read_all(call, request)
+    if throttle.is_on:
+        size = sum(map(len, encode_parts(read.response, call.version))) + LENGTH_BYTES
+        delay_ms = throttle.charge_or_refuse(CONSUMER_BYTE_RATE, call, size)
+        if delay_ms > 0:
+            call.connection.throttle_ms = delay_ms
+            return _throttled(call, request, session)
     if session is not None:
         session.reduce(read.response)
     return read.response
+
+
+def _throttled(call: Call, request: FetchRequest, session: CachedFetchSession | None) -> FetchResponse:
+    """Nothing, for a client that has had enough. A session that begins with that does not begin."""
+    if session is None or request.session_epoch == FULL_EPOCH:
+        if session is not None:
+            call.parts.fetch_sessions[call.node].forget(session)
+        return FetchResponse()
+    return FetchResponse(session_id=session.session_id)
 
 
 async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:

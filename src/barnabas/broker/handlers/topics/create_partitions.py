@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import MAX_PARTITIONS, Cluster, Topic
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.within_quotas import charge_mutations
 from barnabas.broker.replication.assignments import check_assignments
 from barnabas.broker_errors import (
     InvalidPartitionsError,
@@ -16,6 +17,7 @@ from barnabas.broker_errors import (
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
+FIRST_VERSION_WITH_STRICT_QUOTA = 3
 Result = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
@@ -34,6 +36,7 @@ def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, va
             # As Kafka, without a word.
             raise UnknownTopicOrPartitionError("")
         assignments = _assignments(cluster, topic, asked)
+        charge_mutations(call, len(assignments), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
             cluster.create_partitions(topic, assignments)
         return Result(name=asked.name)

@@ -14,6 +14,7 @@ from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, Resource
 from barnabas.broker.cluster import INTERNAL_TOPICS, MAX_PARTITIONS, Cluster, Topic
 from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
+from barnabas.broker.handlers.within_quotas import charge_mutations
 from barnabas.broker.replication.assignments import check_assignments, check_replication_factor
 from barnabas.broker.settings import TOPIC_SETTINGS, TopicSettings
 from barnabas.broker_errors import (
@@ -29,6 +30,7 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest, Create
 
 Result = CreateTopicsResponse.CreatableTopicResult
 FIRST_VERSION_WITH_DEFAULTS = 4
+FIRST_VERSION_WITH_STRICT_QUOTA = 6
 
 
 async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -58,6 +60,9 @@ def _create(
         count = len(assignments)
         settings = {config.name: config.value for config in asked.configs}
         cluster = call.parts.cluster
+        if call.parts.throttle.is_on:
+            cluster.check_new_topic(asked.name, count, settings)
+            charge_mutations(call, count, strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
             topic = cluster.create_topic(asked.name, count, settings, assignments)
             return _describe(call, topic.settings, asked.name, assignments, topic)
@@ -80,7 +85,7 @@ def _not_kept(name: str, error: KafkaStorageError) -> Result:
 
 
 def _refusal(name: str, error: BrokerError) -> Result:
-    return Result(name=name, error_code=error.code, error_message=error.context, configs=[])
+    return Result(name=name, error_code=error.code, error_message=error.context or None, configs=[])
 
 
 def _assignments(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> list[Sequence[int]]:

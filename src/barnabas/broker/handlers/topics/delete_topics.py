@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.within_quotas import charge_mutations
 from barnabas.broker_errors import (
     InvalidRequestError,
     TopicAuthorizationFailedError,
@@ -17,6 +18,7 @@ from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, Delete
 from barnabas.protocol.schema import ZERO_UUID
 
 Result = DeleteTopicsResponse.DeletableTopicResult
+FIRST_VERSION_WITH_STRICT_QUOTA = 5
 REFUSED = "Topic authorization failed."
 State = DeleteTopicsRequest.DeleteTopicState
 
@@ -41,6 +43,7 @@ def _delete(call: Call, state: State) -> Result:
             if not _may(call, Operation.DELETE, topic.name):
                 described = topic.name if _may(call, Operation.DESCRIBE, topic.name) else None
                 return _refusal(described, state.topic_id, TopicAuthorizationFailedError(REFUSED))
+        charge_mutations(call, len(topic.partitions), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         cluster.delete_topic(topic)
         return Result(name=topic.name, topic_id=topic.topic_id)
     except BrokerError as error:
@@ -63,7 +66,7 @@ def _may(call: Call, operation: Operation, name: str) -> bool:
 
 
 def _refusal(name: str | None, topic_id: uuid.UUID, error: BrokerError) -> Result:
-    return Result(name=name, topic_id=topic_id, error_code=error.code, error_message=error.context)
+    return Result(name=name, topic_id=topic_id, error_code=error.code, error_message=error.context or None)
 
 
 HANDLER = Handler(DeleteTopicsRequest, 1, 6, handle)

@@ -13,11 +13,11 @@ from typing import Any
 from barnabas.compat.pykafka import exceptions
 from barnabas.compat.pykafka.utils.error_handlers import raise_error
 
-__all__ = ["error_handlers"]
+__all__ = ["RAISED", "error_handlers"]
 
 log = logging.getLogger("pykafka.simpleconsumer")
 
-_RAISED = (exceptions.UnknownTopicOrPartition, exceptions.OffsetMetadataTooLarge)
+RAISED = (exceptions.UnknownTopicOrPartition, exceptions.OffsetMetadataTooLarge)
 _OF_CLUSTER = (exceptions.NotLeaderForPartition, exceptions.NotCoordinatorForGroup)
 _PASSING = (
     exceptions.UnknownError,
@@ -35,7 +35,7 @@ def error_handlers(consumer: Any) -> dict[Any, Handler]:
     """By error code. `consumer` is not kept alive."""
     consumer_of = weakref.ref(consumer)
     handlers: dict[Any, Handler] = {}
-    for each in _RAISED:
+    for each in RAISED:
         handlers[each.ERROR_CODE] = _raising(each)
     for each in _OF_CLUSTER:
         handlers[each.ERROR_CODE] = _updating(each, consumer_of)

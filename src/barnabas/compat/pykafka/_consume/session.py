@@ -9,9 +9,10 @@ mean, and when they are committed, is the SimpleConsumer's: no group is known he
 
 from __future__ import annotations
 
+import contextlib
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
 
@@ -20,9 +21,10 @@ from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
 from barnabas.client.consume.fetch_buffer import Failure, PartitionState
 from barnabas.compat.pykafka._ask.outage import Outage
+from barnabas.compat.pykafka._consume.auto_commits import AutoCommits, Commit
 from barnabas.compat.pykafka._consume.turns import Turns
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
-from barnabas.errors import CorruptBatchError
+from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.loop_thread import is_on_loop_thread
 from barnabas.sync.consumer import Consumer
 from barnabas.types import TopicPartition
@@ -103,12 +105,15 @@ class MessageSession(Consumer):
         super().__init__(**settings)
         self._buffer = self._core.buffer
         self._turns = Turns(self.wakeup)
+        self._commits: AutoCommits | None = None
         self._outage = self._on_loop(lambda: Outage(self._client))
 
     def __del__(self) -> None:
         # Without a warning: programs for pykafka may drop a consumer that they do not stop.
         core = getattr(self, "_core", None)
         if core is not None and not core.is_closed:
+            if self._commits is not None:
+                self._loop.call(self._commits.end)
             self._life.end()
             self._loop.submit(core.close())
 
@@ -229,6 +234,32 @@ class MessageSession(Consumer):
         if is_of_connection(error):
             return None
         return failure_of(error)
+
+    def commit_every(
+        self, seconds: float, due: Callable[[], Commit], failed: Callable[[BarnabasError], object]
+    ) -> None:
+        """Commits by the clock from now on; see AutoCommits."""
+        self._commits = self._on_loop(lambda: AutoCommits(self._client, seconds, due, failed))
+
+    @contextlib.contextmanager
+    def commits_held(self) -> Generator[None]:
+        """None is made by the clock inside."""
+        commits = self._commits
+        if commits is None:
+            yield
+            return
+        self._loop.run(commits.hold(), what="consumer")
+        try:
+            yield
+        finally:
+            self._loop.call(commits.let_go)
+
+    def end_commits(self) -> None:
+        """None is made by the clock any more; one that is under way is over when this returns."""
+        commits = self._commits
+        if commits is not None:
+            with self.commits_held():
+                self._loop.call(commits.end)
 
     def hold(self) -> None:
         """Hands out nothing any more; what was handed out counts."""

@@ -155,3 +155,24 @@ def a_client_of_a_chroot_that_is_wrong(pykafka: Any, stage: Any) -> None:
 @script(limit_seconds=120)
 def a_client_of_a_zookeeper_that_is_away(pykafka: Any, stage: Any) -> None:
     stage.raised("asked", pykafka.KafkaClient, zookeeper_hosts=stage.bootstrap, socket_timeout_ms=1000)
+
+
+@on_kafka()
+def a_client_that_nobody_keeps(pykafka: Any, stage: Any) -> None:
+    name = stage.filled_topic(b"a", partitions=2)
+
+    def topic() -> Any:
+        return pykafka.KafkaClient(hosts=stage.bootstrap).topics[name.encode()]
+
+    topics = stage.within("topics", lambda: pykafka.KafkaClient(hosts=stage.bootstrap).topics)
+    stage.raised("a topic of a dictionary whose client has gone", lambda: topics[name.encode()].name)
+    stage.raised("another", lambda: topics[b"nothing-of-the-kind"])
+    found = stage.within("topic", topic)
+    stage.record("kind", type(found).__name__)
+    if found is None:
+        return
+    stage.attempt("name", lambda: found.name)
+    stage.attempt("partitions", lambda: sorted(found.partitions))
+    stage.raised("limits", found.latest_available_offsets)
+    stage.raised("producer", found.get_sync_producer)
+    stage.raised("consumer", found.get_simple_consumer)

@@ -1,0 +1,1 @@
+"""Setting and showing the quotas of clients."""
