@@ -25,6 +25,7 @@ public final class Oracle {
         "org.apache.kafka.common.message.",
         "org.apache.kafka.coordinator.group.generated.",
         "org.apache.kafka.coordinator.transaction.generated.",
+        "org.apache.kafka.coordinator.share.generated.",
     };
 
     private record Answer(byte[] bytes, String text) { }

@@ -24,6 +24,7 @@ OF_THE_CORE = {
         "check_usable",
         "close_unattended",
         "delivered_batches",
+        "give_up",
         "fail_leftovers",
         "find_topic",
         "hurry",
