@@ -125,6 +125,33 @@ def test_ctrl_c_while_the_first_second_runs_loses_nothing_that_can_be_delivered(
     assert record_count(broker, topic) == 1_000
 
 
+@pytest.mark.parametrize("line", range(1, 75, 6))
+def test_ctrl_c_at_any_line_of_the_end_loses_nothing_that_can_be_delivered(
+    broker: Any, topic: str, line: int
+) -> None:
+    """As an exception it would end a closing that had just begun, with all that the client still held."""
+    code = (
+        "import atexit, signal\n"
+        "there = Producer(sys.argv[1], linger_ms=60_000)\n"
+        "for n in range(1000): there.send(sys.argv[2], b'v')\n"
+        "left = int(sys.argv[3])\n"
+        "def trace(frame, event, _):\n"
+        "    global left\n"
+        "    if '/barnabas/' not in frame.f_code.co_filename: return None\n"
+        "    left -= event == 'line'\n"
+        "    if left == 0:\n"
+        "        sys.settrace(None)\n"
+        "        frame.f_trace = None\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "    return trace\n"
+        "atexit.register(sys.settrace, trace)\n"
+    )
+    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic, str(line)))
+    assert status == -signal.SIGINT
+    assert "was not closed" not in said
+    assert record_count(broker, topic) == 1_000
+
+
 def test_ctrl_c_between_two_of_atexits_calls_loses_nothing_that_can_be_delivered(
     broker: Any, topic: str
 ) -> None:

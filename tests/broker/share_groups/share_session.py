@@ -85,9 +85,24 @@ class ShareSession:
                 continue
             if not {found.coordinators[0].error_code, listed.error_code, described.groups[0].error_code} & {
                 *NOT_READY
-            }:
+            } and await self._coordinator_knows_the_topics():
                 break
             await asyncio.sleep(0.05)
+
+    async def _coordinator_knows_the_topics(self) -> bool:
+        """It hears of them after the broker has. Found by a group of its own, on all groups' partition."""
+        group, names = f"{self.run}-probe", [f"{self.run}-{letter}" for letter in "ab"]
+        partition = AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition(0, 0)
+        topics = [
+            AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic(name, [partition])
+            for name in names
+        ]
+        altered = await self.ask(AlterShareGroupOffsetsRequest(group, topics))
+        errors = {partition.error_code for topic in altered.responses for partition in topic.partitions}
+        is_known = altered.error_code == 0 and errors == {0}
+        if is_known:
+            await self.ask(DeleteGroupsRequest(groups_names=[group]))
+        return is_known
 
     async def ask(self, request: Any, version: int | None = None) -> Any:
         return await self.connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)

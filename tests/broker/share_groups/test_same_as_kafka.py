@@ -25,7 +25,7 @@ from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 from .share_session import ACCEPT, GAP, RECORD_LIMIT, REJECT, RELEASE, RENEW, ShareSession
 
-CONFIG = {"group.share.min.record.lock.duration.ms": "1000"}
+CONFIG = {"group.share.min.record.lock.duration.ms": "1000", "offsets.topic.num.partitions": "1"}
 MEMBERS = [str(uuid.UUID(int=number)) for number in range(1, 5)]
 ONE, TWO, THREE, FOUR = MEMBERS
 

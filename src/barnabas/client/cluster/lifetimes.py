@@ -237,19 +237,23 @@ def is_handling_ctrl_c() -> bool:
 
 def _close_all(*, is_interrupted: bool = False) -> None:
     global _has_closed
-    closings: list[_Closing] = []
     if is_interrupted:
         _end_as_interrupted()
     try:
         is_interrupted |= isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
-        closings = _closings()
-        if not is_interrupted and not was_just_interrupted():
-            _wait_for(closings)
+        with _FirstCtrlC() as ctrl_c:
+            closings = _closings()
+            _go_on(closings)
+            if not is_interrupted and not was_just_interrupted():
+                _wait_for(closings, ctrl_c)
+        is_pressed = ctrl_c.was_pressed
     except KeyboardInterrupt:
+        is_pressed = True
+    if is_pressed:
         _end_as_interrupted()
         logger.warning("Ctrl-C: what cannot be done within moments is given up")
+    closings = _closings()
     try:
-        closings = _closings()
         _finish(closings)
     except KeyboardInterrupt:
         _end_as_interrupted()
@@ -259,6 +263,32 @@ def _close_all(*, is_interrupted: bool = False) -> None:
                     "%s was not closed: %d records left", closing.life.what, closing.life.unfinished()
                 )
     _has_closed = True
+
+
+class _FirstCtrlC:
+    """Notes the first Ctrl-C, where the program has no handler of its own. As an exception it would end
+    whatever line it came to, and with that a closing that had only begun: what the client holds would be
+    lost. The second is an exception, so that a callback of the user's that does not end can be ended."""
+
+    def __init__(self) -> None:
+        self.was_pressed = False
+        self._replaces: Any = None
+
+    def __enter__(self) -> _FirstCtrlC:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            self._replaces = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._replaces is not None:
+            signal.signal(signal.SIGINT, self._replaces)
+
+    def _note(self, *_: object) -> None:
+        self.was_pressed = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _end_as_interrupted() -> None:
@@ -288,9 +318,9 @@ def _closings() -> list[_Closing]:
     return [life.close_at_exit() for life in list(_open)]
 
 
-def _wait_for(closings: list[_Closing]) -> None:
+def _wait_for(closings: list[_Closing], ctrl_c: _FirstCtrlC) -> None:
     is_said_at = time.monotonic() + SILENT_SECONDS
-    while waiting := _go_on(closings):
+    while not ctrl_c.was_pressed and (waiting := _go_on(closings)):
         waiting[0].wait(LOOK_SECONDS)
         if is_said_at <= time.monotonic():
             is_said_at = math.inf
