@@ -83,9 +83,11 @@ class ShareSession:
             if any(topic.error_code for topic in known.topics):
                 await asyncio.sleep(0.05)
                 continue
-            if not {found.coordinators[0].error_code, listed.error_code, described.groups[0].error_code} & {
-                *NOT_READY
-            } and await self._coordinator_knows_the_topics():
+            if (
+                not {found.coordinators[0].error_code, listed.error_code, described.groups[0].error_code}
+                & {*NOT_READY}
+                and await self._coordinator_knows_the_topics()
+            ):
                 break
             await asyncio.sleep(0.05)
 
