@@ -12,7 +12,19 @@ from typing import Annotated
 import typer
 
 import barnabas
-from barnabas.cli import consume, faults, groups, migrate, pipeline, produce, registry, schemas, topics, up
+from barnabas.cli import (
+    consume,
+    dlq,
+    faults,
+    groups,
+    migrate,
+    pipeline,
+    produce,
+    registry,
+    schemas,
+    topics,
+    up,
+)
 from barnabas.cli.output import note
 from barnabas.errors import BarnabasError
 
@@ -27,6 +39,7 @@ app.command("up")(up.up)
 app.add_typer(topics.app, name="topics")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.add_typer(dlq.app, name="dlq")
 app.add_typer(faults.app, name="faults")
 app.add_typer(groups.app, name="groups")
 app.add_typer(migrate.app, name="migrate")
