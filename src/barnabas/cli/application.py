@@ -14,18 +14,18 @@ import typer
 import barnabas
 from barnabas.cli import (
     consume,
-    dlq,
     faults,
     groups,
     migrate,
-    pipeline,
     produce,
     registry,
     schemas,
     topics,
     up,
 )
+from barnabas.cli.dlq import replay as dlq
 from barnabas.cli.output import note
+from barnabas.cli.pipelines import commands as pipelines
 from barnabas.errors import BarnabasError
 
 app = typer.Typer(
@@ -43,7 +43,7 @@ app.add_typer(dlq.app, name="dlq")
 app.add_typer(faults.app, name="faults")
 app.add_typer(groups.app, name="groups")
 app.add_typer(migrate.app, name="migrate")
-app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(pipelines.app, name="pipeline")
 app.add_typer(schemas.app, name="schemas")
 app.command("registry")(registry.registry)
 app.command("registry-user")(registry.registry_user)

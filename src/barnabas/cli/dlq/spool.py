@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas import Record
-from barnabas.cli.dead_letters import DeadLetter, Origin, own_headers
+from barnabas.cli.dlq.letters import DeadLetter, Origin, own_headers
 from barnabas.values import frozen
 
 _TABLE = """
@@ -36,7 +36,7 @@ class Spooled:
 
 
 @frozen
-class Kind:
+class LetterKind:
     """Letters of one reason."""
 
     topic: str
@@ -81,7 +81,7 @@ class LetterSpool:
         """The topics that letters came from, with the greatest partition of each."""
         return dict(self._database.execute("SELECT topic, max(part) FROM letters GROUP BY topic"))
 
-    def kinds(self, after: Origin | None = None) -> list[Kind]:
+    def kinds(self, after: Origin | None = None) -> list[LetterKind]:
         """The most frequent first."""
         where, values = _behind(after)
         found = self._database.execute(
@@ -89,7 +89,7 @@ class LetterSpool:
             "GROUP BY 1, 2, 3, 4, 5 ORDER BY 6 DESC, 1, 2, 3, 4, 5",
             values,
         )
-        return [Kind(*row) for row in found]
+        return [LetterKind(*row) for row in found]
 
     def letters(self, after: Origin | None = None) -> Iterator[Spooled]:
         """In the order of their origins, behind `after`."""

@@ -103,7 +103,7 @@ class Sent:
 
 
 @frozen
-class Unfinished:
+class BrokenOff:
     """A replay that was broken off: what it chose of the letters before `end` is sent up to `after`, in the
     order of origins. `to`: where to, if not where they came from."""
 
@@ -114,12 +114,12 @@ class Unfinished:
 
 
 @frozen
-class Place:
+class Account:
     """How far replays have come in one partition of dead letters. All before `base` are done with."""
 
     base: int
     sent: tuple[Sent, ...] = ()
-    unfinished: Unfinished | None = None
+    broken_off: BrokenOff | None = None
 
     def is_done(self, offset: int, letter: DeadLetter) -> bool:
         """Whether an earlier replay has sent it."""
@@ -127,24 +127,24 @@ class Place:
             offset < earlier.end and earlier.choice.holds(letter) for earlier in self.sent
         )
 
-    def at(self, choice: Choice, to: str | None, end: int, after: Origin) -> Place:
+    def at(self, choice: Choice, to: str | None, end: int, after: Origin) -> Account:
         """While a replay is under way."""
-        return Place(self.base, self.sent, Unfinished(choice, to, end, after))
+        return Account(self.base, self.sent, BrokenOff(choice, to, end, after))
 
-    def after(self, choice: Choice, end: int) -> Place:
+    def after(self, choice: Choice, end: int) -> Account:
         """When a replay is done."""
         if choice.is_all:
-            return Place(max(self.base, end))
+            return Account(max(self.base, end))
         others = tuple(earlier for earlier in self.sent if earlier.choice != choice)
-        return Place(self.base, (*others, Sent(choice, end)))
+        return Account(self.base, (*others, Sent(choice, end)))
 
     def committed(self) -> OffsetAndMetadata:
         """Raises: UsageError where brokers would refuse it."""
         document: dict[str, Any] = {}
         if self.sent:
             document["sent"] = [{"end": each.end, **each.choice.document()} for each in self.sent]
-        if self.unfinished is not None:
-            now = self.unfinished
+        if self.broken_off is not None:
+            now = self.broken_off
             document["now"] = {"end": now.end, "after": now.after, **now.choice.document()}
             if now.to is not None:
                 document["now"]["to"] = now.to
@@ -157,29 +157,29 @@ class Place:
         return OffsetAndMetadata(self.base, text)
 
 
-def place_of(committed: OffsetAndMetadata | None, partition: TopicPartition) -> Place:
+def account_of(committed: OffsetAndMetadata | None, partition: TopicPartition) -> Account:
     """Raises: UsageError where the group was committed to by somebody else."""
     if committed is None:
-        return Place(0)
+        return Account(0)
     if not committed.metadata:
-        return Place(committed.offset)
+        return Account(committed.offset)
     try:
         document = json.loads(committed.metadata)
         sent = tuple(Sent(_choice(each), each["end"]) for each in document.get("sent", ()))
         now = document.get("now")
-        unfinished = None
+        broken_off = None
         if now is not None:
-            unfinished = Unfinished(_choice(now), now.get("to"), now["end"], Origin(*now["after"]))
+            broken_off = BrokenOff(_choice(now), now.get("to"), now["end"], Origin(*now["after"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(
             f"what the group has committed for {partition} is not of a replay: name another --group"
         ) from None
-    return Place(committed.offset, sent, unfinished)
+    return Account(committed.offset, sent, broken_off)
 
 
-def unfinished_of(places: Iterable[Place]) -> Unfinished | None:
+def broken_off_of(accounts: Iterable[Account]) -> BrokenOff | None:
     """The replay that was broken off, if one was: it is of all partitions that were there."""
-    return next((place.unfinished for place in places if place.unfinished is not None), None)
+    return next((account.broken_off for account in accounts if account.broken_off is not None), None)
 
 
 def _choice(document: dict[str, Any]) -> Choice:

@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import wait_for
 
 from barnabas import Admin, Consumer, NewTopic, Producer, Record, TopicPartition
-from barnabas.cli import dlq
-from barnabas.cli.dead_letters import HEADER_PREFIX
+from barnabas.cli.dlq import replay as dlq
+from barnabas.cli.dlq.letters import HEADER_PREFIX
 from barnabas.cli.options import UsageError
 from barnabas.errors import BarnabasError
 from barnabas.testing import ApacheKafka, EmbeddedBroker
@@ -117,7 +117,7 @@ def test_letters_go_back_to_their_partitions_in_order_and_each_once(
     )
     shown = replay(letters, "--dry-run")
     assert "VALUE_CONVERTER" in shown.stdout
-    assert "4 letters would be sent; 1 without a place they came from, left alone" in shown.stderr
+    assert "4 letters would be sent; 1 that do not say whence they came left alone" in shown.stderr
     assert values(broker, source) == []
 
     told = json.loads(replay(letters, "--json").stdout)

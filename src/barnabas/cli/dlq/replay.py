@@ -13,8 +13,16 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from barnabas import Admin, Consumer, Producer, Record, TopicPartition
-from barnabas.cli.dead_letters import Choice, DeadLetter, Origin, Place, dead_letter, place_of, unfinished_of
-from barnabas.cli.letter_spool import LetterSpool, Spooled
+from barnabas.cli.dlq.letters import (
+    Account,
+    Choice,
+    DeadLetter,
+    Origin,
+    account_of,
+    broken_off_of,
+    dead_letter,
+)
+from barnabas.cli.dlq.spool import LetterSpool, Spooled
 from barnabas.cli.options import (
     CLIENTS,
     AsJson,
@@ -42,7 +50,7 @@ _READ_SETTINGS = {
     "allow_auto_create_topics": False,
 }
 
-Places = dict[TopicPartition, Place]
+Accounts = dict[TopicPartition, Account]
 
 
 @app.callback()
@@ -118,9 +126,9 @@ def replay(
             Admin(**_settings(AdminConfig, bootstrap, command_config, setting))
         )
         run = _Replay(consumer, admin, topic, group, choice, to)
-        if resume or run.is_same_as_unfinished():
+        if resume or run.is_same_as_broken_off():
             run.resume(is_wanted=resume)
-        elif run.unfinished is not None:
+        elif run.broken_off is not None:
             raise UsageError(
                 f"a replay of {topic} with another choice was broken off: finish it with --resume, or begin "
                 "a new account with --group"
@@ -162,42 +170,46 @@ class _Replay:
             TopicPartition(topic, number) for number in range(self._count_partitions([topic])[topic])
         ]
         committed = consumer.committed(partitions)
-        self._places: Places = {each: place_of(committed[each], each) for each in partitions}
-        self.unfinished = unfinished_of(self._places.values())
+        self._accounts: Accounts = {each: account_of(committed[each], each) for each in partitions}
+        self.broken_off = broken_off_of(self._accounts.values())
         self._ends = consumer.end_offsets(partitions)
-        for partition, place in self._places.items():
-            if place.base > self._ends[partition]:
+        for partition, account in self._accounts.items():
+            if account.base > self._ends[partition]:
                 raise UsageError(
-                    f"{partition} ends at {self._ends[partition]}, and {group} is at {place.base}: the topic "
-                    "was made anew. Begin a new account with --group"
+                    f"{partition} ends at {self._ends[partition]}, and {group} is at {account.base}: the "
+                    "topic was made anew. Begin a new account with --group"
                 )
         self._left_out = self._unknown = self._sent = 0
 
-    def is_same_as_unfinished(self) -> bool:
-        now = self.unfinished
+    def is_same_as_broken_off(self) -> bool:
+        now = self.broken_off
         return now is not None and (now.choice, now.to) == (self._choice, self._to)
 
     def resume(self, *, is_wanted: bool) -> None:
         """Goes on with the replay that was broken off, to where that would have ended. Raises: UsageError."""
-        now = self.unfinished
+        now = self.broken_off
         if now is None:
             raise UsageError(f"no replay of {self._topic} was broken off, as far as {self._group} tells")
         if is_wanted and not self._choice.is_all and self._choice != now.choice:
             raise UsageError("--resume goes on with what was chosen then: give no other choice")
         self._choice, self._to, self._after = now.choice, now.to, now.after
         # A partition that came since was no part of it.
-        self._places = {tp: place for tp, place in self._places.items() if place.unfinished is not None}
-        self._ends = {tp: place.unfinished.end for tp, place in self._places.items() if place.unfinished}
+        self._accounts = {
+            tp: account for tp, account in self._accounts.items() if account.broken_off is not None
+        }
+        self._ends = {
+            tp: account.broken_off.end for tp, account in self._accounts.items() if account.broken_off
+        }
         note(f"going on with the replay of {self._topic} that was broken off")
 
     def read(self, spool: LetterSpool) -> None:
         """Fills `spool` with what is to be sent."""
-        consumer, partitions = self._consumer, list(self._places)
+        consumer, partitions = self._consumer, list(self._accounts)
         consumer.assign(partitions)
         beginnings = consumer.beginning_offsets(partitions)
-        for partition, place in self._places.items():
-            consumer.seek(partition, max(place.base, beginnings[partition]))
-        positions = {each: max(place.base, beginnings[each]) for each, place in self._places.items()}
+        for partition, account in self._accounts.items():
+            consumer.seek(partition, max(account.base, beginnings[partition]))
+        positions = {each: max(account.base, beginnings[each]) for each, account in self._accounts.items()}
         total = sum(max(self._ends[each] - at, 0) for each, at in positions.items())
         with _bar("reading", total) as advance:
             while any(positions[each] < end for each, end in self._ends.items()):
@@ -214,7 +226,7 @@ class _Replay:
             letter = dead_letter(record)
             if letter is None:
                 self._unknown += 1
-            elif self._places[partition].is_done(record.offset, letter):
+            elif self._accounts[partition].is_done(record.offset, letter):
                 continue
             elif self._choice.holds(letter):
                 yield letter, record
@@ -223,7 +235,7 @@ class _Replay:
 
     def send(self, spool: LetterSpool, producer: Producer, *, is_transactional: bool) -> None:
         """Sends all, and keeps account of it. Raises: as Producer and Consumer; UsageError."""
-        done = {tp: place.after(self._choice, self._ends[tp]) for tp, place in self._places.items()}
+        done = {tp: account.after(self._choice, self._ends[tp]) for tp, account in self._accounts.items()}
         _offsets(done)
         counts = self._partition_counts(spool)
         letters = spool.letters(self._after)
@@ -231,22 +243,23 @@ class _Replay:
         with self._told_when_broken_off(), _bar("sending", spool.count(self._after)) as advance:
             while step := [*islice(letters, LETTERS_A_STEP)]:
                 is_last = len(step) < LETTERS_A_STEP
-                places = done if is_last else self._at(step[-1].origin)
+                accounts = done if is_last else self._at(step[-1].origin)
                 if is_transactional:
                     with producer.transaction():
                         self._send(step, producer, counts)
-                        producer.send_offsets_to_transaction(_offsets(places), identity)
+                        producer.send_offsets_to_transaction(_offsets(accounts), identity)
                 else:
                     self._send(step, producer, counts)
-                    self._consumer.commit(_offsets(places))
+                    self._consumer.commit(_offsets(accounts))
                 self._sent += len(step)
                 advance(len(step))
             # Also where the last step was a full one, or nothing was chosen.
             self._consumer.commit(_offsets(done))
 
-    def _at(self, after: Origin) -> Places:
+    def _at(self, after: Origin) -> Accounts:
         return {
-            tp: place.at(self._choice, self._to, self._ends[tp], after) for tp, place in self._places.items()
+            tp: account.at(self._choice, self._to, self._ends[tp], after)
+            for tp, account in self._accounts.items()
         }
 
     def _send(self, step: list[Spooled], producer: Producer, counts: dict[str, int]) -> None:
@@ -307,13 +320,13 @@ class _Replay:
             columns = ("FROM", "STAGE", "FIELD", "ERROR", "QUERY", "LETTERS")
             print_table(columns, [tuple(asdict(kind).values()) for kind in kinds])
         others = f"; {_letters(self._left_out)} not chosen" if self._left_out else ""
-        others += f"; {self._unknown:,} without a place they came from, left alone" if self._unknown else ""
+        others += f"; {self._unknown:,} that do not say whence they came left alone" if self._unknown else ""
         would = f"{_letters(chosen)} would be sent" if is_dry else f"{_letters(self._sent)} sent"
         note(f"{self._topic}: {would}{others}")
 
 
-def _offsets(places: Places) -> dict[TopicPartition, OffsetAndMetadata]:
-    return {partition: place.committed() for partition, place in places.items()}
+def _offsets(accounts: Accounts) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {partition: account.committed() for partition, account in accounts.items()}
 
 
 def _letters(count: int) -> str:
