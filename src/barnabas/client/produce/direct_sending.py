@@ -162,7 +162,7 @@ class DirectSending:
             assert back is not None
             self._count(lent, back.exchanges)
         lent.queue.delivered_directly(back.records_delivered)
-        self._reads_answers_next = bool(back.sent) and not any(batch.is_awaited for batch, *_ in back.sent)
+        self._reads_answers_next = bool(back.sent) and not any(batch.needs_python for batch, *_ in back.sent)
         sent = [
             SentElsewhere(
                 self._on_sent(lent.leader_id, lent.queue, batch, batch_bytes),

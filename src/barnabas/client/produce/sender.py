@@ -171,7 +171,8 @@ class Sender:
     def hurry(self, reason: object) -> None:
         """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
         self._hurry_reasons.add(reason)
-        self.wake_from_any_thread()
+        if self._config.linger_ms:
+            self.wake_from_any_thread()
 
     def relax(self, reason: object) -> None:
         """Ends what `hurry` began. On any thread, at once."""
