@@ -327,11 +327,7 @@ class Sender:
 
     def leave_out_unavailable(self, topic: str) -> None:
         """Keeps records without a key from partitions that have no leader, or one that takes nothing."""
-        unavailable: list[int] = []
-        for number in range(len(self._client.metadata.partitions_for(topic))):
-            leader_id = self._client.metadata.leader(TopicPartition(topic, number))
-            if leader_id < 0 or leader_id in self._availability.avoided:
-                unavailable.append(number)
+        unavailable = self._availability.unavailable_partitions(self._client.metadata, topic)
         self.accumulator.set_unavailable(topic, unavailable)
 
     def _look_for_due(self, now: float) -> tuple[list[PartitionQueue], float]:
