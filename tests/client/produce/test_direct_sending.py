@@ -191,7 +191,7 @@ def test_what_left_directly_can_be_purged(
 def test_an_answer_that_comes_late_lends_nothing_while_another_connection_is_lent(
     make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was purged is waited for no more, but its answer still comes: to a loop that has lent meanwhile."""
+    """What was purged is waited for no more, but its answer comes: to a loop that has lent meanwhile."""
     with (
         EmbeddedBroker(nodes=2) as two,
         Producer(two.bootstrap, linger_ms=0, enable_idempotence=False) as producer,

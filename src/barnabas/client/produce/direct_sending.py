@@ -115,8 +115,8 @@ class DirectSending:
         """All that was sent to this leader, the queue's last, is answered."""
         place, connection = queue.next_place(), self._client.ready_connection(leader_id)
         metadata = self._client.metadata
-        # Whoever has the connection taken back is about to use it. Another one may be lent where the answer is
-        # to what was given up before that.
+        # Whoever has the connection taken back is about to use it. Another one may be lent where the answer
+        # is to what was given up before that.
         is_free = self._lent is None and not self._is_taking_back and not self._is_closed
         if not is_free or place is None or connection is None:
             return
