@@ -16,6 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from barnabas.testing.distribution import DEFAULT_VERSION
 from bench.broker import kafka
+from bench.clients.pykafka_rdkafka import is_built
 from bench.page_cache import PageCache, page_cache
 from bench.results import Result, Results, markdown, rich_tables
 from bench.runs import Topics, asked, measure, run
@@ -26,6 +27,7 @@ from bench.works import (
     OURS,
     PEER,
     PEER_AS_IT_COMES,
+    PYKAFKA_RDKAFKA,
     PYKAFKA_WORKS,
     Work,
     is_writing,
@@ -137,7 +139,9 @@ class Bench:
         taking_part = [
             Result(work, client, codec)
             for client in work.share_of_records
-            if (not chosen or client in chosen) and (codec == "none" or client not in SIDE_CLIENTS)
+            if (not chosen or client in chosen)
+            and (codec == "none" or client not in SIDE_CLIENTS)
+            and (client != PYKAFKA_RDKAFKA or is_built())
         ]
         once = [client for client in SIDE_CLIENTS if client != work.peer]
         self.results.results += taking_part

@@ -13,7 +13,16 @@ from importlib import import_module
 from typing import Any
 
 from bench.page_cache import fill_page_cache
-from bench.works import FACADE, KAFKA_FACADE, PEER_AS_IT_COMES, PYKAFKA_FACADE, PYKAFKA_PEER, Task, is_writing
+from bench.works import (
+    FACADE,
+    KAFKA_FACADE,
+    PEER_AS_IT_COMES,
+    PYKAFKA_FACADE,
+    PYKAFKA_PEER,
+    PYKAFKA_RDKAFKA,
+    Task,
+    is_writing,
+)
 
 MODULES = {
     "barnabas": "barnabas_native",
@@ -24,6 +33,7 @@ MODULES = {
     "kafka-python": "kafka_python",
     KAFKA_FACADE: "kafka_python_facade",
     PYKAFKA_PEER: "pykafka",
+    PYKAFKA_RDKAFKA: "pykafka_rdkafka",
     PYKAFKA_FACADE: "pykafka_facade",
     "raw": "raw",
 }

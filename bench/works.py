@@ -25,6 +25,8 @@ OWN = (OURS, FACADE, KAFKA_FACADE, PYKAFKA_FACADE)
 PEER = "confluent-kafka"
 KAFKA_PEER = "kafka-python"
 PYKAFKA_PEER = "pykafka"
+PYKAFKA_RDKAFKA = "pykafka, use_rdkafka=True"
+"""Where its extension was built: librdkafka's headers were there when it was installed."""
 PEER_AS_IT_COMES = "confluent-kafka, defaults"
 """With the settings it has by itself; the limits are to be held against the tuned one."""
 LIMIT = "raw"
@@ -201,21 +203,21 @@ PYKAFKA_WORKS = [
     Work(
         "consume/pykafka",
         "pykafka: for message in consumer",
-        {PYKAFKA_FACADE: 1, PYKAFKA_PEER: 0.05},
+        {PYKAFKA_FACADE: 1, PYKAFKA_PEER: 0.05, PYKAFKA_RDKAFKA: 0.2},
         peer=PYKAFKA_PEER,
         least_ratio=20,
     ),
     Work(
         "produce/pykafka",
         "pykafka: produce()",
-        {PYKAFKA_FACADE: 1, PYKAFKA_PEER: 0.05},
+        {PYKAFKA_FACADE: 1, PYKAFKA_PEER: 0.05, PYKAFKA_RDKAFKA: 0.2},
         peer=PYKAFKA_PEER,
         least_ratio=15,
     ),
     Work(
         "produce/pykafka_sync",
         "pykafka: produce(), sync=True",
-        {PYKAFKA_FACADE: 0.002, PYKAFKA_PEER: 0.001},
+        {PYKAFKA_FACADE: 0.002, PYKAFKA_PEER: 0.001, PYKAFKA_RDKAFKA: 0.001},
         peer=PYKAFKA_PEER,
         least_ratio=1,
     ),

@@ -28,8 +28,8 @@ def topic_of(task: Task) -> Any:
     return topic
 
 
-def consume_iterated(task: Task) -> Measure:
-    consumer = topic_of(task).get_simple_consumer()
+def consume_iterated(task: Task, **settings: Any) -> Measure:
+    consumer = topic_of(task).get_simple_consumer(**settings)
     consumer.consume()
     left = task.records - 1
     size = 0
@@ -44,8 +44,9 @@ def consume_iterated(task: Task) -> Measure:
     return measure
 
 
-def produce_async(task: Task) -> Measure:
-    producer = topic_of(task).get_producer(linger_ms=LINGER_MS, pending_timeout_ms=WITHOUT_END)
+def produce_async(task: Task, **settings: Any) -> Measure:
+    settings = settings or {"pending_timeout_ms": WITHOUT_END}
+    producer = topic_of(task).get_producer(linger_ms=LINGER_MS, **settings)
     key_pool, value_pool = keys(), values()
     size = len(value_pool)
     produce = producer.produce
@@ -57,8 +58,8 @@ def produce_async(task: Task) -> Measure:
     return watch.stop(task.records)
 
 
-def produce_sync(task: Task) -> Measure:
-    producer = topic_of(task).get_sync_producer()
+def produce_sync(task: Task, **settings: Any) -> Measure:
+    producer = topic_of(task).get_producer(sync=True, **settings)
     value_pool = values()
     producer.produce(value_pool[0])
     watch = stopwatch_of_writing()
