@@ -12,8 +12,20 @@ from typing import Annotated
 import typer
 
 import barnabas
-from barnabas.cli import consume, faults, groups, migrate, pipeline, produce, registry, schemas, topics, up
+from barnabas.cli import (
+    consume,
+    faults,
+    groups,
+    migrate,
+    produce,
+    registry,
+    schemas,
+    topics,
+    up,
+)
+from barnabas.cli.dlq import replay as dlq
 from barnabas.cli.output import note
+from barnabas.cli.pipelines import commands as pipelines
 from barnabas.errors import BarnabasError
 
 app = typer.Typer(
@@ -27,10 +39,11 @@ app.command("up")(up.up)
 app.add_typer(topics.app, name="topics")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.add_typer(dlq.app, name="dlq")
 app.add_typer(faults.app, name="faults")
 app.add_typer(groups.app, name="groups")
 app.add_typer(migrate.app, name="migrate")
-app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(pipelines.app, name="pipeline")
 app.add_typer(schemas.app, name="schemas")
 app.command("registry")(registry.registry)
 app.command("registry-user")(registry.registry_user)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -291,6 +292,7 @@ def test_dead_letters_have_the_record_and_where_it_was_and_why(
     assert first.headers[:2] == (("h", b"1"), ("h", None))
     details = dict(first.headers[2:])
     assert b"expected int" in details.pop(ERRORS + "exception.message")
+    assert abs(int(details.pop(ERRORS + "read.at")) / 1000 - time.time()) < 600
     assert details == {
         ERRORS + "topic": bad_topic.encode(),
         ERRORS + "partition": b"0",
@@ -314,14 +316,20 @@ def test_a_stream_is_decoded_and_its_bad_records_go_to_the_dead_letter_topic(
 ) -> None:
     letters = kafka.create(config=KEEP)
     stream = read_stream(kafka, startingOffsets="earliest", **dead_letters(bad_topic, letters))
+    query_id = ""
     for expected in (4, 5):
         writer = stream.select("offset", "value.id").writeStream.format("parquet")
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
         query = writer.option("path", str(tmp_path / "rows")).trigger(availableNow=True).start()
         assert query.awaitTermination(60)
+        query_id = str(query.id)
         assert spark.read.parquet(str(tmp_path / "rows")).count() == expected
         kafka.write(bad_topic, [b"more", b'{"id": 7}'])
     assert kafka.count(letters) == 3
+    told = [dict(letter.headers) for letter in kafka.read(letters, 3)]
+    assert [(each[ERRORS + "query"], each[ERRORS + "batch"]) for each in told] == [
+        (query_id.encode(), batch) for batch in (b"0", b"0", b"1")
+    ]
 
 
 def test_predicates_still_bound_what_is_fetched(

@@ -11,6 +11,7 @@ is done for each of them.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructType
 
@@ -37,9 +39,11 @@ if TYPE_CHECKING:
     from barnabas.sync.producer import ArrowDelivery, Producer
 
 STAGES: dict[Side, bytes] = {"key": b"KEY_CONVERTER", "value": b"VALUE_CONVERTER"}
-# As in Kafka Connect, whose dead letters tools know; `field` is in addition.
+# As in Kafka Connect, whose dead letters tools know; `field`, `query`, `batch` and `read.at` are in addition.
 HEADER_PREFIX = "__connect.errors."
 _HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+# What Spark tells the tasks of a streaming query.
+_TASK_PROPERTIES = {"query": "sql.streaming.queryId", "batch": "streaming.sql.batchId"}
 _LETTER_COLUMNS = ("key", "value", "timestamp")
 MAX_PENDING = 100
 """Batches of dead letters whose acknowledgements a task leaves for later."""
@@ -122,6 +126,7 @@ class Decoder:
     ) -> ArrowDelivery:
         rows = _bad_rows(problems)
         letters = batch.take(rows)
+        common = _told_by_spark() | {"read.at": str(round(time.time() * 1000)).encode()}
         reasons: dict[int, dict[str, bytes]] = {}
         for each in reversed(problems):
             # Where key and value are both bad, the key is named.
@@ -133,7 +138,7 @@ class Decoder:
                 }
         places = letters.select(["topic", "partition", "offset", "headers"]).to_pylist()
         headers = [
-            [*(place["headers"] or []), *_letter_headers(place, reasons[row])]
+            [*(place["headers"] or []), *_letter_headers(place, reasons[row] | common)]
             for row, place in zip(rows.to_pylist(), places, strict=True)
         ]
         columns: dict[str, Any] = {name: letters.column(name) for name in _LETTER_COLUMNS}
@@ -217,6 +222,15 @@ def _without(batch: pa.RecordBatch, problems: list[_Problems]) -> pa.RecordBatch
     keep = np.ones(batch.num_rows, dtype=bool)
     keep[_bad_rows(problems).to_numpy()] = False
     return batch.filter(pc.equal(pa.array(keep), True))
+
+
+def _told_by_spark() -> dict[str, bytes]:
+    """The streaming query, by its id, and the number of its batch. Nothing in a batch query."""
+    context = TaskContext.get()
+    if context is None:
+        return {}
+    told = {name: context.getLocalProperty(property) for name, property in _TASK_PROPERTIES.items()}
+    return {name: value.encode() for name, value in told.items() if value is not None}
 
 
 def _letter_headers(place: Mapping[str, Any], reason: Mapping[str, bytes]) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from barnabas.cli.checkpoints import Checkpoint
 from barnabas.cli.options import AsJson, Bootstrap, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.pipelines.checkpoints import Checkpoint
 from barnabas.errors import MissingExtraError
 
 if TYPE_CHECKING:

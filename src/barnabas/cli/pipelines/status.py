@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from barnabas import Admin, TopicPartition
-from barnabas.cli.checkpoints import Checkpoint
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -25,6 +24,7 @@ from barnabas.cli.options import (
     client_settings,
 )
 from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.pipelines.checkpoints import Checkpoint
 from barnabas.errors import KafkaConnectionError
 from barnabas.http.fetching import fetch
 from barnabas.http.messages import HttpRequest, NoAnswerError

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli.checkpoints import Checkpoint
 from barnabas.cli.options import AsJson
 from barnabas.cli.output import note, print_json
+from barnabas.cli.pipelines.checkpoints import Checkpoint
 
 
 def carry_over(

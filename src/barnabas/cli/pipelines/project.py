@@ -76,7 +76,7 @@ def init(
         _create_topics(
             [input_topic, output_topic], client_settings(AdminConfig, bootstrap, command_config, setting)
         )
-    _copy(resources.files("barnabas.cli") / "pipeline_project", root, values)
+    _copy(resources.files("barnabas.cli.pipelines") / "pipeline_project", root, values)
     note(f"made {directory}: cd {directory} && spark-pipelines run")
     note("it needs the extra pipelines (pip install 'barnabas[pipelines]') and Java; README.md has more")
 

@@ -1,0 +1,346 @@
+"""`barnabas dlq`: dead letters go back to where they came from, when what was wrong with them is mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from barnabas import Admin, Consumer, Producer, Record, TopicPartition
+from barnabas.cli.dlq.letters import (
+    Account,
+    Choice,
+    DeadLetter,
+    Origin,
+    account_of,
+    broken_off_of,
+    dead_letter,
+)
+from barnabas.cli.dlq.spool import LetterSpool, Spooled
+from barnabas.cli.options import (
+    CLIENTS,
+    AsJson,
+    Bootstrap,
+    CommandConfig,
+    Settings,
+    UsageError,
+    client_settings,
+)
+from barnabas.cli.output import note, print_json, print_table, stderr
+from barnabas.cli.produce import Deliveries
+from barnabas.cli.times import timestamp_ms
+from barnabas.settings.table import ALIASES, AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig, names
+from barnabas.types import GroupIdentity, OffsetAndMetadata
+
+app = typer.Typer(help="Dead letters of Spark queries and of Kafka Connect.", no_args_is_help=True)
+
+LETTERS_A_STEP = 5_000
+"""Letters between two notes of how far a replay is: at most so many are sent again when it is broken off."""
+_POLL_SECONDS = 0.2
+_READ_SETTINGS = {
+    "enable_auto_commit": False,
+    "auto_offset_reset": "earliest",
+    "isolation_level": "read_committed",
+    "allow_auto_create_topics": False,
+}
+
+Accounts = dict[TopicPartition, Account]
+
+
+@app.callback()
+def dlq() -> None:
+    """Dead letters of Spark queries and of Kafka Connect."""
+
+
+@app.command()
+def replay(
+    topic: Annotated[str, typer.Argument(help="The topic of dead letters.")],
+    error: Annotated[
+        str | None, typer.Option("--error", help="Only letters whose error has this text in it.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="ID", help="Only letters of this streaming query.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="TOPIC", help="Only letters that came from this topic.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Only letters read since then: 2h, 2026-01-31T12:00."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Only letters read before then.")
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="TOPIC", help="Send them here, by their keys, not whence they came."),
+    ] = None,
+    exactly_once: Annotated[
+        bool,
+        typer.Option("--exactly-once", help="In transactions, so that none is sent twice if broken off."),
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Finish the replay that was broken off, as it was begun.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be sent, and why.")
+    ] = False,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", "-g", help="Keeps account of what is sent; barnabas-dlq-TOPIC by default."),
+    ] = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send dead letters back to the topics and partitions they came from, in the order they had there.
+
+    Key, value, timestamp and the record's own headers are as they were. Each letter is sent by one replay
+    only: the next takes what has come since, and what earlier ones did not choose.
+    """
+    choice = Choice(error, query, source, _time(since, "--since"), _time(until, "--until"))
+    if to == topic:
+        raise UsageError(f"--to is {to!r}, the topic of dead letters itself")
+    group = group or f"barnabas-dlq-{topic}"
+    with ExitStack() as open_clients:
+        producer = None
+        if not dry_run:
+            settings = _settings(ProducerConfig, bootstrap, command_config, setting)
+            if exactly_once:
+                settings["transactional_id"] = group
+            producer = open_clients.enter_context(Producer(**settings))
+            if exactly_once:
+                # Before the group is asked how far it is: this ends what a broken-off replay has left open.
+                producer.init_transactions()
+        settings = _settings(ConsumerConfig, bootstrap, command_config, setting)
+        settings |= {**_READ_SETTINGS, "group_id": group}
+        consumer = open_clients.enter_context(Consumer(**settings))
+        admin = open_clients.enter_context(
+            Admin(**_settings(AdminConfig, bootstrap, command_config, setting))
+        )
+        run = _Replay(consumer, admin, topic, group, choice, to)
+        if resume or run.is_same_as_broken_off():
+            run.resume(is_wanted=resume)
+        elif run.broken_off is not None:
+            raise UsageError(
+                f"a replay of {topic} with another choice was broken off: finish it with --resume, or begin "
+                "a new account with --group"
+            )
+        spool = open_clients.enter_context(LetterSpool())
+        run.read(spool)
+        if producer is not None:
+            run.send(spool, producer, is_transactional=exactly_once)
+        run.tell(spool, as_json=as_json, is_dry=dry_run)
+
+
+def _settings(
+    kind: type[CommonConfig], bootstrap: str | None, command_config: Path | None, given: list[str] | None
+) -> dict[str, Any]:
+    """For one of several clients: what is only another's is left out."""
+    others = {name for other in CLIENTS for name in names(other)} - set(names(kind))
+    settings = client_settings(kind, bootstrap, command_config, given)
+    return {name: value for name, value in settings.items() if ALIASES.get(name, name) not in others}
+
+
+def _time(text: str | None, option: str) -> int | None:
+    return None if text is None else timestamp_ms(text, option)
+
+
+class _Replay:
+    """One replay: where it stands, what it reads and what it has sent."""
+
+    def __init__(
+        self, consumer: Consumer, admin: Admin, topic: str, group: str, choice: Choice, to: str | None
+    ) -> None:
+        self._consumer = consumer
+        self._admin = admin
+        self._topic = topic
+        self._group = group
+        self._choice = choice
+        self._to = to
+        self._after: Origin | None = None
+        partitions = [
+            TopicPartition(topic, number) for number in range(self._count_partitions([topic])[topic])
+        ]
+        committed = consumer.committed(partitions)
+        self._accounts: Accounts = {each: account_of(committed[each], each) for each in partitions}
+        self.broken_off = broken_off_of(self._accounts.values())
+        self._ends = consumer.end_offsets(partitions)
+        for partition, account in self._accounts.items():
+            if account.base > self._ends[partition]:
+                raise UsageError(
+                    f"{partition} ends at {self._ends[partition]}, and {group} is at {account.base}: the "
+                    "topic was made anew. Begin a new account with --group"
+                )
+        self._left_out = self._unknown = self._sent = 0
+
+    def is_same_as_broken_off(self) -> bool:
+        now = self.broken_off
+        return now is not None and (now.choice, now.to) == (self._choice, self._to)
+
+    def resume(self, *, is_wanted: bool) -> None:
+        """Goes on with the replay that was broken off, to where that would have ended. Raises: UsageError."""
+        now = self.broken_off
+        if now is None:
+            raise UsageError(f"no replay of {self._topic} was broken off, as far as {self._group} tells")
+        if is_wanted and not self._choice.is_all and self._choice != now.choice:
+            raise UsageError("--resume goes on with what was chosen then: give no other choice")
+        self._choice, self._to, self._after = now.choice, now.to, now.after
+        # A partition that came since was no part of it.
+        self._accounts = {
+            tp: account for tp, account in self._accounts.items() if account.broken_off is not None
+        }
+        self._ends = {
+            tp: account.broken_off.end for tp, account in self._accounts.items() if account.broken_off
+        }
+        note(f"going on with the replay of {self._topic} that was broken off")
+
+    def read(self, spool: LetterSpool) -> None:
+        """Fills `spool` with what is to be sent."""
+        consumer, partitions = self._consumer, list(self._accounts)
+        consumer.assign(partitions)
+        beginnings = consumer.beginning_offsets(partitions)
+        for partition, account in self._accounts.items():
+            consumer.seek(partition, max(account.base, beginnings[partition]))
+        positions = {each: max(account.base, beginnings[each]) for each, account in self._accounts.items()}
+        total = sum(max(self._ends[each] - at, 0) for each, at in positions.items())
+        with _bar("reading", total) as advance:
+            while any(positions[each] < end for each, end in self._ends.items()):
+                spool.add(self._chosen(consumer.poll(_POLL_SECONDS)))
+                reached = {each: consumer.position(each) for each in partitions}
+                advance(sum(reached.values()) - sum(positions.values()))
+                positions = reached
+
+    def _chosen(self, records: Iterable[Record]) -> Iterator[tuple[DeadLetter, Record]]:
+        for record in records:
+            partition = TopicPartition(record.topic, record.partition)
+            if record.offset >= self._ends[partition]:
+                continue
+            letter = dead_letter(record)
+            if letter is None:
+                self._unknown += 1
+            elif self._accounts[partition].is_done(record.offset, letter):
+                continue
+            elif self._choice.holds(letter):
+                yield letter, record
+            else:
+                self._left_out += 1
+
+    def send(self, spool: LetterSpool, producer: Producer, *, is_transactional: bool) -> None:
+        """Sends all, and keeps account of it. Raises: as Producer and Consumer; UsageError."""
+        done = {tp: account.after(self._choice, self._ends[tp]) for tp, account in self._accounts.items()}
+        _offsets(done)
+        counts = self._partition_counts(spool)
+        letters = spool.letters(self._after)
+        identity = GroupIdentity(self._group)
+        with self._told_when_broken_off(), _bar("sending", spool.count(self._after)) as advance:
+            while step := [*islice(letters, LETTERS_A_STEP)]:
+                is_last = len(step) < LETTERS_A_STEP
+                accounts = done if is_last else self._at(step[-1].origin)
+                if is_transactional:
+                    with producer.transaction():
+                        self._send(step, producer, counts)
+                        producer.send_offsets_to_transaction(_offsets(accounts), identity)
+                else:
+                    self._send(step, producer, counts)
+                    self._consumer.commit(_offsets(accounts))
+                self._sent += len(step)
+                advance(len(step))
+            # Also where the last step was a full one, or nothing was chosen.
+            self._consumer.commit(_offsets(done))
+
+    def _at(self, after: Origin) -> Accounts:
+        return {
+            tp: account.at(self._choice, self._to, self._ends[tp], after)
+            for tp, account in self._accounts.items()
+        }
+
+    def _send(self, step: list[Spooled], producer: Producer, counts: dict[str, int]) -> None:
+        deliveries = Deliveries()
+        for letter in step:
+            source, partition, _ = letter.origin
+            producer.send(
+                self._to or source,
+                letter.value,
+                key=letter.key,
+                headers=letter.headers,
+                # A topic may have been made anew with fewer.
+                partition=partition if self._to is None and partition < counts[source] else None,
+                timestamp=letter.timestamp,
+                on_delivery=deliveries,
+            )
+        producer.flush()
+        if deliveries.error is not None:
+            raise deliveries.error
+
+    def _partition_counts(self, spool: LetterSpool) -> dict[str, int]:
+        """Of the topics that are written to, before anything is: a missing one would break a replay off."""
+        targets = [*spool.topics()] if self._to is None else [self._to] if spool.count() else []
+        if self._topic in targets:
+            raise UsageError(f"there are letters in {self._topic} that came from it: choose others by --from")
+        return self._count_partitions(targets)
+
+    def _count_partitions(self, topics: list[str]) -> dict[str, int]:
+        # An admin is told at once of a topic that is not there; other clients wait for it.
+        described = self._admin.describe_topics(topics) if topics else {}
+        return {topic: len(found.partitions) for topic, found in described.items()}
+
+    @contextmanager
+    def _told_when_broken_off(self) -> Generator[None]:
+        try:
+            yield
+        except BaseException:
+            note(f"{_letters(self._sent)} of {self._topic} sent before this; --resume goes on from there")
+            raise
+
+    def tell(self, spool: LetterSpool, *, as_json: bool, is_dry: bool) -> None:
+        kinds = spool.kinds(self._after)
+        chosen = sum(kind.letters for kind in kinds)
+        if as_json:
+            document = {
+                "topic": self._topic,
+                "group": self._group,
+                "is_dry_run": is_dry,
+                "choice": self._choice.document(),
+                "letters": chosen if is_dry else self._sent,
+                "not_chosen": self._left_out,
+                "not_dead_letters": self._unknown,
+                "kinds": [asdict(kind) for kind in kinds],
+            }
+            print_json(document)
+            return
+        if is_dry:
+            columns = ("FROM", "STAGE", "FIELD", "ERROR", "QUERY", "LETTERS")
+            print_table(columns, [tuple(asdict(kind).values()) for kind in kinds])
+        others = f"; {_letters(self._left_out)} not chosen" if self._left_out else ""
+        others += f"; {self._unknown:,} that do not say whence they came left alone" if self._unknown else ""
+        would = f"{_letters(chosen)} would be sent" if is_dry else f"{_letters(self._sent)} sent"
+        note(f"{self._topic}: {would}{others}")
+
+
+def _offsets(accounts: Accounts) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {partition: account.committed() for partition, account in accounts.items()}
+
+
+def _letters(count: int) -> str:
+    return f"{count:,} letter{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def _bar(what: str, total: int) -> Generator[Callable[[int], None]]:
+    """A bar on stderr, where somebody looks; what advances it is given."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as progress:
+        task = progress.add_task(what, total=total)
+
+        def advance(count: int) -> None:
+            progress.advance(task, count)
+
+        yield advance

@@ -1,0 +1,1 @@
+"""Streaming queries of Spark on Kafka, from outside of Spark."""
