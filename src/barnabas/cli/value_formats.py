@@ -12,9 +12,10 @@ that Spark's JSON has: ISO 8601, digits, base64.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import typer
 
@@ -179,6 +180,45 @@ class LineFormats:
             format = self._formats[side]
             codec = self._json[side] = Codec(json(format.run(format.data_type())))
         return codec
+
+
+class FormatsByTopic:
+    """The formats of each topic that records come from. A context manager."""
+
+    def __init__(
+        self,
+        sides: Mapping[Side, SideOptions],
+        url: str | None,
+        command_config: Path | None,
+        given: Sequence[str] | None,
+    ) -> None:
+        self._options = (sides, url, command_config, given)
+        self._is_plain = all(options == SideOptions(None, None, None, None) for options in sides.values())
+        self._formats: dict[str, LineFormats] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def prepare(self, topic: str) -> LineFormats:
+        """Has what is wrong with the options said before records come. Raises: UsageError, ConfigError."""
+        found = self._formats.get(topic)
+        if found is None:
+            found = self._stack.enter_context(line_formats(topic, *self._options))
+            self._formats[topic] = found
+        return found
+
+    def read(self, records: Sequence[Record]) -> Sequence[Record | ReadRecord]:
+        """Raises: SerializationError (names topic, partition and offset), RegistryError, SchemaError."""
+        if self._is_plain:
+            return records
+        found: list[Record | ReadRecord] = []
+        for topic, of_topic in groupby(records, key=lambda record: record.topic):
+            found += self.prepare(topic).read(list(of_topic))
+        return found
 
 
 @contextmanager
