@@ -206,7 +206,7 @@ class ProducerStates:
         return known
 
     def last_batches(self) -> dict[int, tuple[int | None, int]]:
-        """By producer id the offset that its records end with, None where its epoch has none; and the epoch."""
+        """By producer id where its records end, None where its epoch has none, and its epoch."""
         return {
             producer_id: (producer.batches[-1].last_offset if producer.batches else None, producer.epoch)
             for producer_id, producer in self.by_id.items()
