@@ -70,7 +70,8 @@ def _accept(
     call: Call, topic: Topic, partition: OffsetCommitRequest.OffsetCommitRequestPartition, longest: int
 ) -> tuple[TopicPartition, CommittedOffset]:
     call.parts.cluster.partition(topic, partition.partition_index)
-    metadata = partition.committed_metadata or ""
+    # ZooKeeper had room for the offset alone.
+    metadata = "" if call.version == 0 else partition.committed_metadata or ""
     if len(metadata) > longest:
         raise OffsetMetadataTooLargeError(f"{len(metadata)} characters, offset.metadata.max.bytes={longest}")
     # Version 1 alone names the time from which the offset is kept.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.broker.conftest import NOW_MS, batch_of, values
+from tests.broker.in_process import Client, fetch_request, run
 
 from barnabas import _kernel
 from barnabas.broker.older_release import Release
@@ -16,9 +18,6 @@ from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
-
-from .conftest import NOW_MS, batch_of, values
-from .in_process import Client, fetch_request, run
 
 OLD_CODECS = ["none", "gzip", "snappy", "lz4"]
 MAGIC_OF_FETCH = {0: 0, 1: 0, 2: 1, 3: 1}
