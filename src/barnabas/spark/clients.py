@@ -8,6 +8,7 @@ closed by `barnabas.sync`. Must not know Spark.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
