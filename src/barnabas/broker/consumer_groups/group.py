@@ -107,6 +107,8 @@ class ConsumerGroup:
     group_id: str
     epoch: int = 0
     assignment_epoch: int = 0
+    assigned_ms: int = 0
+    """When, in milliseconds since 1970; 0 is never, or not known."""
     members: dict[str, ConsumerMember] = field(default_factory=dict[str, ConsumerMember])
     static_members: dict[str, str] = field(default_factory=dict[str, str])
     target: dict[str, Partitions] = field(default_factory=dict[str, Partitions])

@@ -61,6 +61,8 @@ class ShareGroup:
     group_id: str
     epoch: int = 0
     assignment_epoch: int = 0
+    assigned_ms: int = 0
+    """When, in milliseconds since 1970; 0 is never, or not known."""
     members: dict[str, ShareMember] = field(default_factory=dict[str, ShareMember])
     target: dict[str, frozenset[TopicIdPartition]] = field(
         default_factory=dict[str, frozenset[TopicIdPartition]]

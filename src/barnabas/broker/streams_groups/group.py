@@ -114,6 +114,7 @@ class StreamsGroup:
     epoch: int = FIRST_EPOCH
     assignment_epoch: int = FIRST_EPOCH
     assigned_ms: int = 0
+    """When, in milliseconds since 1970; 0 is never."""
     topology: Topology | None = None
     validated_topology_epoch: int = 0
     metadata_hash: int = 0
