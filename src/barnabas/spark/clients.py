@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
 from barnabas.settings.keywords import CommonSettings, ConsumerSettings, ProducerSettings
+from barnabas.spark.option_values import with_environment
 
 if TYPE_CHECKING:
     from barnabas.sync.admin import Admin
@@ -99,7 +100,9 @@ def make_producer(settings: Mapping[str, str]) -> Producer:
 
 
 def _without_servers(settings: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    others = dict(settings)
+    # Here, where a client is made: what `${env:RACK}` means is another thing on each executor.
+    others = {name: with_environment(value, name, os.environ) for name, value in settings.items()}
+    others = {name: value for name, value in others.items() if value or settings[name] == value}
     return others.pop("bootstrap_servers"), others
 
 
