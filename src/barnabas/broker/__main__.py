@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -91,6 +90,8 @@ async def serve(broker: Broker, host: str, faults_port: int | None = None) -> No
 
 def allow_many_files() -> None:
     """Every segment is an open file."""
+    import resource  # which Windows does not have
+
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -6,9 +6,9 @@ Owns the lock and the file. Must not know what the metadata means beyond its sha
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
+import sys
 import uuid
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
@@ -22,6 +22,9 @@ from barnabas.broker.quotas.client_quotas import ClientQuota
 from barnabas.broker.replication.registration import PartitionRegistration
 from barnabas.broker.scram_users import ScramCredential
 from barnabas.errors import BarnabasError
+
+if sys.platform != "win32":
+    import fcntl
 
 METADATA_FILE = "metadata.json"
 METADATA_VERSION = 1
@@ -81,6 +84,11 @@ class DataDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._node_count = 1
+        if sys.platform == "win32":
+            raise DataDirectoryError(
+                "the embedded broker writes its log by means that Windows does not have: run it in WSL, on "
+                "Linux or on macOS; clients run on Windows as well"
+            )
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -24,6 +24,19 @@ from barnabas.cli import (
     topics,
     up,
 )
+from barnabas.cli.admin import (
+    acls,
+    cluster,
+    configs,
+    delete_records,
+    log_dirs,
+    quotas,
+    replicas,
+    share_groups,
+    tokens,
+    transactions,
+    users,
+)
 from barnabas.cli.dlq import replay as dlq
 from barnabas.cli.output import note
 from barnabas.cli.pipelines import commands as pipelines
@@ -40,6 +53,24 @@ app.command("up")(up.up)
 app.add_typer(topics.app, name="topics")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.command("cluster")(cluster.cluster)
+app.command("delete-records")(delete_records.delete_records)
+app.command("elect")(replicas.elect)
+for name, group in {
+    "acls": acls.app,
+    "brokers": cluster.brokers,
+    "configs": configs.app,
+    "features": cluster.features,
+    "log-dirs": log_dirs.app,
+    "quorum": cluster.quorum,
+    "quotas": quotas.app,
+    "reassign": replicas.app,
+    "share-groups": share_groups.app,
+    "tokens": tokens.app,
+    "transactions": transactions.app,
+    "users": users.app,
+}.items():
+    app.add_typer(group, name=name)
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(faults.app, name="faults")
 app.add_typer(groups.app, name="groups")
