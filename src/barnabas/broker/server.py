@@ -196,7 +196,7 @@ class Broker:
             parts = BrokerParts(
                 *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
                 *(QuotaStore(cluster, throttle), throttle),
-*(groups, consumer_groups, share_groups, share_states, share_lending),
+                *(groups, consumer_groups, share_groups, share_states, share_lending),
                 *(streams_groups, store, transactions, transaction_store),
                 offered_versions(self._release),
                 tells_features=self._release is None or self._release.is_at_least(FIRST_WITH_FEATURES),
