@@ -7,15 +7,15 @@ import random
 import pytest
 
 from barnabas.broker.streams_groups.assignor import Candidate, TaskKind, assign
-from barnabas.broker.streams_groups.tasks import Tasks
+from barnabas.broker.streams_groups.tasks import MemberTasks
 
 KINDS = {"0": TaskKind(6, is_stateful=True), "1": TaskKind(5, is_stateful=False)}
 
 
-def _joined(names: list[str], before: dict[str, Tasks]) -> dict[str, Candidate]:
+def _joined(names: list[str], before: dict[str, MemberTasks]) -> dict[str, Candidate]:
     """Two members in each process."""
     return {
-        name: Candidate(f"process {int(name) // 2}", before.get(name, Tasks()))
+        name: Candidate(f"process {int(name) // 2}", before.get(name, MemberTasks()))
         for name in sorted(names, key=int)
     }
 
@@ -23,7 +23,7 @@ def _joined(names: list[str], before: dict[str, Tasks]) -> dict[str, Candidate]:
 @pytest.mark.parametrize("seed", range(20))
 def test_as_members_come_and_go_each_task_has_one_member_and_copies_are_elsewhere(seed: int) -> None:
     dice = random.Random(seed)
-    before: dict[str, Tasks] = {}
+    before: dict[str, MemberTasks] = {}
     for _ in range(10):
         names = dice.sample([str(number) for number in range(8)], dice.randint(1, 8))
         members = _joined(names, before)
@@ -54,5 +54,5 @@ def test_who_has_a_copy_of_the_state_takes_over() -> None:
     kinds = {"0": KINDS["0"]}
     two = assign(_joined(["0", "2"], {}), kinds, 1)
     assert two["2"].standby == two["0"].active
-    left = assign(_joined(["2", "4"], {"2": Tasks(standby=two["2"].standby)}), kinds, 1)
+    left = assign(_joined(["2", "4"], {"2": MemberTasks(standby=two["2"].standby)}), kinds, 1)
     assert left["2"].active == two["2"].standby

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from barnabas.broker.streams_groups.tasks import TaskId, Tasks, TaskSet
+from barnabas.broker.streams_groups.tasks import TaskId, MemberTasks, TaskSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
     """A member: in which process, and what it was to have until now."""
 
     process_id: str
-    target: Tasks
+    target: MemberTasks
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +63,7 @@ class _Share:
 
 def assign(
     members: Mapping[str, Candidate], kinds: Mapping[str, TaskKind], standby_count: int
-) -> dict[str, Tasks]:
+) -> dict[str, MemberTasks]:
     """What each member is to have. `standby_count`: copies of the state of each task."""
     return _Assignment(members, kinds, standby_count).made() if members else {}
 
@@ -92,12 +92,12 @@ class _Assignment:
         self._active: dict[str, set[TaskId]] = {member_id: set() for member_id in members}
         self._standby: dict[str, set[TaskId]] = {member_id: set() for member_id in members}
 
-    def made(self) -> dict[str, Tasks]:
+    def made(self) -> dict[str, MemberTasks]:
         self._assign_active()
         if self._standby_count:
             self._assign_standby()
         return {
-            member_id: Tasks(
+            member_id: MemberTasks(
                 frozenset(self._active[member_id]), frozenset(self._standby[member_id]), TaskSet()
             )
             for member_id in self._members

@@ -26,12 +26,12 @@ from barnabas.broker.streams_groups.group import (
     LEAVING_EPOCH,
     NO_TOPOLOGY_EPOCH,
     STATIC_LEAVING_EPOCH,
-    Reconciliation,
+    TaskReconciliation,
     StreamsGroup,
     StreamsMember,
 )
 from barnabas.broker.streams_groups.records import entries_of, member_entries, take_up
-from barnabas.broker.streams_groups.tasks import Tasks, TaskSet
+from barnabas.broker.streams_groups.tasks import MemberTasks, TaskSet
 from barnabas.broker.streams_groups.topology import (
     ConfiguredTopology,
     InternalTopic,
@@ -66,7 +66,7 @@ class StreamsHeartbeat:
     rack_id: str | None = None
     rebalance_timeout_ms: int = -1
     topology: Topology | None = None
-    owned: Tasks | None = None
+    owned: MemberTasks | None = None
     process_id: str | None = None
     endpoint: tuple[str, int] | None = None
     client_tags: Mapping[str, str] | None = None
@@ -89,7 +89,7 @@ class StreamsAnswer:
     member_epoch: int
     heartbeat_interval_ms: int = 0
     status: list[Problem] = field(default_factory=list[Problem])
-    assigned: Tasks | None = None
+    assigned: MemberTasks | None = None
     """None where the member knows."""
     endpoint_epoch: int = 0
     endpoints: Sequence[EndpointPartitions] | None = None
@@ -289,12 +289,12 @@ class StreamsGroupCoordinator:
     def _assign_now(self, group: StreamsGroup) -> None:
         configured = group.configured
         if configured is None or not configured.is_ready:
-            group.target = {member_id: Tasks() for member_id in group.members}
+            group.target = {member_id: MemberTasks() for member_id in group.members}
         else:
             group.target = assign(
                 {
                     member.member_id: Candidate(
-                        member.process_id, group.target.get(member.member_id, Tasks())
+                        member.process_id, group.target.get(member.member_id, MemberTasks())
                     )
                     for member in group.members.values()
                 },
@@ -371,7 +371,7 @@ class StreamsGroupCoordinator:
 
     def _watch_rebalance(self, group: StreamsGroup, member: StreamsMember, *, goes_on: bool = True) -> None:
         """A member has its rebalance_timeout_ms, in each epoch, to give up what it is to."""
-        is_late = member.state is Reconciliation.UNREVOKED_TASKS
+        is_late = member.state is TaskReconciliation.UNREVOKED_TASKS
         if goes_on or not is_late:
             _stop(member.rebalance_timer)
             member.rebalance_timer = None
@@ -432,7 +432,7 @@ def _staleness(group: StreamsGroup, member: StreamsMember) -> list[Problem]:
     return [Problem(Status.STALE_TOPOLOGY, detail)]
 
 
-def _check_tasks(configured: ConfiguredTopology, owned: Tasks) -> None:
+def _check_tasks(configured: ConfiguredTopology, owned: MemberTasks) -> None:
     """Raises: InvalidRequestError."""
     for name, index in sorted(owned.any_role):
         part = configured.subtopologies.get(name)

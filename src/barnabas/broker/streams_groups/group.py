@@ -13,7 +13,7 @@ from enum import Enum, IntEnum
 
 from barnabas.broker.group_journal import Written
 from barnabas.broker.group_records import Entry
-from barnabas.broker.streams_groups.tasks import TaskId, Tasks, TaskSet
+from barnabas.broker.streams_groups.tasks import TaskId, MemberTasks, TaskSet
 from barnabas.broker.streams_groups.topology import (
     ConfiguredTopology,
     Topology,
@@ -47,7 +47,7 @@ class StreamsState(Enum):
     STABLE = "Stable"
 
 
-class Reconciliation(IntEnum):
+class TaskReconciliation(IntEnum):
     """With Kafka's numbers."""
 
     STABLE = 0
@@ -71,9 +71,9 @@ class StreamsMember:
     client_tags: Mapping[str, str] = field(default_factory=dict[str, str])
     epoch: int = 0
     previous_epoch: int = 0
-    state: Reconciliation = Reconciliation.STABLE
-    assigned: Tasks = field(default_factory=Tasks)
-    pending_revocation: Tasks = field(default_factory=Tasks)
+    state: TaskReconciliation = TaskReconciliation.STABLE
+    assigned: MemberTasks = field(default_factory=MemberTasks)
+    pending_revocation: MemberTasks = field(default_factory=MemberTasks)
     active_epochs: dict[TaskId, int] = field(default_factory=dict[TaskId, int])
     """Since which epoch it has each active task, those that it is to give up as well."""
     session_timer: asyncio.TimerHandle | None = None
@@ -87,7 +87,7 @@ class StreamsMember:
             *(self.topology_epoch, self.process_id, self.endpoint, dict(self.client_tags)),
         )
 
-    def check_epoch(self, epoch: int, owned: Tasks | None) -> None:
+    def check_epoch(self, epoch: int, owned: MemberTasks | None) -> None:
         """Of a heartbeat. Raises: FencedMemberEpochError."""
         must = "The member must abandon all its partitions and rejoin."
         if epoch == JOINING_EPOCH:
@@ -122,7 +122,7 @@ class StreamsGroup:
     assignment_settings: Mapping[str, str] = field(default_factory=dict[str, str])
     configured: ConfiguredTopology | None = None
     members: dict[str, StreamsMember] = field(default_factory=dict[str, StreamsMember])
-    target: dict[str, Tasks] = field(default_factory=dict[str, Tasks])
+    target: dict[str, MemberTasks] = field(default_factory=dict[str, MemberTasks])
     endpoint_epoch: int = 0
     shut_down_by: str | None = None
     """The member that has asked for the end of the whole application."""
@@ -159,7 +159,7 @@ class StreamsGroup:
         return StreamsState.STABLE if settled else StreamsState.RECONCILING
 
     def is_settled(self, member: StreamsMember) -> bool:
-        return member.state is Reconciliation.STABLE and member.epoch == self.assignment_epoch
+        return member.state is TaskReconciliation.STABLE and member.epoch == self.assignment_epoch
 
     def find(self, member_id: str) -> StreamsMember:
         """Raises: UnknownMemberIdError."""
@@ -234,39 +234,41 @@ class StreamsGroup:
     def removal_entries(self) -> list[Entry]:
         return [(key, None) for key, _ in self.written.values()]
 
-    # Reconciliation
+    # TaskReconciliation
 
-    def reconcile(self, member: StreamsMember, owned: Tasks | None) -> None:
+    def reconcile(self, member: StreamsMember, owned: MemberTasks | None) -> None:
         """Takes a member as far towards its target as may be. `owned`: what it says that it has, None where
         it says nothing."""
         if self.is_settled(member):
             return
-        if member.state is not Reconciliation.UNREVOKED_TASKS:
+        if member.state is not TaskReconciliation.UNREVOKED_TASKS:
             self._move(member, owned, member.epoch)
         elif owned is not None and not owned & member.pending_revocation:
             self._move(member, owned, member.epoch + 1)
 
-    def _move(self, member: StreamsMember, owned: Tasks | None, epoch: int) -> None:
-        target = self.target.get(member.member_id, Tasks())
+    def _move(self, member: StreamsMember, owned: MemberTasks | None, epoch: int) -> None:
+        target = self.target.get(member.member_id, MemberTasks())
         kept = member.assigned & target
         to_revoke = member.assigned - kept
         wanted = target - kept
         free = self._free(member, wanted)
         member.previous_epoch = member.epoch
         if to_revoke and (owned is None or owned & to_revoke):
-            member.state, member.epoch = Reconciliation.UNREVOKED_TASKS, epoch
+            member.state, member.epoch = TaskReconciliation.UNREVOKED_TASKS, epoch
             member.assigned, member.pending_revocation = kept, to_revoke
         else:
-            member.state = Reconciliation.STABLE if free == wanted else Reconciliation.UNRELEASED_TASKS
+            member.state = (
+                TaskReconciliation.STABLE if free == wanted else TaskReconciliation.UNRELEASED_TASKS
+            )
             member.epoch = self.assignment_epoch
-            member.assigned, member.pending_revocation = kept | free, Tasks()
+            member.assigned, member.pending_revocation = kept | free, MemberTasks()
         before = member.active_epochs
         member.active_epochs = {
             task: before.get(task, self.assignment_epoch)
             for task in member.assigned.active | member.pending_revocation.active
         }
 
-    def _free(self, member: StreamsMember, wanted: Tasks) -> Tasks:
+    def _free(self, member: StreamsMember, wanted: MemberTasks) -> MemberTasks:
         """Those that nobody works on, and that the member's process does not have in another way."""
         worked_on: set[TaskId] = set()
         active_here: set[TaskId] = set()
@@ -278,6 +280,6 @@ class StreamsGroup:
                 active_here |= has.active
                 copied_here |= has.standby | has.warmup
         blocked: TaskSet = frozenset(active_here | copied_here)
-        return Tasks(
+        return MemberTasks(
             wanted.active - worked_on - copied_here, wanted.standby - blocked, wanted.warmup - blocked
         )

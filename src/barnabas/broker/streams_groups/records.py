@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from barnabas.broker.group_records import StreamsGroupKey
-from barnabas.broker.streams_groups.group import Reconciliation, StreamsGroup, StreamsMember
-from barnabas.broker.streams_groups.tasks import TaskId, Tasks, TaskSet, by_subtopology, tasks_of
+from barnabas.broker.streams_groups.group import TaskReconciliation, StreamsGroup, StreamsMember
+from barnabas.broker.streams_groups.tasks import TaskId, MemberTasks, TaskSet, by_subtopology, tasks_of
 from barnabas.protocol.messages.streams_group_current_member_assignment_key import (
     StreamsGroupCurrentMemberAssignmentKey,
 )
@@ -138,7 +138,7 @@ def take_up(group: StreamsGroup, key: StreamsGroupKey, value: Message | None) ->
         group.assignment_epoch, group.assigned_ms = value.assignment_epoch, value.assignment_timestamp
     elif isinstance(key, StreamsGroupTargetAssignmentMemberKey):
         if isinstance(value, StreamsGroupTargetAssignmentMemberValue):
-            group.target[key.member_id] = Tasks(
+            group.target[key.member_id] = MemberTasks(
                 tasks_of(value.active_tasks), tasks_of(value.standby_tasks), tasks_of(value.warmup_tasks)
             )
         else:
@@ -162,11 +162,11 @@ def _take_up_member(group: StreamsGroup, member_id: str, value: Message | None) 
         member.client_tags = {tag.key: tag.value for tag in value.client_tags}
     elif isinstance(value, StreamsGroupCurrentMemberAssignmentValue):
         member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
-        member.state = Reconciliation(value.state)
-        member.assigned = Tasks(
+        member.state = TaskReconciliation(value.state)
+        member.assigned = MemberTasks(
             tasks_of(value.active_tasks), tasks_of(value.standby_tasks), tasks_of(value.warmup_tasks)
         )
-        member.pending_revocation = Tasks(
+        member.pending_revocation = MemberTasks(
             tasks_of(value.active_tasks_pending_revocation),
             tasks_of(value.standby_tasks_pending_revocation),
             tasks_of(value.warmup_tasks_pending_revocation),

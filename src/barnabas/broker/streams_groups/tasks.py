@@ -26,7 +26,7 @@ class TasksOfSubtopology(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tasks:
+class MemberTasks:
     """Tasks by what is done with them: worked on, kept as a copy of the state, or made ready to be moved."""
 
     active: TaskSet = frozenset()
@@ -36,14 +36,20 @@ class Tasks:
     def __bool__(self) -> bool:
         return bool(self.active or self.standby or self.warmup)
 
-    def __and__(self, other: Tasks) -> Tasks:
-        return Tasks(self.active & other.active, self.standby & other.standby, self.warmup & other.warmup)
+    def __and__(self, other: MemberTasks) -> MemberTasks:
+        return MemberTasks(
+            self.active & other.active, self.standby & other.standby, self.warmup & other.warmup
+        )
 
-    def __or__(self, other: Tasks) -> Tasks:
-        return Tasks(self.active | other.active, self.standby | other.standby, self.warmup | other.warmup)
+    def __or__(self, other: MemberTasks) -> MemberTasks:
+        return MemberTasks(
+            self.active | other.active, self.standby | other.standby, self.warmup | other.warmup
+        )
 
-    def __sub__(self, other: Tasks) -> Tasks:
-        return Tasks(self.active - other.active, self.standby - other.standby, self.warmup - other.warmup)
+    def __sub__(self, other: MemberTasks) -> MemberTasks:
+        return MemberTasks(
+            self.active - other.active, self.standby - other.standby, self.warmup - other.warmup
+        )
 
     @property
     def any_role(self) -> TaskSet:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.streams_groups.group import StreamsGroup, StreamsMember
-from barnabas.broker.streams_groups.tasks import Tasks, by_subtopology
+from barnabas.broker.streams_groups.tasks import MemberTasks, by_subtopology
 from barnabas.broker.streams_groups.topology import ConfiguredTopology, InternalTopic, Topology
 from barnabas.broker_errors import ErrorCode, InvalidGroupIdError
 from barnabas.errors import BrokerError
@@ -139,11 +139,11 @@ def _member(group: StreamsGroup, member: StreamsMember) -> Response.Member:
         user_endpoint=None if member.endpoint is None else Response.Endpoint(*member.endpoint),
         client_tags=[Response.KeyValue(key, value) for key, value in member.client_tags.items()],
         assignment=_assignment(member.assigned),
-        target_assignment=_assignment(group.target.get(member.member_id, Tasks())),
+        target_assignment=_assignment(group.target.get(member.member_id, MemberTasks())),
     )
 
 
-def _assignment(tasks: Tasks) -> Response.Assignment:
+def _assignment(tasks: MemberTasks) -> Response.Assignment:
     active, standby, warmup = (
         [Response.TaskIds(*part) for part in by_subtopology(each)]
         for each in (tasks.active, tasks.standby, tasks.warmup)

@@ -14,7 +14,7 @@ from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.topics.create_topics import may_create
 from barnabas.broker.streams_groups.coordinator import StreamsAnswer, StreamsHeartbeat
 from barnabas.broker.streams_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
-from barnabas.broker.streams_groups.tasks import Tasks, by_subtopology, tasks_of
+from barnabas.broker.streams_groups.tasks import MemberTasks, by_subtopology, tasks_of
 from barnabas.broker.streams_groups.topology import InternalTopic, Problem, Status, Topology
 from barnabas.broker_errors import (
     InvalidRequestError,
@@ -50,7 +50,7 @@ async def handle(call: Call, request: Request) -> Response:
 def _heartbeat(call: Call, request: Request) -> StreamsHeartbeat:
     owned = None
     if request.active_tasks is not None:
-        owned = Tasks(
+        owned = MemberTasks(
             tasks_of(request.active_tasks),
             tasks_of(request.standby_tasks or ()),
             tasks_of(request.warmup_tasks or ()),
