@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from barnabas.broker.streams_groups.tasks import TaskId, MemberTasks, TaskSet
+from barnabas.broker.streams_groups.tasks import MemberTasks, TaskId, TaskSet
 
 
 @dataclass(frozen=True, slots=True)

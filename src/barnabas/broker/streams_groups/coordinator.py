@@ -26,9 +26,9 @@ from barnabas.broker.streams_groups.group import (
     LEAVING_EPOCH,
     NO_TOPOLOGY_EPOCH,
     STATIC_LEAVING_EPOCH,
-    TaskReconciliation,
     StreamsGroup,
     StreamsMember,
+    TaskReconciliation,
 )
 from barnabas.broker.streams_groups.records import entries_of, member_entries, take_up
 from barnabas.broker.streams_groups.tasks import MemberTasks, TaskSet

@@ -13,7 +13,7 @@ from enum import Enum, IntEnum
 
 from barnabas.broker.group_journal import Written
 from barnabas.broker.group_records import Entry
-from barnabas.broker.streams_groups.tasks import TaskId, MemberTasks, TaskSet
+from barnabas.broker.streams_groups.tasks import MemberTasks, TaskId, TaskSet
 from barnabas.broker.streams_groups.topology import (
     ConfiguredTopology,
     Topology,
@@ -234,7 +234,7 @@ class StreamsGroup:
     def removal_entries(self) -> list[Entry]:
         return [(key, None) for key, _ in self.written.values()]
 
-    # TaskReconciliation
+    # Reconciling
 
     def reconcile(self, member: StreamsMember, owned: MemberTasks | None) -> None:
         """Takes a member as far towards its target as may be. `owned`: what it says that it has, None where
