@@ -85,7 +85,11 @@ def _commit(
             tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
         )
         groups.check_commit_in_transaction(
-            request.group_id, request.generation_id, request.member_id, request.group_instance_id
+            request.group_id,
+            request.generation_id,
+            request.member_id,
+            request.group_instance_id,
+            offsets.keys(),
         )
         if offsets:
             groups.commit_in_transaction(request.group_id, producer, offsets)
