@@ -9,6 +9,7 @@ that passes for an older release lists what that had.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from barnabas.broker.features import FEATURES
 from barnabas.broker.handlers.api import Call, Handler
@@ -17,7 +18,7 @@ from barnabas.protocol.api_key import ApiKey
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 # KAFKA-18659: an older librdkafka compresses nothing for brokers that do not say so. None is to be sent.
-LOWEST_TOLD = {ApiKey.PRODUCE: 0}
+LOWEST_TOLD: Mapping[int, int] = {ApiKey.PRODUCE: 0}
 FIRST_VERSION_WITH_SOFTWARE = 3
 FIRST_VERSION_WITH_LEVEL_0 = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
