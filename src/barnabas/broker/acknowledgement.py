@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from barnabas.broker.cluster import Partition
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import (
     NotEnoughReplicasAfterAppendError,
     NotEnoughReplicasError,
@@ -43,9 +42,7 @@ class Written:
     def has_moved(self) -> bool:
         """Whether another leads, or nobody."""
         partition = self.partition
-        return (
-            partition.log is not self.log or partition.registration.leader == NO_LEADER or partition.is_gone
-        )
+        return partition.log is not self.log or not partition.has_leader or partition.is_gone
 
     @property
     def is_replicated(self) -> bool:

@@ -14,7 +14,6 @@ from typing import Protocol
 from barnabas.broker.cluster import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Cluster, Partition
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group_store import GroupStore, KeptEntry
-from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.state_topic import KeptEnd, StateTopic
@@ -73,7 +72,7 @@ class CoordinatorMoves:
     def _read_anew(self, partition: Partition) -> None:
         topic = self._topics[partition.topic.name]
         topic.unread.discard(partition.index)
-        is_led = partition.registration.leader != NO_LEADER
+        is_led = partition.has_leader
         try:
             if topic.name == OFFSETS_TOPIC:
                 self._read_groups(partition, is_led=is_led)

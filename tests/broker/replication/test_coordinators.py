@@ -65,9 +65,10 @@ class Coordinated:
         self.cluster.broker.nodes[self.follower].pause()
 
     async def lose_coordinator(self) -> None:
-        """The follower leads from then on, as far as it has come."""
-        await self.cluster.stop(self.coordinator)
+        """Its node is killed, and comes back: the follower leads from then on, as far as it has come."""
+        await self.cluster.kill(self.coordinator)
         self.cluster.broker.nodes[self.follower].resume()
+        await self.cluster.start(self.coordinator)
         assert (await self.cluster.describe(self.topic)).leader_id == self.follower
 
     async def waits(
@@ -91,7 +92,7 @@ async def coordinated(cluster: ClusterOfThree, kind: int, topic: str) -> Coordin
 def commit(group: str, offset: int) -> OffsetCommitRequest:
     partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
     return OffsetCommitRequest(
-        group, topics=[OffsetCommitRequest.OffsetCommitRequestTopic("t", None, [partition])]
+        group, topics=[OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=[partition])]
     )
 
 

@@ -166,7 +166,7 @@ class ShareStateStore:
                 if self.topic.partition_for(key.text) is partition
             ]
             before = min(needed, default=partition.log.log_end_offset)
-            if before > partition.log.log_start_offset:
+            if partition.has_leader and before > partition.log.log_start_offset:
                 partition.delete_records_before(before)
 
 
