@@ -22,12 +22,12 @@ from barnabas.broker.cluster import NODE_ID, Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.coordinator_moves import CoordinatorMoves
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
+from barnabas.broker.handlers.coordinator_moves import CoordinatorMoves
 from barnabas.broker.log.files import described
 from barnabas.broker.login.door import Door
 from barnabas.broker.login.listeners import BrokerListener, configured_listeners

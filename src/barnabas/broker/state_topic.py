@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from barnabas import _kernel
-from barnabas.broker.acknowledgement import check_in_sync
 from barnabas.broker.cluster import Cluster, Partition
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import end_marker
+from barnabas.broker.replication.acknowledgement import check_in_sync
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     KafkaStorageError,

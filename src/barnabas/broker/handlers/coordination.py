@@ -15,8 +15,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from barnabas.broker.acknowledgement import Written
 from barnabas.broker.handlers.api import Call
+from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker.state_topic import StateTopic
 from barnabas.broker_errors import ErrorCode, NotLeaderOrFollowerError

@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Sequence
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
-from barnabas.broker.acknowledgement import Written, check_in_sync
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
@@ -24,6 +23,7 @@ from barnabas.broker.handlers.records.old_formats import FIRST_PRODUCE_WITH_BATC
 from barnabas.broker.handlers.transactions.admission import admit, until_admitted
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import recompress
+from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import (
     CorruptMessageError,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from barnabas.broker.acknowledgement import Written
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call
 from barnabas.broker.handlers.nodes import Endpoint, endpoint
+from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker.share_groups.share_partition import Acknowledgement, RecordDecision
 from barnabas.broker.share_groups.share_state_store import ShareKey

@@ -4,10 +4,10 @@ administrator does with those that hang. A marker is answered once the replicas 
 
 from __future__ import annotations
 
-from barnabas.broker.acknowledgement import Written
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.markers import EndMarker
+from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
 from barnabas.broker_errors import ErrorCode, UnknownServerError
 from barnabas.errors import BrokerError
