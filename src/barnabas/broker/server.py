@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
 from barnabas import background
@@ -29,6 +29,7 @@ from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.handlers.coordinator_moves import CoordinatorMoves
 from barnabas.broker.log.files import described
+from barnabas.broker.log.memory_files import AnyPath, MemoryFolder
 from barnabas.broker.login.door import Door
 from barnabas.broker.login.listeners import BrokerListener, configured_listeners
 from barnabas.broker.older_release import (
@@ -58,6 +59,8 @@ logger = logging.getLogger(__name__)
 # Retention has its own, longer interval; this one bounds how late flush.ms is honoured.
 FLUSH_INTERVAL_MS = 1_000
 
+Storage = Literal["disk", "memory"]
+
 
 class Broker:
     """An embedded Kafka broker, with its log in `data_dir`; with `nodes` a cluster in one process.
@@ -72,6 +75,8 @@ class Broker:
 
     `users`: passwords by name, for the listeners with SASL that `config` names (docs/security.md).
 
+    `storage="memory"`: nothing is on a disk, and lasts as long as this object does, over `stop` and `start`.
+
     `as_version`: passes for this release, such as "2.8" or "0.10", by offering its APIs in its versions.
 
     Several nodes have topics of as many replicas by default, and min.insync.replicas one less. Each can be
@@ -80,7 +85,7 @@ class Broker:
 
     def __init__(
         self,
-        data_dir: Path | str,
+        data_dir: Path | str | None = None,
         host: str = "127.0.0.1",
         port: int | Sequence[int] = 0,
         *,
@@ -89,6 +94,7 @@ class Broker:
         racks: Sequence[str | None] | None = None,
         users: Mapping[str, str] | None = None,
         as_version: str | None = None,
+        storage: Storage = "disk",
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
@@ -97,7 +103,8 @@ class Broker:
             raise MisuseError(f"port={list(ports)!r}: there are {nodes} nodes, name a port for each")
         if racks is not None and len(racks) != nodes:
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
-        self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
+        self._memory: MemoryFolder | None = None
+        self._data_dir = self._folder(data_dir, storage)
         self._host = host
         self._ports = list(ports)
         self._config = dict(config or {})
@@ -119,6 +126,18 @@ class Broker:
         self._parts: BrokerParts | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._faults: FaultInjector | None = None
+
+    def _folder(self, data_dir: Path | str | None, storage: Storage) -> AnyPath:
+        if storage not in get_args(Storage):
+            raise MisuseError(f"storage={storage!r}: it is one of {', '.join(get_args(Storage))}")
+        if storage == "memory":
+            if data_dir is not None:
+                raise MisuseError(f"data_dir={str(data_dir)!r}: what is in memory has no folder")
+            self._memory = MemoryFolder()
+            return self._memory.path
+        if data_dir is None:
+            raise MisuseError('a broker needs a data_dir, or storage="memory"')
+        return data_directory(data_dir) if isinstance(data_dir, str) else data_dir
 
     @property
     def faults(self) -> FaultInjector:
