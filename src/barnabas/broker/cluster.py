@@ -108,6 +108,11 @@ class Partition:
             return True
         return self.registration.leader in self.replicas.logs
 
+    @property
+    def is_short(self) -> bool:
+        """Whether fewer replicas are in sync than min.insync.replicas."""
+        return self.registration.is_short(self.topic.rules.min_in_sync_replicas)
+
     def delete_records_before(self, offset: int) -> None:
         """Raises: OffsetOutOfRangeError, OSError."""
         if self.replicas is None:
@@ -118,8 +123,7 @@ class Partition:
     def hold(self) -> None:
         """Sets the high watermark anew, after who leads or who is in sync has changed."""
         if self.replicas is not None and self.has_leader:
-            is_short = self.registration.is_short(self.topic.rules.min_in_sync_replicas)
-            self.replicas.hold(self.registration.in_sync, is_short=is_short)
+            self.replicas.hold(self.registration.in_sync, is_short=self.is_short)
 
     def log_on(self, node_id: int) -> PartitionLog | None:
         """The log of the replica on a node that was asked, if there is one."""

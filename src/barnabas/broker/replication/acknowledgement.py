@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Protocol
 
-from barnabas.broker.cluster import Partition
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker_errors import (
     NotEnoughReplicasAfterAppendError,
@@ -19,9 +19,23 @@ from barnabas.broker_errors import (
 )
 
 
-def check_in_sync(partition: Partition) -> None:
+class ReplicatedPartition(Protocol):
+    """What there is to know of a partition here."""
+
+    log: PartitionLog
+    waiters: set[asyncio.Event]
+    is_gone: bool
+
+    @property
+    def has_leader(self) -> bool: ...
+
+    @property
+    def is_short(self) -> bool: ...
+
+
+def check_in_sync(partition: ReplicatedPartition) -> None:
     """Raises: NotEnoughReplicasError, before anything is written."""
-    if partition.registration.is_short(partition.topic.rules.min_in_sync_replicas):
+    if partition.is_short:
         # As Kafka, without a word.
         raise NotEnoughReplicasError("")
 
@@ -30,12 +44,12 @@ def check_in_sync(partition: Partition) -> None:
 class Written:
     """What a leader has up to an offset. Another leader, whose log is another, may lack it."""
 
-    partition: Partition
+    partition: ReplicatedPartition
     log: PartitionLog
     end_offset: int
 
     @classmethod
-    def all_of(cls, partition: Partition) -> Written:
+    def all_of(cls, partition: ReplicatedPartition) -> Written:
         return cls(partition, partition.log, partition.log.log_end_offset)
 
     @property
@@ -60,7 +74,7 @@ class Written:
                 while not self.is_replicated:
                     if self.has_moved:
                         raise NotLeaderOrFollowerError("")
-                    if partition.registration.is_short(partition.topic.rules.min_in_sync_replicas):
+                    if partition.is_short:
                         raise NotEnoughReplicasAfterAppendError("")
                     await woken.wait()
                     woken.clear()
