@@ -402,7 +402,7 @@ class Cluster:
 
         Raises: InvalidTopicError, TopicAlreadyExistsError, InvalidPartitionsError, InvalidConfigError.
         """
-        if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+        if not is_topic_name(name):
             raise InvalidTopicError(
                 f"topic name {name!r} is not allowed: 1 to 249 characters of a-z, A-Z, 0-9, '.', '_' and '-'"
             )
@@ -652,6 +652,10 @@ class Cluster:
         self._metadata.broker_settings = self.settings.dynamic
         self._metadata.changes += 1
         self._directory.save(self._metadata)
+
+
+def is_topic_name(name: str) -> bool:
+    return _TOPIC_NAME.fullmatch(name) is not None and name not in (".", "..")
 
 
 def _ignored(partition: Partition, node: int) -> None:

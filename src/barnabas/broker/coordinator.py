@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
@@ -608,7 +608,7 @@ class GroupCoordinator:
                 raise UnknownMemberIdError(f"group {group_id} does not exist")
             group = Group(group_id, changed_ms=now_ms())
         elif group.consumers is not None:
-            group.consumers.check_member(member_id, generation)
+            group.consumers.check_commit(member_id, generation, offsets.keys())
         elif generation >= 0 or member_id or group_instance_id is not None:
             member = group.find(member_id, group_instance_id)
             group.check_generation(generation)
@@ -627,7 +627,12 @@ class GroupCoordinator:
         group.offsets.update((partition, self._ordered(given)) for partition, given in offsets.items())
 
     def check_commit_in_transaction(
-        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
+        self,
+        group_id: str,
+        generation: int,
+        member_id: str,
+        group_instance_id: str | None,
+        partitions: Collection[TopicPartition],
     ) -> None:
         """Whether a member, or a program that names none (generation -1), may commit in a transaction."""
         self.check_group_id(group_id)
@@ -639,7 +644,7 @@ class GroupCoordinator:
             return
         elif group.consumers is not None:
             try:
-                group.consumers.check_member(member_id, generation)
+                group.consumers.check_commit(member_id, generation, partitions)
             except StaleMemberEpochError as error:
                 raise IllegalGenerationError(error.context) from None
         elif generation >= 0 or group.state is not GroupState.EMPTY:

@@ -42,6 +42,7 @@ from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
+from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -198,10 +199,12 @@ class Broker:
             groups = GroupCoordinator(cluster, store)
             consumer_groups = ConsumerGroupCoordinator(cluster, store, groups)
             share_groups = ShareGroupCoordinator(cluster, store, groups)
+            streams_groups = StreamsGroupCoordinator(cluster, store, groups)
             entries = list(store.load())
             groups.load(entries)
             consumer_groups.load(entries)
             share_groups.load(entries)
+            streams_groups.load(entries)
             share_states = ShareStateStore(cluster)
             share_states.load()
             share_lending = ShareLending(cluster, share_states, share_groups)
@@ -218,8 +221,8 @@ class Broker:
             parts = BrokerParts(
                 *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
                 *(QuotaStore(cluster, throttle), throttle),
-                *(groups, consumer_groups, share_groups, share_states, share_lending, store),
-                *(transactions, transaction_store),
+                *(groups, consumer_groups, share_groups, share_states, share_lending),
+                *(streams_groups, store, transactions, transaction_store),
                 offered_versions(self._release),
                 tells_features=self._release is None or self._release.is_at_least(FIRST_WITH_FEATURES),
             )
@@ -273,6 +276,7 @@ class Broker:
         self._parts.controller.close()
         self._parts.share_lending.close()
         self._parts.share_groups.close()
+        self._parts.streams_groups.close()
         self._parts.consumer_groups.close()
         self._parts.groups.close()
         self._parts.cluster.close()

@@ -56,14 +56,14 @@ class _Bounded(NamedTuple):
 
 _HEARTBEATS = "How often members shall be heard of; Kafka's is 5000."
 _SESSIONS = "How long a member may not be heard of."
-_ASSIGNMENTS = "Kept for clients; assignments are made with each change."
+_ASSIGNMENTS = "Time between assignments at least; Kafka's is 1000."
 
 _BOUNDED = (
     *(
         number
         for kind in ("consumer", "share", "streams")
         for number in (
-            _Bounded(kind, "assignment.interval.ms", 1000, 0, 15_000, _ASSIGNMENTS, 0, dynamic=True),
+            _Bounded(kind, "assignment.interval.ms", 0, 0, 15_000, _ASSIGNMENTS, 0, dynamic=True),
             _Bounded(kind, "heartbeat.interval.ms", 500, 100, 15_000, _HEARTBEATS),
             _Bounded(kind, "session.timeout.ms", 45_000, 45_000, 60_000, _SESSIONS),
         )

@@ -30,6 +30,7 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group_journal import GroupJournal, note_written
 from barnabas.broker.group_records import ConsumerGroupKey
 from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
@@ -338,14 +339,17 @@ class ConsumerGroupCoordinator:
         return self._partition_counts(self._subscriptions(group)) != group.partition_counts
 
     def _assign(self, group: ConsumerGroup) -> bool:
-        """Whether there was anything to assign anew."""
+        """Whether there was anything to assign anew, and its time had come."""
         if group.epoch <= group.assignment_epoch:
             return False
         subscriptions = self._subscriptions(group)
         group.partition_counts = self._partition_counts(subscriptions)
+        interval_ms = self._group_settings(group).number("consumer.assignment.interval.ms")
+        if group.assigned_ms and now_ms() < group.assigned_ms + interval_ms:
+            return False
         assign = ASSIGNORS[group.assignor_name]
         group.target = dict(assign(subscriptions, group.partition_counts, group.target))
-        group.assignment_epoch = group.epoch
+        group.assignment_epoch, group.assigned_ms = group.epoch, now_ms()
         return True
 
     # Leaving

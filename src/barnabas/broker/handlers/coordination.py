@@ -58,6 +58,11 @@ from barnabas.protocol.messages.share_group_describe import (
     ShareGroupDescribeResponse,
 )
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from barnabas.protocol.messages.streams_group_describe import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
+from barnabas.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from barnabas.protocol.schema import Response
@@ -107,6 +112,12 @@ _MANY: dict[type[Any], _Many] = {
         "groups",
         lambda key, code: ShareGroupDescribeResponse.DescribedGroup(code, group_id=key),
     ),
+    StreamsGroupDescribeRequest: _Many(
+        False,
+        "group_ids",
+        "groups",
+        lambda key, code: StreamsGroupDescribeResponse.DescribedGroup(code, group_id=key),
+    ),
     OffsetFetchRequest: _Many(
         False,
         "groups",
@@ -134,6 +145,7 @@ _OF_GROUPS = (
     OffsetCommitRequest,
     OffsetDeleteRequest,
     ShareGroupHeartbeatRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )

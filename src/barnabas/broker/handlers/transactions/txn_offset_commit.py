@@ -87,7 +87,11 @@ async def _commit(
         if not call.parts.cluster.has_one_node:
             await until_admitted(call.parts, request.transactional_id)
         groups.check_commit_in_transaction(
-            request.group_id, request.generation_id, request.member_id, request.group_instance_id
+            request.group_id,
+            request.generation_id,
+            request.member_id,
+            request.group_instance_id,
+            offsets.keys(),
         )
         if offsets:
             groups.commit_in_transaction(request.group_id, producer, offsets)
