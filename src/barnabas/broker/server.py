@@ -212,7 +212,7 @@ class Broker:
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
             moves = CoordinatorMoves(
-                *(cluster, groups, (consumer_groups, share_groups), store),
+                *(cluster, groups, (consumer_groups, share_groups, streams_groups), store),
                 *(transactions, transaction_store, share_states, share_lending),
             )
             controller.on_led.append(moves.note_led)

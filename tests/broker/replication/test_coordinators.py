@@ -28,6 +28,7 @@ from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from barnabas.protocol.messages.share_fetch import ShareFetchRequest
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from barnabas.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
 from .cluster_of_three import ClusterOfThree, run
 
@@ -185,6 +186,44 @@ def test_a_member_has_not_joined_before_the_replicas_have_it(tmp_path: Path) -> 
         assert described.groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
         joined = await cluster.ask(stage.follower, join)
         assert (joined.error_code, joined.member_epoch) == (0, 2)
+
+    run(tmp_path, scenario, config=CONFIG)
+
+
+def test_groups_of_all_kinds_are_where_their_coordinator_has_moved_to(tmp_path: Path) -> None:
+    member = str(uuid.uuid4())
+
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1])
+        stage = await coordinated(cluster, GROUP, OFFSETS)
+        consumer = ConsumerGroupHeartbeatRequest(
+            "consumer", member, 0, rebalance_timeout_ms=60_000, subscribed_topic_names=["t"]
+        )
+        consumer.topic_partitions = []
+        subtopology = StreamsGroupHeartbeatRequest.Subtopology("0", source_topics=["t"])
+        streams = StreamsGroupHeartbeatRequest(
+            "streams",
+            member,
+            0,
+            rebalance_timeout_ms=60_000,
+            process_id=member,
+            topology=StreamsGroupHeartbeatRequest.Topology(0, [subtopology]),
+            active_tasks=[],
+            standby_tasks=[],
+            warmup_tasks=[],
+        )
+        share = ShareGroupHeartbeatRequest("share", member, 0, subscribed_topic_names=["t"])
+        joins: list[Any] = [consumer, streams, share]
+        epochs: list[int] = []
+        for join in joins:
+            answer = await cluster.ask(stage.coordinator, join)
+            assert answer.error_code == 0
+            epochs.append(answer.member_epoch)
+        await stage.lose_coordinator()
+        for join, epoch in zip(joins, epochs, strict=True):
+            beat = type(join)(join.group_id, member, epoch)
+            answer = await cluster.ask(stage.follower, beat)
+            assert (answer.error_code, answer.member_epoch) == (0, epoch), join.group_id
 
     run(tmp_path, scenario, config=CONFIG)
 
