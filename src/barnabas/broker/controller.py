@@ -67,6 +67,8 @@ class Controller:
             self._apply(partition, after)
             if partition.replicas is not None and after.leader not in (NO_LEADER, node_id):
                 partition.replicas.follow(node_id)
+                partition.hold()
+                partition.wake()
         self.save()
         self.start_catching_up(node_id)
 

@@ -186,6 +186,16 @@ def test_acks_all_waits_for_a_paused_replica_until_the_others_do_without_it(tmp_
     run(tmp_path, scenario, config={"broker.session.timeout.ms": "300"})
 
 
+def test_acks_all_goes_on_after_a_replica_was_paused_while_nothing_was_written(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2, 3])
+        cluster.broker.nodes[3].pause()
+        cluster.broker.nodes[3].resume()
+        assert (await cluster.produce(1, "t", "a")).error_code == 0
+
+    run(tmp_path, scenario)
+
+
 def test_a_paused_node_answers_once_it_is_resumed(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2])
