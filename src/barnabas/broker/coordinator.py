@@ -38,6 +38,7 @@ from barnabas.broker_errors import (
     KafkaStorageError,
     MemberIdRequiredError,
     NonEmptyGroupError,
+    NotCoordinatorError,
     RebalanceInProgressError,
     StaleMemberEpochError,
     UnknownMemberIdError,
@@ -122,6 +123,7 @@ class GroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd):
                 self.end_transaction(kept.partition, kept.producer_id, is_commit=kept.is_commit)
@@ -141,11 +143,24 @@ class GroupCoordinator:
                 if found is not None:
                     found.members.clear()
                     found.protocol_type = ""
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if group.is_bare and not group.protocol_type:
                 del self.groups[group.group_id]
             for member in group.members.values():
                 self._restart_session(group, member)
+
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on: who waits is to look for it."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id)
+            self._stop_timers(group)
+            moved = NotCoordinatorError(f"group {group_id} has moved")
+            for member in group.members.values():
+                _fail(member.joining, moved)
+                _fail(member.syncing, moved)
+                member.joining = member.syncing = None
+            for involved in self._groups_in_transactions.values():
+                involved.discard(group_id)
 
     def _load_offset(
         self, group: Group, partition: TopicPartition, committed: CommittedOffset | None, producer_id: int

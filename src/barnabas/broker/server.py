@@ -27,6 +27,7 @@ from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
+from barnabas.broker.handlers.coordinator_moves import CoordinatorMoves
 from barnabas.broker.log.files import described
 from barnabas.broker.log.memory_files import AnyPath, MemoryFolder
 from barnabas.broker.login.door import Door
@@ -210,6 +211,11 @@ class Broker:
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
+            moves = CoordinatorMoves(
+                *(cluster, groups, (consumer_groups, share_groups, streams_groups), store),
+                *(transactions, transaction_store, share_states, share_lending),
+            )
+            controller.on_led.append(moves.note_led)
             authorizer = configured_authorizer(cluster.settings)
             throttle = ClientThrottle()
             parts = BrokerParts(
@@ -252,7 +258,7 @@ class Broker:
         self._directory = directory
         for node_id in self._nodes:
             controller.start_catching_up(node_id)
-        self._start_upkeep(parts)
+        self._start_upkeep(parts, moves)
         logger.info("listening on %s, data in %s", self.bootstrap, self._data_dir)
 
     async def stop(self) -> None:
@@ -328,7 +334,7 @@ class Broker:
             await node.wait_until_resumed()
         return response
 
-    def _start_upkeep(self, parts: BrokerParts) -> None:
+    def _start_upkeep(self, parts: BrokerParts, moves: CoordinatorMoves) -> None:
         cluster = parts.cluster
         number = cluster.settings.number
 
@@ -364,6 +370,9 @@ class Broker:
         async def finish_decided() -> None:
             parts.transactions.finish_decided()
 
+        async def read_coordinators_state() -> None:
+            moves.try_again()
+
         async def abort_timed_out() -> None:
             parts.transactions.abort_timed_out()
 
@@ -378,6 +387,7 @@ class Broker:
             (number("offsets.retention.check.interval.ms"), expire_offsets),
             (number("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
             (FLUSH_INTERVAL_MS, finish_decided),
+            (FLUSH_INTERVAL_MS, read_coordinators_state),
             (FLUSH_INTERVAL_MS, keep_registrations),
             (number("leader.imbalance.check.interval.seconds") * 1000, elect_preferred),
             (number("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),

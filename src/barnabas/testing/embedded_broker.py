@@ -107,6 +107,10 @@ class EmbeddedBroker(BrokerProcess):
             raise ServerStartError("the broker was never started, it has no nodes yet")
         return self._nodes
 
+    def node(self, node_id: int) -> EmbeddedNode:
+        """A node by its id, from 1 on. Raises: ServerStartError before a start."""
+        return self.nodes[node_id]
+
     @property
     def bootstrap(self) -> str:
         """`host:port` of all nodes, the same after every restart."""

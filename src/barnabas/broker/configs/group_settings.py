@@ -172,6 +172,8 @@ def _broker_settings() -> Iterator[Setting]:
     doc = "Records of changes of a share partition's state between two of all of it."
     name = "share.coordinator.snapshot.update.records.per.snapshot"
     yield Setting(name, _INT, "500", doc, low=0, dynamic=False)
+    doc = "How long a change of a share partition's state may take to get to the replicas."
+    yield Setting("share.coordinator.write.timeout.ms", _INT, "5000", doc, low=1, dynamic=False)
 
 
 GROUP_BROKER_SETTINGS = table_of(*_broker_settings())

@@ -102,6 +102,7 @@ class ConsumerGroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd):
                 continue
@@ -111,7 +112,7 @@ class ConsumerGroupCoordinator:
             group = self.groups.setdefault(key.group_id, ConsumerGroup(key.group_id))
             take_up(group, key, value)
             note_written(group, key, value)
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if not group.written:
                 del self.groups[group.group_id]
                 continue
@@ -121,6 +122,13 @@ class ConsumerGroupCoordinator:
                 self.restart_session(group, member)
                 if member.classic is None:
                     self._watch_rebalance(group, member)
+
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id, None)
+            if group is not None:
+                self.detach(group)
 
     def close(self) -> None:
         """Stops all timers."""

@@ -155,6 +155,12 @@ class LogManager:
             )
         self._logs.clear()
 
+    def abandon(self) -> None:
+        """Lets go of all logs as the end of a process does: nothing is flushed or written down."""
+        for log in self._logs.values():
+            log.abandon()
+        self._logs.clear()
+
     # Upkeep
 
     async def enforce_retention(self) -> None:

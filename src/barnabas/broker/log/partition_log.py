@@ -399,7 +399,8 @@ class PartitionLog:
                 segment.close()
 
     def abandon(self) -> None:
-        """Closes the files of a log that is to be deleted. It must not be used any more."""
+        """Closes the files of a log that is to be deleted, or whose node was killed. It must not be used any
+        more."""
         for segment in self.segments:
             segment.close()
         self.segments.clear()

@@ -76,13 +76,14 @@ class ShareGroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd) or not isinstance(key := kept.key, ShareGroupKey):
                 continue
             group = self.groups.setdefault(key.group_id, ShareGroup(key.group_id))
             take_up(group, key, kept.value)
             note_written(group, key, kept.value)
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if not group.written:
                 del self.groups[group.group_id]
                 continue
@@ -90,6 +91,14 @@ class ShareGroupCoordinator:
             group.partition_counts = self._partition_counts(self._subscriptions(group))
             for member in group.members.values():
                 self._restart_session(group, member)
+
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id, None)
+            if group is not None:
+                for member in group.members.values():
+                    _stop_timer(member)
 
     def close(self) -> None:
         """Stops all timers."""

@@ -111,13 +111,14 @@ class StreamsGroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd) or not isinstance(key := kept.key, StreamsGroupKey):
                 continue
             group = self.groups.setdefault(key.group_id, StreamsGroup(key.group_id))
             take_up(group, key, kept.value)
             note_written(group, key, kept.value)
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if not group.written:
                 del self.groups[group.group_id]
                 continue
@@ -126,12 +127,17 @@ class StreamsGroupCoordinator:
                 self._restart_session(group, member)
                 self._watch_rebalance(group, member)
 
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id, None)
+            if group is not None:
+                _stop_all_timers(group)
+
     def close(self) -> None:
         """Stops all timers."""
         for group in self.groups.values():
-            _stop(group.delay_timer)
-            for member in group.members.values():
-                _stop_timers(member)
+            _stop_all_timers(group)
 
     def group(self, group_id: str) -> StreamsGroup:
         """Raises: GroupIdNotFoundError."""
@@ -448,6 +454,12 @@ def _check_tasks(configured: ConfiguredTopology, owned: MemberTasks) -> None:
 def _stop(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
+
+
+def _stop_all_timers(group: StreamsGroup) -> None:
+    _stop(group.delay_timer)
+    for member in group.members.values():
+        _stop_timers(member)
 
 
 def _stop_timers(member: StreamsMember) -> None:

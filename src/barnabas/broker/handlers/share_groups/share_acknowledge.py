@@ -15,6 +15,7 @@ from barnabas.broker.handlers.share_groups.acknowledgements import (
     check_names,
     decisions_of,
     name_leader,
+    until_kept,
 )
 from barnabas.broker.share_groups.share_sessions import CLOSING_EPOCH
 from barnabas.broker.share_groups.share_state_store import ShareKey
@@ -39,7 +40,7 @@ async def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowled
         TopicResponse(
             topic.topic_id,
             [
-                _acknowledge(
+                await _acknowledge(
                     call,
                     ShareKey(group_id, topic.topic_id, asked.partition_index),
                     member_id,
@@ -66,7 +67,7 @@ async def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowled
     )
 
 
-def _acknowledge(
+async def _acknowledge(
     call: Call,
     key: ShareKey,
     member_id: str,
@@ -77,6 +78,7 @@ def _acknowledge(
     try:
         decisions = decisions_of(asked.acknowledgement_batches, may_renew=request.is_renew_ack)
         acknowledge(call, key, member_id, decisions)
+        await until_kept(call, key)
     except BrokerError as error:
         data = PartitionData(asked.partition_index, error.code, error.context or None)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
