@@ -21,6 +21,7 @@ from barnabas.cli import (
     produce,
     registry,
     schemas,
+    spark,
     topics,
     up,
 )
@@ -77,6 +78,7 @@ app.add_typer(groups.app, name="groups")
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(pipelines.app, name="pipeline")
 app.add_typer(schemas.app, name="schemas")
+app.add_typer(spark.app, name="spark")
 app.command("registry")(registry.registry)
 app.command("registry-user")(registry.registry_user)
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
+from barnabas.fork import in_child
 from barnabas.settings.keywords import CommonSettings, ConsumerSettings, ProducerSettings
 from barnabas.spark.option_values import with_environment
 
@@ -42,7 +43,7 @@ class ClientPool(Generic[ClientT]):
         self._make = make
         self._idle: list[tuple[dict[str, str], ClientT]] = []
         # A child shares the parent's sockets but not its event-loop thread.
-        os.register_at_fork(after_in_child=self._idle.clear)
+        in_child(self._idle.clear)
 
     @contextmanager
     def lend(self, settings: Mapping[str, str]) -> Generator[ClientT]:
