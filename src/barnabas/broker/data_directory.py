@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from barnabas.broker.authorization.acls import AccessControlEntry
-from barnabas.broker.log.files import replace_file
+from barnabas.broker.log.files import open_descriptor, replace_file
 from barnabas.broker.log.manager import log_directories
+from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.quotas.client_quotas import ClientQuota
 from barnabas.broker.replication.registration import PartitionRegistration
 from barnabas.broker.scram_users import ScramCredential
@@ -81,7 +82,7 @@ def data_directory(name: str) -> Path:
 class DataDirectory:
     """A locked data directory, made if it does not exist. Raises: DataDirectoryError."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self.path = path
         self._node_count = 1
         if sys.platform == "win32":
@@ -91,7 +92,7 @@ class DataDirectory:
             )
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = open_descriptor(path / LOCK_FILE)
         except OSError as error:
             raise DataDirectoryError(
                 f"{path} cannot be the data directory: {error.strerror}; choose a folder that this user may "
@@ -108,7 +109,7 @@ class DataDirectory:
     def release(self) -> None:
         os.close(self._lock)
 
-    def node_path(self, node_id: int) -> Path:
+    def node_path(self, node_id: int) -> AnyPath:
         """Where a node has its logs: a node alone has the directory for itself."""
         return self.path if self._node_count == 1 else self.path / str(node_id)
 

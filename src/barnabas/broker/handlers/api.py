@@ -22,6 +22,7 @@ from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
+from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -42,6 +43,7 @@ class BrokerParts:
     share_groups: ShareGroupCoordinator
     share_states: ShareStateStore
     share_lending: ShareLending
+    streams_groups: StreamsGroupCoordinator
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore

@@ -5,7 +5,10 @@ is made. What it had decided of the partition is forgotten, where Kafka may go b
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import UNSUPPORTED, behind_feature
+from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker.share_groups.share_state_store import ShareKey
 from barnabas.broker_errors import NonEmptyGroupError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
@@ -28,11 +31,11 @@ async def handle(call: Call, request: AlterShareGroupOffsetsRequest) -> AlterSha
     except BrokerError as error:
         return AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.context or None)
     return AlterShareGroupOffsetsResponse(
-        responses=[_alter(call, request.group_id, topic) for topic in request.topics]
+        responses=[await _alter(call, request.group_id, topic) for topic in request.topics]
     )
 
 
-def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
+async def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
     topic = call.parts.cluster.topics.get(asked.topic_name)
     altered = AlteredTopic(asked.topic_name, ZERO_UUID if topic is None else topic.topic_id)
     for wanted in asked.partitions:
@@ -43,10 +46,15 @@ def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
                 raise UnknownTopicOrPartitionError("This server does not host this topic-partition.")
             key = ShareKey(group_id, topic.topic_id, wanted.partition_index)
             call.parts.share_lending.begin_anew(key, wanted.start_offset)
+            await until_kept(call, key)
         except BrokerError as error:
             answer.error_code, answer.error_message = error.code, error.context or None
         altered.partitions.append(answer)
     return altered
 
 
-HANDLER = Handler(AlterShareGroupOffsetsRequest, 0, 0, handle)
+def _refuse(request: AlterShareGroupOffsetsRequest, code: int) -> AlterShareGroupOffsetsResponse:
+    return AlterShareGroupOffsetsResponse(error_code=code, error_message=UNSUPPORTED)
+
+
+HANDLER = Handler(AlterShareGroupOffsetsRequest, 0, 0, behind_feature(SHARE_VERSION, handle, _refuse))

@@ -6,13 +6,16 @@ The epoch -1 closes the session, and gives back all that the member has in hand.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.handlers.nodes import Endpoint
 from barnabas.broker.handlers.share_groups.acknowledgements import (
     acknowledge,
     check_names,
     decisions_of,
     name_leader,
+    until_kept,
 )
 from barnabas.broker.share_groups.share_sessions import CLOSING_EPOCH
 from barnabas.broker.share_groups.share_state_store import ShareKey
@@ -37,7 +40,7 @@ async def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowled
         TopicResponse(
             topic.topic_id,
             [
-                _acknowledge(
+                await _acknowledge(
                     call,
                     ShareKey(group_id, topic.topic_id, asked.partition_index),
                     member_id,
@@ -64,7 +67,7 @@ async def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowled
     )
 
 
-def _acknowledge(
+async def _acknowledge(
     call: Call,
     key: ShareKey,
     member_id: str,
@@ -75,6 +78,7 @@ def _acknowledge(
     try:
         decisions = decisions_of(asked.acknowledgement_batches, may_renew=request.is_renew_ack)
         acknowledge(call, key, member_id, decisions)
+        await until_kept(call, key)
     except BrokerError as error:
         data = PartitionData(asked.partition_index, error.code, error.context or None)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
@@ -85,4 +89,8 @@ def _acknowledge(
     return PartitionData(asked.partition_index)
 
 
-HANDLER = Handler(ShareAcknowledgeRequest, 1, 2, handle)
+def _refuse(request: ShareAcknowledgeRequest, code: int) -> ShareAcknowledgeResponse:
+    return ShareAcknowledgeResponse(error_code=code)
+
+
+HANDLER = Handler(ShareAcknowledgeRequest, 1, 2, behind_feature(SHARE_VERSION, handle, _refuse))
