@@ -92,7 +92,6 @@ def test_a_login_module_of_java_serves_as_it_is(secure: SecureKafka, new_topic: 
     assert round_trip(secure.server("SASL_SSL"), new_topic, settings) == b"through"
 
 
-@pytest.mark.only_apache
 def test_a_delegation_token_stands_for_its_owner(secure: SecureKafka, eventually: Callable[..., Any]) -> None:
     token_id, hmac = secure.delegation_token("alice")
     # The broker hears of a new token from the controller a moment later.

@@ -35,6 +35,7 @@ from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
+from barnabas.broker.token_store import DelegationTokenStore
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -181,15 +182,16 @@ class Broker:
             transactions.load()
             authorizer = configured_authorizer(cluster.settings)
             throttle = ClientThrottle()
+            tokens = DelegationTokenStore(cluster)
             parts = BrokerParts(
-                *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
+                *(cluster, controller, authorizer, AclStore(cluster, authorizer), tokens),
                 *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, share_groups, share_states, share_lending, store),
                 *(transactions, transaction_store),
             )
             self._parts = parts
             self._doors = {
-                listener.name: Door(listener, cluster, self._users)
+                listener.name: Door(listener, cluster, tokens, self._users)
                 for listener in configured_listeners(cluster.settings, self._host, self._ports[0])
             }
             self._nodes = {
@@ -325,6 +327,9 @@ class Broker:
         async def prune_share_states() -> None:
             parts.share_states.prune()
 
+        async def sweep_tokens() -> None:
+            parts.tokens.sweep()
+
         async def finish_decided() -> None:
             parts.transactions.finish_decided()
 
@@ -341,6 +346,7 @@ class Broker:
             (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
             (number("offsets.retention.check.interval.ms"), expire_offsets),
             (number("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
+            (number("delegation.token.expiry.check.interval.ms"), sweep_tokens),
             (FLUSH_INTERVAL_MS, finish_decided),
             (FLUSH_INTERVAL_MS, keep_registrations),
             (number("leader.imbalance.check.interval.seconds") * 1000, elect_preferred),

@@ -22,6 +22,7 @@ from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
+from barnabas.broker.token_store import DelegationTokenStore
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -35,6 +36,7 @@ class BrokerParts:
     controller: Controller
     authorizer: Authorizer
     acls: AclStore
+    tokens: DelegationTokenStore
     quotas: QuotaStore
     throttle: ClientThrottle
     groups: GroupCoordinator
