@@ -42,10 +42,10 @@ def generated_files() -> dict[Path, str]:
     }
     sources[PACKAGE / "protocol" / "api_key.py"] = python_source.render_api_keys(messages)
     sources[PACKAGE / "broker_errors.py"] = render_errors(read_errors())
-    return _formatted(sources)
+    return formatted(sources)
 
 
-def _formatted(sources: dict[Path, str]) -> dict[Path, str]:
+def formatted(sources: dict[Path, str]) -> dict[Path, str]:
     """What ruff makes of the sources: all in one run, split at marker comments that it leaves alone."""
     marker = "# codegen: next file"
     ruff = Path(sys.executable).with_name("ruff")

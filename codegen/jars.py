@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 JARS_DIRECTORY = Path(__file__).resolve().parent.parent / "build" / "jars"
@@ -46,7 +47,7 @@ def jar(coordinates: str) -> Path:
     """The jar of `group:artifact:version`. The first missing one has Maven fetch all of them in one run."""
     path = _path(coordinates)
     if not path.exists():
-        _fetch([each for each in _ALL if not _path(each).exists()])
+        fetch(_ALL)
     return path
 
 
@@ -60,7 +61,11 @@ def _path(coordinates: str) -> Path:
     return JARS_DIRECTORY / f"{artifact}-{version}.jar"
 
 
-def _fetch(missing: list[str]) -> None:
+def fetch(coordinates: Iterable[str]) -> None:
+    """Has Maven fetch those that are missing, in one run."""
+    missing = [each for each in coordinates if not _path(each).exists()]
+    if not missing:
+        return
     JARS_DIRECTORY.mkdir(parents=True, exist_ok=True)
     items = "".join(
         "<artifactItem><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></artifactItem>".format(

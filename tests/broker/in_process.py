@@ -91,11 +91,17 @@ def fetch_request(
     )
 
 
-def run(directory: Path, scenario: Scenario, *, config: Mapping[str, str] | None = None) -> None:
+def run(
+    directory: Path,
+    scenario: Scenario,
+    *,
+    config: Mapping[str, str] | None = None,
+    as_version: str | None = None,
+) -> None:
     """Runs a scenario with a client of a broker on `directory`, which is stopped in good order afterwards."""
 
     async def main() -> None:
-        broker = Broker(directory, config=config)
+        broker = Broker(directory, config=config, as_version=as_version)
         await broker.start()
         try:
             client = await Client.connect(broker)

@@ -77,3 +77,29 @@ def test_none_of_a_request_is_there_when_it_cannot_be_kept(
         assert [topic.error_code for topic in answer.topics] == [0, 0]
 
     run(tmp_path, scenario)
+
+
+def test_more_than_10_000_partitions_in_a_request_are_against_the_rules_for_all_of_it(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        asked = CreateTopicsRequest(
+            topics=[CreateTopicsRequest.CreatableTopic(name, 5_001, 1) for name in ("a", "b")]
+        )
+        answer = await client.send(asked)
+        assert [(topic.name, topic.error_code, topic.error_message) for topic in answer.topics] == [
+            (name, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+            for name in ("a", "b")
+        ]
+        assert not client.broker._parts.cluster.topics  # pyright: ignore
+
+    run(tmp_path, scenario)
+
+
+def test_a_topic_that_is_named_twice_is_refused_once(tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        answer = await client.send(request_for("a", "b", "a"))
+        assert sorted((topic.name, topic.error_code, topic.error_message) for topic in answer.topics) == [
+            ("a", ErrorCode.INVALID_REQUEST, "Duplicate topic name."),
+            ("b", 0, None),
+        ]
+
+    run(tmp_path, scenario)

@@ -1,4 +1,4 @@
-"""Each API in each version that the broker advertises."""
+"""Each API in each version that the broker advertises, also where it passes for an older release."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers import HANDLERS, offered_versions
+from barnabas.broker.older_release import Release
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -37,6 +38,12 @@ ADVERTISED = [
     (handler.request_type, version)
     for handler in HANDLERS.values()
     for version in range(handler.lowest, handler.highest + 1)
+]
+OLDER = [
+    (handler.request_type, version)
+    for api_key, (lowest, _) in offered_versions(Release.named("3.9")).items()
+    if (handler := HANDLERS[api_key]).lowest > lowest
+    for version in range(lowest, handler.lowest)
 ]
 
 
@@ -116,7 +123,7 @@ def filled(request_type: type[Any], version: int) -> Any:
             DescribeConfigsRequest.DescribeConfigsResource(kind, name, None)
             for kind, name in ((2, "t"), (2, "missing"), (4, "1"), (4, ""), (4, "2"), (9, "x"))
         ]
-        request.include_synonyms = True
+        request.include_synonyms = version >= 1
         request.include_documentation = version >= 3
     elif request_type is AlterConfigsRequest:
         wrong = [AlterConfigsRequest.AlterableConfig("retention.ms", "soon")]
@@ -142,6 +149,22 @@ def test_it_is_answered_and_the_broker_goes_on(
         assert (await client.send(MetadataRequest(topics=None))).error_code == 0
 
     run(tmp_path, scenario)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize(
+    ("request_type", "version"), OLDER, ids=[f"{kind.NAME}-{version}" for kind, version in OLDER]
+)
+def test_it_is_answered_where_the_broker_passes_for_an_older_release(
+    tmp_path: Path, request_type: type[Any], version: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t")
+        response = await client.send(filled(request_type, version), version=version)
+        assert decode(type(response), version, encode(response, version)) == response
+        assert (await client.send(MetadataRequest(topics=None))).error_code == 0
+
+    run(tmp_path, scenario, as_version="3.9")
     assert not [record for record in caplog.records if record.exc_info]
 
 

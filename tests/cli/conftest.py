@@ -3,11 +3,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+import click
 import pytest
+from click.testing import CliRunner
 
-from barnabas import Admin
+from barnabas import Admin, NewTopic
+from barnabas.cli import application
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -52,6 +56,51 @@ def created(
         cli("topics", "create", name, "--partitions", str(partitions))
         with Admin(broker.bootstrap) as admin:
             eventually(lambda: name in admin.list_topics())
+        return name
+
+    return create
+
+
+@dataclass
+class Ended:
+    """What a command line that ran in this process left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def whole_command_line(arguments: Sequence[str]) -> None:
+    sys.exit(application.run(list(arguments)))
+
+
+@pytest.fixture
+def here(embedded_broker: EmbeddedBroker) -> Callable[..., Ended]:
+    """`here("topics", "list")` runs in this process, on the embedded broker, and must succeed unless
+    `ok=False`. `input` may be bytes."""
+
+    def run(*arguments: str, input: str | bytes | None = None, ok: bool = True, **environment: str) -> Ended:
+        given = {"BARNABAS_BOOTSTRAP": embedded_broker.bootstrap, **environment}
+        result = CliRunner().invoke(whole_command_line, arguments, input=input, env=given)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        if ok:
+            assert result.exit_code == 0, result.stderr
+        return Ended(result.exit_code, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def made(embedded_broker: EmbeddedBroker, topic: Callable[[], str]) -> Callable[..., str]:
+    """`made(partitions=1)` is the name of a new topic on the embedded broker."""
+
+    def create(partitions: int = 1) -> str:
+        name = topic()
+        with Admin(embedded_broker.bootstrap) as admin:
+            admin.create_topics([NewTopic(name, partitions)])
         return name
 
     return create

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from barnabas._kernel import Accumulator, FutureRecordMetadata, ProducerBatch, RecordTeller, TopicSender
+from barnabas._kernel import (
+    Accumulator,
+    FutureRecordMetadata,
+    ProducerBatch,
+    RecordTeller,
+    TopicSender,
+    Waker,
+)
 
 
 class Partition(NamedTuple):
@@ -49,7 +57,14 @@ class Producer(TopicSender):
 
 
 class Bench:
-    def __init__(self, *, has_attributes: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        has_attributes: bool = False,
+        wake: Waker | Callable[[], None] = lambda: None,
+        partition: int = 2,
+        **options: Any,
+    ) -> None:
         def failure(error: BaseException) -> Failure:
             return Failure(str(error))
 
@@ -73,29 +88,35 @@ class Bench:
             compression="none",
             compression_level=None,
             partitioner="murmur2",
-            wake=lambda: None,
+            wake=wake,
         )
         self.accumulator.set_partition_count("t", 3)
         self.producer = Producer()
         self.producer.slow = []
         self.producer._append_directly_to(self.accumulator, self.teller, **options)  # pyright: ignore[reportPrivateUsage]
+        self._partition = partition
         self._thread: threading.Thread | None = None
 
     def send(self, count: int) -> list[FutureRecordMetadata]:
         return [
-            self.producer.send("t", b"value", b"k", [("h", b"12")], 2, 1000 + index) for index in range(count)
+            self.producer.send("t", b"value", b"k", [("h", b"12")], self._partition, 1000 + index)
+            for index in range(count)
         ]
 
     def drain(self) -> ProducerBatch:
-        batch = self.accumulator.drain("t", 2)
+        batch = self.accumulator.drain("t", self._partition)
         assert batch is not None
         return batch
 
-    def tell(self) -> None:
-        """Lets the teller begin, and waits until it has told what is decided."""
+    def let_tell(self) -> None:
+        """Lets the teller begin."""
         if self._thread is None:
             self._thread = threading.Thread(target=self.teller.run, name="teller")
             self._thread.start()
+
+    def tell(self) -> None:
+        """Lets the teller begin, and waits until it has told what is decided."""
+        self.let_tell()
         assert self.teller.wait(20)
 
     def close(self) -> None:

@@ -100,6 +100,14 @@ def test_a_stream_has_no_end() -> None:
         source_options(READ | {"endingoffsets": "latest"}).for_streaming()
 
 
+def test_a_bounded_stream_has_one_and_needs_it() -> None:
+    with pytest.raises(InvalidOptionError, match="boundedStream needs an end"):
+        source_options(READ | {"boundedstream": "true"}).for_streaming()
+    options = source_options(READ | {"boundedstream": "true", "endingoffsets": "latest"})
+    assert options.for_streaming() == "latest"
+    assert options.for_streaming_only == ("boundedStream",)
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [

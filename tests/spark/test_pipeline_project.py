@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.spark.conftest import Kafka, Message
+from tests.spark.conftest import Kafka, Message, committed
 
 RUN_TIMEOUT_SECONDS = 300
 SPARK_PIPELINES = Path(sys.executable).with_name("spark-pipelines")
@@ -57,6 +57,18 @@ def test_the_project_copies_what_is_new_in_each_run(
     ]
     assert (query["batch_id"], query["lag"]) == (1, 0)
 
+    # Once more, but for the first record and for what came since: the project itself knows nothing of it.
+    again = real_kafka.create()
+    real_kafka.write(source, [Message(b"later", partition=1)])
+    edges = [json.dumps({source: {"0": 0, "1": offset}}) for offset in (1, 2)]
+    arguments = ["--from", edges[0], "--until", edges[1], "--set", f"spark.barnabas.output={again}"]
+    replay = ["replay", *arguments, "--remote", connect_url, "--storage", (tmp_path / "again").as_uri()]
+    told = barnabas(real_kafka, project, *replay)
+    assert f"if it is broken off, this goes on:\n  barnabas pipeline replay {project}" in told
+    assert [json.loads(each)["text"] for each in committed(real_kafka, again)] == ["text 1"]
+    run(real_kafka, project, str(SPARK_PIPELINES), "run", "--remote", connect_url)
+    assert [json.loads(each)["text"] for each in committed(real_kafka, sink)] == ["later", "text 0", "text 1"]
+
 
 def test_a_project_can_make_its_topics(real_kafka: Kafka, tmp_path: Path) -> None:
     source = real_kafka.create()
@@ -73,6 +85,15 @@ def test_a_folder_with_something_in_it_is_left_alone(real_kafka: Kafka, tmp_path
     (tmp_path / "project" / "notes.txt").write_text("mine")
     assert "is not an empty folder" in barnabas(real_kafka, tmp_path, "init", "project", ok=False)
     assert [each.name for each in (tmp_path / "project").iterdir()] == ["notes.txt"]
+
+
+def test_a_replay_is_of_a_project_and_keeps_its_own_checkpoints(real_kafka: Kafka, tmp_path: Path) -> None:
+    told = barnabas(real_kafka, tmp_path, "replay", str(tmp_path), ok=False)
+    assert f"{tmp_path} has no spark-pipeline.yml" in told
+    barnabas(real_kafka, tmp_path, "init", "project")
+    storage = (tmp_path / "project" / "pipeline-storage").as_uri()
+    told = barnabas(real_kafka, tmp_path, "replay", "project", "--storage", storage, ok=False)
+    assert "where the project itself keeps its checkpoints" in told
 
 
 def test_a_pipeline_does_not_read_what_it_writes(real_kafka: Kafka, tmp_path: Path) -> None:

@@ -70,6 +70,12 @@ pub fn compress(data: &[u8], output: &mut Vec<u8>) {
     output.extend_from_slice(&[0; 4]);
 }
 
+/// Makes the checksum of a frame that `compress` made as Kafka did before 0.10.
+pub fn checksum_header_with_magic(frame: &mut [u8]) {
+    let checksum_at = MAGIC.len() + 2;
+    frame[checksum_at] = header_checksum(&frame[..checksum_at]);
+}
+
 /// The bytes of a frame that are still to be read.
 struct Input<'a>(&'a [u8]);
 

@@ -11,7 +11,7 @@ use crate::error::{Reason, too_large};
 use crate::spare_memory::SpareBytes;
 
 pub use level_choice::LevelChoice;
-pub use lz4::HeaderChecksum;
+pub use lz4::{HeaderChecksum, checksum_header_with_magic};
 
 /// A codec, numbered as in the attributes of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! Message sets of magic 0 and 1, plain and compressed (KIP-31, KIP-32). Only read, never written.
+//! Message sets of magic 0 and 1, plain and compressed (KIP-31, KIP-32).
 
 use super::record::{RecordSlices, Span};
 use crate::checksums::crc32;
-use crate::compression::{Compression, HeaderChecksum};
+use crate::compression::{self, Compression, HeaderChecksum};
 use crate::error::{CorruptBatch, Reason};
 use crate::spare_memory::SpareBytes;
 
@@ -27,6 +27,10 @@ pub struct LegacyEntry {
     pub value: Option<Span>,
 }
 
+fn does_not_fit(offset: i64) -> CorruptBatch {
+    CorruptBatch::new(offset, "a message of the old format has lengths that do not fit")
+}
+
 fn nullable_span(entry: &[u8], position: &mut usize) -> Option<Option<Span>> {
     let length = i32::from_be_bytes(entry.get(*position..*position + 4)?.try_into().ok()?);
     *position += 4;
@@ -46,15 +50,19 @@ impl LegacyEntry {
     /// Reads `entry`, which is exactly one entry of at least `MIN_ENTRY_BYTES`.
     pub fn read(entry: &[u8]) -> Result<Self, CorruptBatch> {
         let offset = i64::from_be_bytes(entry[..8].try_into().expect("eight bytes"));
-        Self::read_parts(offset, entry).ok_or_else(|| {
-            CorruptBatch::new(offset, "a message of the old format has lengths that do not fit")
-        })
+        let read = if (0..i64::MAX).contains(&offset) { Self::read_parts(offset, entry) } else { None };
+        read.ok_or_else(|| does_not_fit(offset))
+    }
+
+    /// As `read`, what a producer sent: its offset says nothing.
+    pub fn read_produced(entry: &[u8]) -> Result<Self, CorruptBatch> {
+        if entry[MAGIC_AT] > 1 {
+            return Err(CorruptBatch::new(0, "a batch of magic 2 among messages of the old format"));
+        }
+        Self::read_parts(0, entry).ok_or_else(|| does_not_fit(0))
     }
 
     fn read_parts(offset: i64, entry: &[u8]) -> Option<Self> {
-        if !(0..i64::MAX).contains(&offset) {
-            return None;
-        }
         let magic = entry[MAGIC_AT];
         let attributes = entry[ATTRIBUTES_AT];
         let mut position = TIMESTAMP_AT;
@@ -117,26 +125,8 @@ impl LegacyEntry {
         limit: usize,
     ) -> Result<(SpareBytes, Vec<RecordSlices>), CorruptBatch> {
         let corrupt = |reason: Reason| CorruptBatch::new(self.offset, reason);
-        let value = self.value.ok_or_else(|| corrupt("a compressed message has no value".into()))?;
-        let set = self
-            .compression()?
-            .decompress_with(value.of(entry), limit, HeaderChecksum::StandardOrWithMagic)
-            .map_err(corrupt)?;
-        let mut records = Vec::new();
-        let mut position = 0;
-        while position < set.len() {
-            let inner = next_entry(&set[position..])
-                .ok_or_else(|| corrupt("a compressed set of messages is cut short".into()))?;
-            let message = LegacyEntry::read(inner)?;
-            if message.magic != self.magic || message.attributes & 7 != 0 {
-                return Err(corrupt("a message inside a compressed one has another format".into()));
-            }
-            let timestamp = if self.is_log_append_time() { self.timestamp } else { message.timestamp };
-            records.push(message.as_record(message.offset, timestamp, position));
-            position += inner.len();
-        }
-        let last =
-            records.last().ok_or_else(|| corrupt("a compressed message holds no messages".into()))?.offset;
+        let (set, mut records) = self.open(entry, limit, Self::read)?;
+        let last = records.last().expect("there is one at least").offset;
         if self.magic == 1 {
             // KIP-31: offsets inside are relative, and the wrapper has the offset of the last.
             for record in &mut records {
@@ -153,6 +143,47 @@ impl LegacyEntry {
         }
         Ok((set, records))
     }
+
+    /// As `unwrap`, what a producer sent: the records' offsets say nothing.
+    pub fn unwrap_produced(
+        &self,
+        entry: &[u8],
+        limit: usize,
+    ) -> Result<(SpareBytes, Vec<RecordSlices>), CorruptBatch> {
+        self.open(entry, limit, Self::read_produced)
+    }
+
+    /// The decompressed set and its messages, at least one, with the offsets that they have in it.
+    fn open(
+        &self,
+        entry: &[u8],
+        limit: usize,
+        read: impl Fn(&[u8]) -> Result<Self, CorruptBatch>,
+    ) -> Result<(SpareBytes, Vec<RecordSlices>), CorruptBatch> {
+        let corrupt = |reason: Reason| CorruptBatch::new(self.offset, reason);
+        let value = self.value.ok_or_else(|| corrupt("a compressed message has no value".into()))?;
+        let set = self
+            .compression()?
+            .decompress_with(value.of(entry), limit, HeaderChecksum::StandardOrWithMagic)
+            .map_err(corrupt)?;
+        let mut records = Vec::new();
+        let mut position = 0;
+        while position < set.len() {
+            let inner = next_entry(&set[position..])
+                .ok_or_else(|| corrupt("a compressed set of messages is cut short".into()))?;
+            let message = read(inner)?;
+            if message.magic != self.magic || message.attributes & 7 != 0 {
+                return Err(corrupt("a message inside a compressed one has another format".into()));
+            }
+            let timestamp = if self.is_log_append_time() { self.timestamp } else { message.timestamp };
+            records.push(message.as_record(message.offset, timestamp, position));
+            position += inner.len();
+        }
+        if records.is_empty() {
+            return Err(corrupt("a compressed message holds no messages".into()));
+        }
+        Ok((set, records))
+    }
 }
 
 /// The whole entry at the start of `set`; None if it is cut short or its size is impossible.
@@ -163,4 +194,50 @@ fn next_entry(set: &[u8]) -> Option<&[u8]> {
         return None;
     }
     set.get(..total)
+}
+
+/// A message to be written: by itself, inside a compressed set, or the wrapper around one.
+pub struct NewMessage<'a> {
+    pub offset: i64,
+    pub magic: u8,
+    pub compression: Compression,
+    pub is_log_append_time: bool,
+    pub timestamp: i64,
+    pub key: Option<&'a [u8]>,
+    pub value: Option<&'a [u8]>,
+}
+
+impl NewMessage<'_> {
+    pub fn write(&self, output: &mut Vec<u8>) {
+        let start = output.len();
+        output.extend_from_slice(&self.offset.to_be_bytes());
+        // Size and checksum, which the rest decides.
+        output.extend_from_slice(&[0; 8]);
+        let has_time = self.magic == 1;
+        let time_type = if has_time && self.is_log_append_time { LOG_APPEND_TIME_BIT } else { 0 };
+        output.extend_from_slice(&[self.magic, self.compression as u8 | time_type]);
+        if has_time {
+            output.extend_from_slice(&self.timestamp.to_be_bytes());
+        }
+        for part in [self.key, self.value] {
+            let length = part.map_or(-1, |bytes| bytes.len() as i32);
+            output.extend_from_slice(&length.to_be_bytes());
+            output.extend_from_slice(part.unwrap_or_default());
+        }
+        let message = &mut output[start..];
+        let size = (message.len() - LOG_OVERHEAD) as i32;
+        message[8..LOG_OVERHEAD].copy_from_slice(&size.to_be_bytes());
+        let checksum = crc32(&message[MAGIC_AT..]);
+        message[CRC_AT..MAGIC_AT].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
+
+/// The value of a wrapper. KIP-57: with magic 0 LZ4's header has the checksum that clients of then expect.
+pub fn compress(compression: Compression, magic: u8, set: &[u8]) -> Vec<u8> {
+    let mut value = Vec::new();
+    compression.compress(set, None, &mut value);
+    if compression == Compression::Lz4 && magic == 0 {
+        compression::checksum_header_with_magic(&mut value);
+    }
+    value
 }

@@ -4,6 +4,7 @@ mod aborted;
 mod ahead;
 mod batch;
 mod builder;
+mod conversion;
 mod cursor;
 mod header;
 mod legacy;
@@ -18,6 +19,7 @@ pub use batch::{Batch, BatchFrame, frames, open_payload};
 pub use builder::{
     BatchBuilder, NO_HEADERS, NewRecord, ProducerState, SealedBatch, encode_headers, finish_batch,
 };
+pub use conversion::{convert_to_current, convert_to_old};
 pub use cursor::{CurrentBatch, CursorOptions, Portion, RecordCursor, RecordTaker};
 pub use header::{BatchHeader, HEADER_BYTES};
 pub use limits::Limits;

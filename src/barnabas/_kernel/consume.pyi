@@ -214,6 +214,17 @@ def stamp_batches(
 
     Raises: CorruptBatchError if `data` is not whole batches of magic 2."""
 
+def convert_to_current(set: Buffer, *, max_decompressed_bytes: int = 1 << 30) -> bytes:
+    """One batch of magic 2, from offset 0 on, with all records of a message set of magic 0 or 1 as producers
+    send them: offsets are not looked at, a message at the end that is cut short is left out. Empty if there
+    is no message. Raises: CorruptBatchError."""
+
+def convert_to_old(batches: Buffer, magic: int, *, first_offset: int) -> bytes:
+    """A message set of magic 0 or 1 with the records from an offset on; those of a compressed batch come all,
+    compressed. Headers and control batches have no place there.
+
+    Raises: CorruptBatchError, also for zstd, which the old formats do not have."""
+
 @final
 class KeyOffsets:
     """For compaction: the last offset of every key. Kept as 16-byte key hashes, so memory is flat a key.

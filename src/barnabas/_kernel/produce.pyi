@@ -114,7 +114,7 @@ class ProducerBatch:
     @property
     def partition(self) -> int: ...
     @property
-    def is_awaited(self) -> bool:
+    def needs_python(self) -> bool:
         """Whether somebody has to be told in Python of what becomes of it."""
     @property
     def record_count(self) -> int: ...

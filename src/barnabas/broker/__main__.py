@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--faults-port", type=int, help="listen there for faults on demand, over HTTP; 0 takes a free port"
     )
+    parser.add_argument("--as-version", help="a release of Kafka to pass for, such as 2.8 or 0.10")
     parser.add_argument(
         "--user",
         action="append",
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             nodes=options.nodes,
             racks=options.racks,
             users=dict(parse_assignment(text) for text in options.user),
+            as_version=options.as_version,
         )
         asyncio.run(serve(broker, options.host, options.faults_port))
     except (BarnabasError, OSError) as error:

@@ -24,12 +24,17 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
-from barnabas.broker.handlers import HANDLERS, within_quotas
+from barnabas.broker.handlers import HANDLERS, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.log.files import described
 from barnabas.broker.login.door import Door
 from barnabas.broker.login.listeners import BrokerListener, configured_listeners
+from barnabas.broker.older_release import (
+    FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS,
+    FIRST_WITH_FEATURES,
+    Release,
+)
 from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
@@ -67,6 +72,8 @@ class Broker:
 
     `users`: passwords by name, for the listeners with SASL that `config` names (docs/security.md).
 
+    `as_version`: passes for this release, such as "2.8" or "0.10", by offering its APIs in its versions.
+
     Several nodes have topics of as many replicas by default, and min.insync.replicas one less. Each can be
     stopped, started, paused and resumed by itself: `await broker.nodes[2].stop()`.
     """
@@ -81,6 +88,7 @@ class Broker:
         nodes: int = 1,
         racks: Sequence[str | None] | None = None,
         users: Mapping[str, str] | None = None,
+        as_version: str | None = None,
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
@@ -103,6 +111,7 @@ class Broker:
             }
             self._config = defaults | self._config
         self._users = dict(users or {})
+        self._release = None if as_version is None else Release.named(as_version)
         self._doors: dict[str, Door] = {}
         self._racks = [None] * nodes if racks is None else list(racks)
         self._nodes: dict[int, BrokerNode] = {}
@@ -188,6 +197,8 @@ class Broker:
                 *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, share_groups, share_states, share_lending, store),
                 *(transactions, transaction_store),
+                offered_versions(self._release),
+                tells_features=self._release is None or self._release.is_at_least(FIRST_WITH_FEATURES),
             )
             self._parts = parts
             self._doors = {
@@ -252,12 +263,14 @@ class Broker:
         door = self._doors[listener.name]
         return KafkaServer(
             self._handle,
-            {key: (handler.lowest, handler.highest) for key, handler in HANDLERS.items()},
+            self._parts.offered,
             max_request_bytes=number("socket.request.max.bytes"),
             max_idle_ms=number("connections.max.idle.ms"),
             make_context=partial(self._connected, door, node_id),
             make_doorkeeper=door.doorkeeper if listener.has_sasl else None,
             tls=door.tls,
+            tells_versions_in_refusals=self._release is None
+            or self._release.is_at_least(FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS),
         )
 
     def _connected(

@@ -6,6 +6,7 @@ An error is one line on stderr and exit status 1; `--debug` shows where it came 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -74,10 +75,11 @@ def options(
     _mode.debug = debug
 
 
-def run() -> int:
-    """Runs one command line. Usage errors end the process with status 2, as everywhere."""
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line, that of the process if none is given. Usage errors end the process with status
+    2, as everywhere."""
     try:
-        app(prog_name="barnabas")
+        app(arguments, prog_name="barnabas")
     except (BarnabasError, OSError) as error:
         if _mode.debug:
             traceback.print_exc()

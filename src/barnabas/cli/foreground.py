@@ -28,6 +28,7 @@ def embedded_broker(
     port: int = 0,
     config: Mapping[str, str] | None = None,
     nodes: int = 1,
+    as_version: str | None = None,
 ) -> MakeBroker:
     """A broker, to be made where it runs."""
     # Here and not above, since no other command should wait for the broker's import.
@@ -37,7 +38,9 @@ def embedded_broker(
 
     def make() -> Broker:
         allow_many_files()
-        return Broker(data_directory(data_dir), host, port, config=config or {}, nodes=nodes)
+        return Broker(
+            data_directory(data_dir), host, port, config=config or {}, nodes=nodes, as_version=as_version
+        )
 
     return make
 

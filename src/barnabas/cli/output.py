@@ -39,3 +39,16 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 def note(text: str) -> None:
     """One line for people, on stderr."""
     print(text, file=sys.stderr, flush=True)
+
+
+def plural(count: int, what: str, many: str | None = None) -> str:
+    """`1 record`, `2 records`. `many`: where an s does not make it."""
+    return f"{count:,} {what if count == 1 else many or what + 's'}"
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """`; did you mean 'flights'?`, or nothing where nothing is near."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(given, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {found[0]!r}?" if found else ""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import uuid
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from barnabas import Producer, RecordMetadata
 from barnabas.cli.options import (
@@ -22,12 +21,16 @@ from barnabas.cli.options import (
     client_settings,
     pairs,
 )
-from barnabas.cli.output import note, print_json, stderr
+from barnabas.cli.output import note, plural, print_json
+from barnabas.cli.producing.json_records import JsonRecord, json_record
+from barnabas.cli.producing.pieces import delimiter_of, pieces_of
+from barnabas.cli.times import timestamp_ms
 from barnabas.cli.value_formats import (
     KeyFormat,
     KeySchema,
     KeySubject,
     KeyVersion,
+    LineFormats,
     RegistryUrl,
     Side,
     SideOptions,
@@ -37,10 +40,9 @@ from barnabas.cli.value_formats import (
     ValueVersion,
     line_formats,
 )
+from barnabas.errors import MisuseError
 from barnabas.settings.table import ProducerConfig
-
-# The bar is only for what takes a while: some seconds' worth of lines.
-_BYTES_WORTH_A_BAR = 4_000_000
+from barnabas.values import frozen
 
 
 @dataclass
@@ -61,11 +63,41 @@ class Deliveries:
 def produce(
     topic: Annotated[str, typer.Argument(help="Where the records go.")],
     file: Annotated[
-        Path | None,
-        typer.Option("--file", "-f", exists=True, dir_okay=False, help="Read lines of this file, not stdin."),
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            "-f",
+            exists=True,
+            dir_okay=False,
+            help="Read this file, not stdin (may be repeated: one after the other).",
+        ),
     ] = None,
+    delimiter: Annotated[
+        str,
+        typer.Option(
+            "--delimiter",
+            "-D",
+            show_default="a line's end",
+            help=r"What divides records: any text, with \n, \t, \0 and \xHH.",
+        ),
+    ] = r"\n",
+    whole: Annotated[
+        bool, typer.Option("--whole", help="The whole of each file, or of stdin, is one record.")
+    ] = False,
+    json_lines: Annotated[
+        bool,
+        typer.Option(
+            "--json-lines",
+            "-J",
+            help="Lines are objects with key, value, headers, partition and timestamp, as consume --json "
+            "prints them.",
+        ),
+    ] = False,
     key_separator: Annotated[
-        str | None, typer.Option("--key-separator", "-K", help="What divides key and value in a line.")
+        str | None,
+        typer.Option(
+            "--key-separator", "-K", help="What divides key and value in a line; escapes as in --delimiter."
+        ),
     ] = None,
     key: Annotated[str | None, typer.Option("--key", "-k", help="The key of all records.")] = None,
     header: Annotated[
@@ -75,10 +107,22 @@ def produce(
     partition: Annotated[
         int | None, typer.Option("--partition", "-p", help="The partition of all records.")
     ] = None,
+    timestamp: Annotated[
+        str | None,
+        typer.Option(
+            "--timestamp", metavar="TIME", help="The time of all records: 2h ago, 2026-01-31T12:00."
+        ),
+    ] = None,
     tombstones: Annotated[
         bool,
         typer.Option(
             "--tombstones", help="An empty value is no value: it deletes its key in a compacted topic."
+        ),
+    ] = False,
+    transaction: Annotated[
+        bool,
+        typer.Option(
+            "--transaction", help="All records in one transaction: they are there at once, or none."
         ),
     ] = False,
     value_format: ValueFormat = None,
@@ -95,90 +139,135 @@ def produce(
     setting: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send each line of stdin, or of a file, as a record."""
+    """Send each line of stdin, or of files, as a record."""
     if key is not None and key_separator is not None:
         raise UsageError("--key and --key-separator exclude each other: choose where keys come from")
-    if key_separator == "":
-        raise UsageError("--key-separator is empty")
-    headers = [(name, value.encode()) for name, value in pairs(header, "--header").items()]
-    fixed_key = None if key is None else key.encode()
-    separator = None if key_separator is None else key_separator.encode()
-    deliveries = Deliveries()
+    if json_lines and (key is not None or key_separator is not None or whole):
+        raise UsageError("--json-lines excludes --key, --key-separator and --whole: the lines have the keys")
+    divider = delimiter_of(delimiter, "--delimiter")
+    maker = _RecordMaker(
+        key=None if key is None else key.encode(),
+        separator=None if key_separator is None else delimiter_of(key_separator, "--key-separator"),
+        separator_text=key_separator,
+        headers=[(name, value.encode()) for name, value in pairs(header, "--header").items()],
+        partition=partition,
+        timestamp=None if timestamp is None else timestamp_ms(timestamp, "--timestamp"),
+        has_tombstones=tombstones,
+        is_json=json_lines,
+        is_key_json=key_format is not None,
+        is_value_json=value_format is not None,
+    )
     sides: dict[Side, SideOptions] = {
         "key": SideOptions(key_format, key_subject, key_version, key_schema),
         "value": SideOptions(value_format, value_subject, value_version, value_schema),
     }
     settings = client_settings(ProducerConfig, bootstrap, command_config, setting)
+    if transaction:
+        settings.setdefault("transactional_id", f"barnabas-produce-{uuid.uuid4()}")
+    elif "transactional_id" in settings:
+        raise UsageError("transactional_id means nothing without --transaction")
+    sending = _Sending(topic, Deliveries(), is_transaction=transaction)
     producer = Producer(**settings)
     with (
-        line_formats(topic, sides, registry_url, command_config, setting) as formats,
-        _told_what_was_delivered(topic, deliveries),
+        sending.told_on_failure(),
         producer,
-        _lines(file) as lines,
+        line_formats(topic, sides, registry_url, command_config, setting) as formats,
+        pieces_of(file or (), divider, is_whole=whole) as pieces,
     ):
-        for line_number, line in enumerate(lines, 1):
-            value: bytes | None = line.rstrip(b"\r\n") if line.endswith(b"\r\n") else line.rstrip(b"\n")
-            record_key = fixed_key
-            if separator is not None:
-                record_key, found, value = value.partition(separator)
-                if not found:
-                    raise UsageError(f"line {line_number} has no key separator {key_separator!r}")
-            if tombstones and not value:
-                value = None
-            record_key = formats.write("key", record_key, line_number)
-            value = formats.write("value", value, line_number)
+        if transaction:
+            producer.init_transactions()
+        with producer.transaction() if transaction else nullcontext():
+            sending.send(producer, maker, formats, pieces)
+            sending.is_sent = True
+    if as_json:
+        print_json({"topic": topic, "records": sending.deliveries.count})
+    else:
+        note(sending.text())
+
+
+@frozen
+class _RecordMaker:
+    """What the options say of all records, and of how a piece of the input becomes one."""
+
+    key: bytes | None
+    separator: bytes | None
+    separator_text: str | None
+    headers: list[tuple[str, bytes]]
+    partition: int | None
+    timestamp: int | None
+    has_tombstones: bool
+    is_json: bool
+    is_key_json: bool
+    is_value_json: bool
+
+    def record(self, piece: bytes, number: int) -> JsonRecord:
+        """Raises: UsageError, SerializationError (name the line)."""
+        if self.is_json:
+            found = json_record(piece, number, is_key_json=self.is_key_json, is_value_json=self.is_value_json)
+            return JsonRecord(
+                found.key,
+                self._value(found.value),
+                [*self.headers, *found.headers],
+                found.partition if self.partition is None else self.partition,
+                found.timestamp if self.timestamp is None else self.timestamp,
+            )
+        key, value = self.key, piece
+        if self.separator is not None:
+            key, separator, value = piece.partition(self.separator)
+            if not separator:
+                raise UsageError(f"line {number} has no key separator {self.separator_text!r}")
+        return JsonRecord(key, self._value(value), [*self.headers], self.partition, self.timestamp)
+
+    def _value(self, value: bytes | None) -> bytes | None:
+        return None if self.has_tombstones and not value else value
+
+
+@dataclass
+class _Sending:
+    """The records of one command line, and what is told of them."""
+
+    topic: str
+    deliveries: Deliveries
+    is_transaction: bool
+    is_sent: bool = False
+
+    def send(
+        self, producer: Producer, maker: _RecordMaker, formats: LineFormats, pieces: Iterable[bytes]
+    ) -> None:
+        deliveries = self.deliveries
+        for number, piece in enumerate(pieces, 1):
+            record = maker.record(piece, number)
+            key = formats.write("key", record.key, number)
+            value = formats.write("value", record.value, number)
             deliveries.begun += 1
             producer.send(
-                topic, value, key=record_key, headers=headers, partition=partition, on_delivery=deliveries
+                self.topic,
+                value,
+                key=key,
+                headers=record.headers,
+                partition=record.partition,
+                timestamp=record.timestamp,
+                on_delivery=deliveries,
             )
             if deliveries.error is not None:
                 raise deliveries.error
         producer.flush()
         if deliveries.error is not None:
             raise deliveries.error
-    if as_json:
-        print_json({"topic": topic, "records": deliveries.count})
-    else:
-        note(_sent(topic, deliveries))
 
+    @contextmanager
+    def told_on_failure(self) -> Generator[None]:
+        """An error, or Ctrl-C, leaves behind what was sent before it."""
+        try:
+            yield
+        except BaseException as error:
+            if self.deliveries.begun and not self.is_transaction:
+                note(f"{self.text()} before this")
+            elif self.deliveries.begun and not self.is_sent:
+                note(f"the transaction is aborted: no record of it is in {self.topic} for read_committed")
+            elif self.is_sent and not isinstance(error, MisuseError):
+                note("whether the transaction was committed is not known")
+            raise
 
-@contextmanager
-def _told_what_was_delivered(topic: str, deliveries: Deliveries) -> Generator[None]:
-    """An error, or Ctrl-C, leaves behind what was sent before it."""
-    try:
-        yield
-    except BaseException:
-        if deliveries.begun:
-            note(f"{_sent(topic, deliveries)} before this")
-        raise
-
-
-def _sent(topic: str, deliveries: Deliveries) -> str:
-    return f"{deliveries.count} record{'' if deliveries.count == 1 else 's'} sent to {topic}"
-
-
-@contextmanager
-def _lines(file: Path | None) -> Generator[Iterable[bytes]]:
-    """Lines of the file or of stdin, with a bar on stderr where that takes a while."""
-    if file is None:
-        yield sys.stdin.buffer
-        return
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        if size < _BYTES_WORTH_A_BAR or not stderr.is_terminal:
-            yield stream
-            return
-        columns = (TextColumn(file.name), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=stderr, transient=True) as progress:
-            yield _watched(stream, progress, size)
-
-
-def _watched(stream: BinaryIO, progress: Progress, size: int) -> Generator[bytes]:
-    task = progress.add_task("", total=size)
-    done = reported = 0
-    for line in stream:
-        done += len(line)
-        if done - reported > 100_000:
-            progress.update(task, completed=done)
-            reported = done
-        yield line
+    def text(self) -> str:
+        return f"{plural(self.deliveries.count, 'record')} sent to {self.topic}"

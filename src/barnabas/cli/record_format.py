@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from barnabas import Record
@@ -22,10 +23,29 @@ _FIELDS: dict[str, RecordFormat] = {
     "partition": lambda record: b"%d" % record.partition,
     "offset": lambda record: b"%d" % record.offset,
     "timestamp": lambda record: b"%d" % record.timestamp,
+    "time": lambda record: _time(record.timestamp),
     "key": lambda record: b"" if record.key is None else record.key,
     "value": lambda record: b"" if record.value is None else record.value,
     "headers": lambda record: headers_as_text(record),
+    "key_size": lambda record: b"%d" % _size(record.key),
+    "value_size": lambda record: b"%d" % _size(record.value),
 }
+
+_KCAT_FIELDS: dict[str, RecordFormat] = {
+    "s": _FIELDS["value"],
+    "S": _FIELDS["value_size"],
+    "R": lambda record: _size(record.value).to_bytes(4, "big", signed=True),
+    "k": _FIELDS["key"],
+    "K": _FIELDS["key_size"],
+    "t": _FIELDS["topic"],
+    "p": _FIELDS["partition"],
+    "o": _FIELDS["offset"],
+    "T": _FIELDS["timestamp"],
+    "h": lambda record: _header_text(record, b"NULL"),
+    "%": lambda _: b"%",
+}
+_KCAT_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+_KCAT_TOKENS = re.compile(r"%(.?)|\\x([0-9A-Fa-f]{1,2})|\\(.)|[^%\\]+|.", re.DOTALL)
 
 
 def plain(*, key: bool, headers: bool) -> RecordFormat:
@@ -37,7 +57,8 @@ def plain(*, key: bool, headers: bool) -> RecordFormat:
 def templated(template: str) -> RecordFormat:
     r"""A template such as `{partition}:{offset} {key} {value}\n`.
 
-    Fields: topic, partition, offset, timestamp (ms since 1970), key, value, headers. `\n`, `\t`, `\0` and
+    Fields: topic, partition, offset, timestamp (ms since 1970), time (UTC, as ISO 8601 has it), key, value,
+    headers, key_size, value_size (bytes, -1 where there is none). `\n`, `\t`, `\0` and
     `\\` are what they are elsewhere; `{{` is a brace. Raises: UsageError for a field that is not there.
     """
     parts: list[bytes | RecordFormat] = []
@@ -50,8 +71,38 @@ def templated(template: str) -> RecordFormat:
         else:
             parts.append(_ESCAPES.get(token, token).encode())
 
+    return _joined(parts)
+
+
+def as_by_kcat(text: str) -> RecordFormat:
+    r"""A format as kcat's -f takes it, such as `%t %p@%o: %k %s\n`.
+
+    %s value, %S its size (-1 where there is none), %R the size as 4 bytes, %k key, %K its size, %t topic, %p
+    partition, %o offset, %T timestamp (ms since 1970), %h headers, %% a sign; `\n`, `\t`, `\r`, `\xHH`.
+    Raises: UsageError for a letter that is none of these.
+    """
+    parts: list[bytes | RecordFormat] = []
+    for match in _KCAT_TOKENS.finditer(text):
+        field, code, sign = match.groups()
+        if field is not None:
+            if field not in _KCAT_FIELDS:
+                known = ", ".join("%" + letter for letter in _KCAT_FIELDS)
+                raise UsageError(f"-f has no %{field}; there are {known}")
+            parts.append(_KCAT_FIELDS[field])
+        elif code is not None:
+            parts.append(bytes([int(code, 16)]))
+        elif sign is not None:
+            parts.append(_KCAT_ESCAPES.get(sign, sign.encode()))
+        else:
+            parts.append(match[0].encode())
+    return _joined(parts)
+
+
+def _joined(parts: Iterable[bytes | RecordFormat]) -> RecordFormat:
+    fixed = list(parts)
+
     def formatted(record: Record | ReadRecord) -> bytes:
-        return b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
+        return b"".join(part if isinstance(part, bytes) else part(record) for part in fixed)
 
     return formatted
 
@@ -71,7 +122,23 @@ def as_json(record: Record | ReadRecord) -> bytes:
 
 
 def headers_as_text(record: Record | ReadRecord) -> bytes:
-    return b",".join(name.encode() + b"=" + (value or b"") for name, value in record.headers)
+    return _header_text(record, b"")
+
+
+def _header_text(record: Record | ReadRecord, null: bytes) -> bytes:
+    return b",".join(
+        name.encode() + b"=" + (null if value is None else value) for name, value in record.headers
+    )
+
+
+def _size(data: bytes | None) -> int:
+    return -1 if data is None else len(data)
+
+
+def _time(timestamp_ms: int) -> bytes:
+    if timestamp_ms < 0:
+        return b""
+    return datetime.fromtimestamp(timestamp_ms / 1000, UTC).isoformat(timespec="milliseconds").encode()
 
 
 def _in_json(data: bytes | None) -> Any:

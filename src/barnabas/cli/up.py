@@ -33,6 +33,10 @@ def up(
             "--config", "-c", metavar="NAME=VALUE", help="A setting of the broker, by Kafka's name."
         ),
     ] = None,
+    as_version: Annotated[
+        str | None,
+        typer.Option("--as-version", metavar="RELEASE", help="Pass for this release of Kafka: 2.8, 0.10."),
+    ] = None,
     has_registry: Annotated[
         bool, typer.Option("--registry", help="Run a schema registry as well, which keeps its schemas here.")
     ] = False,
@@ -58,5 +62,5 @@ def up(
         from barnabas.registry_server.settings import ServerSettings
 
         registry = ServerSettings(host=host, port=registry_port)
-    broker = embedded_broker(data_dir, host, port, pairs(config, "--config"), nodes)
+    broker = embedded_broker(data_dir, host, port, pairs(config, "--config"), nodes, as_version)
     run(broker, registry, faults_port=faults_port, as_json=as_json)

@@ -12,14 +12,16 @@ that Spark's JSON has: ISO 8601, digits, base64.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import typer
 
 from barnabas import Record, Registry
 from barnabas.cli.options import REGISTRY_PREFIX, UsageError, pairs
+from barnabas.cli.plain_formats import PLAIN_FORMATS, PlainFormat
 from barnabas.cli.properties import read_properties
 from barnabas.errors import SerializationError
 from barnabas.settings.table import from_properties
@@ -27,7 +29,8 @@ from barnabas.values import frozen
 
 Side = Literal["key", "value"]
 SIDES: tuple[Side, ...] = ("key", "value")
-FORMATS = ("avro", "json", "protobuf")
+REGISTRY_FORMATS = ("avro", "json", "protobuf")
+FORMATS = (*REGISTRY_FORMATS, *PLAIN_FORMATS)
 DEFAULT_REGISTRY = "http://localhost:8081"
 
 ValueFormat = Annotated[
@@ -35,7 +38,8 @@ ValueFormat = Annotated[
     typer.Option(
         "--value-format",
         metavar="FORMAT",
-        help="Values are avro, json or protobuf by a schema registry, and JSON in the lines.",
+        help="Values are avro, json or protobuf by a schema registry, and JSON in the lines; or short, int, "
+        "long, float, double, as Kafka's serializers write them; or hex or base64.",
     ),
 ]
 KeyFormat = Annotated[str | None, typer.Option("--key-format", metavar="FORMAT", help="The same for keys.")]
@@ -104,17 +108,20 @@ class ReadRecord:
 
 
 class LineFormats:
-    """Turns keys and values of one topic into JSON and back. `formats` by side; those that are not there stay
-    as they are."""
+    """Turns keys and values of one topic into JSON and back. `formats` by side, of a registry, `plain` those
+    that need none; what has neither stays as it is. `names`: what the formats are called."""
 
-    def __init__(self, formats: Mapping[Side, Any], names: Mapping[Side, str]) -> None:
+    def __init__(
+        self, formats: Mapping[Side, Any], plain: Mapping[Side, PlainFormat], names: Mapping[Side, str]
+    ) -> None:
         self._formats = formats
+        self._plain = plain
         self._names = names
         self._json: dict[Side, Any] = {}
 
     def read(self, records: Sequence[Record]) -> Sequence[Record | ReadRecord]:
         """Raises: SerializationError (names topic, partition and offset), RegistryError, SchemaError."""
-        if not self._formats or not records:
+        if not self._names or not records:
             return records
         sides: dict[Side, list[bytes | None]] = {
             "key": [record.key for record in records],
@@ -122,10 +129,29 @@ class LineFormats:
         }
         for side in self._formats:
             sides[side] = self._read_side(side, records, sides[side])
+        for side, plain in self._plain.items():
+            sides[side] = [
+                self._read_plain(side, plain, record, data)
+                for record, data in zip(records, sides[side], strict=True)
+            ]
         return [
             ReadRecord(r.topic, r.partition, r.offset, r.timestamp, key, value, r.headers)
             for r, key, value in zip(records, sides["key"], sides["value"], strict=True)
         ]
+
+    def _read_plain(
+        self, side: Side, format: PlainFormat, record: Record, data: bytes | None
+    ) -> bytes | None:
+        if data is None:
+            return None
+        try:
+            text = format.read(data).encode()
+        except ValueError as error:
+            raise SerializationError(
+                f"{record.topic}-{record.partition} at offset {record.offset}: the {side} cannot be read as "
+                f"{self._names[side]}: {error}"
+            ) from None
+        return JsonText(text) if format.is_json else text
 
     def _read_side(
         self, side: Side, records: Sequence[Record], data: list[bytes | None]
@@ -150,6 +176,14 @@ class LineFormats:
 
     def write(self, side: Side, text: bytes | None, line_number: int) -> bytes | None:
         """The bytes of JSON. Raises: SerializationError (names the line), RegistryError, SchemaError."""
+        plain = self._plain.get(side)
+        if plain is not None and text is not None:
+            try:
+                return plain.write(text.decode().strip().strip('"'))
+            except ValueError as error:
+                raise SerializationError(
+                    f"line {line_number}: the {side} cannot be written as {self._names[side]}: {error}"
+                ) from None
         format = self._formats.get(side)
         if format is None or text is None:
             return text
@@ -181,6 +215,45 @@ class LineFormats:
         return codec
 
 
+class FormatsByTopic:
+    """The formats of each topic that records come from. A context manager."""
+
+    def __init__(
+        self,
+        sides: Mapping[Side, SideOptions],
+        url: str | None,
+        command_config: Path | None,
+        given: Sequence[str] | None,
+    ) -> None:
+        self._options = (sides, url, command_config, given)
+        self._is_plain = all(options == SideOptions(None, None, None, None) for options in sides.values())
+        self._formats: dict[str, LineFormats] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def prepare(self, topic: str) -> LineFormats:
+        """Has what is wrong with the options said before records come. Raises: UsageError, ConfigError."""
+        found = self._formats.get(topic)
+        if found is None:
+            found = self._stack.enter_context(line_formats(topic, *self._options))
+            self._formats[topic] = found
+        return found
+
+    def read(self, records: Sequence[Record]) -> Sequence[Record | ReadRecord]:
+        """Raises: SerializationError (names topic, partition and offset), RegistryError, SchemaError."""
+        if self._is_plain:
+            return records
+        found: list[Record | ReadRecord] = []
+        for topic, of_topic in groupby(records, key=lambda record: record.topic):
+            found += self.prepare(topic).read(list(of_topic))
+        return found
+
+
 @contextmanager
 def line_formats(
     topic: str,
@@ -193,24 +266,30 @@ def line_formats(
     for side, options in sides.items():
         others = {"subject": options.subject, "version": options.version, "schema": options.schema}
         for name, value in others.items():
-            if options.format is None and value is not None:
-                raise UsageError(f"--{side}-{name} means nothing without --{side}-format")
+            if options.format not in REGISTRY_FORMATS and value is not None:
+                if options.format is not None and options.format not in FORMATS:
+                    continue
+                without = "" if options.format is None else f" {' or '.join(REGISTRY_FORMATS)}"
+                raise UsageError(f"--{side}-{name} means nothing without --{side}-format{without}")
         if options.format is not None and options.format not in FORMATS:
             raise UsageError(f"--{side}-format is one of {', '.join(FORMATS)}, not {options.format!r}")
         if options.version is not None and options.schema is not None:
             raise UsageError(f"--{side}-version and --{side}-schema exclude each other")
     names: dict[Side, str] = {s: options.format for s, options in sides.items() if options.format is not None}
-    if not names:
-        yield LineFormats({}, {})
+    plain: dict[Side, PlainFormat] = {
+        s: PLAIN_FORMATS[name] for s, name in names.items() if name in PLAIN_FORMATS
+    }
+    if len(plain) == len(names):
+        yield LineFormats({}, plain, names)
         return
     file = {} if command_config is None else from_properties(read_properties(command_config))
     settings = _of_registry(file) | _of_registry(from_properties(pairs(given, "-X")))
     address = url or settings.pop("url", None) or DEFAULT_REGISTRY
     with Registry(address, **settings) as registry:
         formats: dict[Side, Any] = {
-            s: _format(registry, topic, s, sides[s], name) for s, name in names.items()
+            s: _format(registry, topic, s, sides[s], name) for s, name in names.items() if s not in plain
         }
-        yield LineFormats(formats, names)
+        yield LineFormats(formats, plain, names)
 
 
 def _of_registry(settings: Mapping[str, Any]) -> dict[str, Any]:

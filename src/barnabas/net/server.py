@@ -138,10 +138,13 @@ class KafkaServer:
         make_context: Callable[[str, int, Mapping[str, Any] | None], RequestContext] = RequestContext,
         make_doorkeeper: Callable[[Any], Doorkeeper] | None = None,
         tls: ssl.SSLContext | None = None,
+        tells_versions_in_refusals: bool = True,
     ) -> None:
         """`max_idle_ms`: how long a connection may stay open without a request. `make_context`: makes what
         requests of a connection come with, of its host, port and certificate; `make_doorkeeper`: of that, who
-        decides whether they are served. Both may raise DisconnectError."""
+        decides whether they are served. Both may raise DisconnectError. `tells_versions_in_refusals`:
+        whether it tells those of ApiVersions to who asks in an unknown one (KIP-511)."""
+        self.tells_versions_in_refusals = tells_versions_in_refusals
         self.handler = handler
         self.make_doorkeeper = make_doorkeeper
         self.tls = tls
@@ -391,8 +394,9 @@ class ServerConnection:
                     f"request with API key {api_key} in version {version}, which is not spoken here"
                 )
             # KIP-511: the answer in version 0 tells the client which versions of ApiVersions there are.
-            keys = [ApiVersionsResponse.ApiVersion(api_key, lowest, highest)]
-            fallback = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=keys)
+            fallback = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION)
+            if self._server.tells_versions_in_refusals:
+                fallback.api_keys = [ApiVersionsResponse.ApiVersion(api_key, lowest, highest)]
             self._write(fallback, ApiVersionsRequest, 0, correlation_id)
             return
         header, request = decode_request(frame)

@@ -66,6 +66,7 @@ SOURCE_OPTIONS = (
     "endingTimestamp",
     "endingOffsetsByTimestamp",
     "endingOffsets",
+    "boundedStream",
     "includeHeaders",
     "failOnDataLoss",
     "minOffsetsPerTrigger",
@@ -94,14 +95,13 @@ SINK_OPTIONS = (
     *FORMAT_OPTIONS,
     *ENCODING_OPTIONS,
 )
-FOR_STREAMING_ONLY = (
+FOR_LIMITED_BATCHES = (
     "minOffsetsPerTrigger",
     "maxOffsetsPerTrigger",
     "maxBytesPerTrigger",
     "maxTriggerDelay",
-    "commitOffsetsToGroup",
 )
-FOR_LIMITED_BATCHES = FOR_STREAMING_ONLY[:-1]
+FOR_STREAMING_ONLY = (*FOR_LIMITED_BATCHES, "commitOffsetsToGroup", "boundedStream")
 
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname"})
 """What Spark's DataStreamWriter adds to a sink's options for itself."""
@@ -209,6 +209,7 @@ class SourceOptions:
     consumer_settings: dict[str, str]
     starting: OffsetSpec | None
     ending: OffsetSpec | None
+    is_bounded_stream: bool
     include_headers: bool
     fail_on_data_loss: bool
     min_offsets_per_trigger: int | None
@@ -243,9 +244,13 @@ class SourceOptions:
 
     def for_streaming(self) -> OffsetSpec:
         """Where a new streaming query starts. Raises: InvalidOptionError."""
-        if self.ending is not None:
+        if self.is_bounded_stream and self.ending is None:
+            raise InvalidOptionError("boundedStream needs an end: give endingTimestamp or endingOffsets")
+        if self.ending is not None and not self.is_bounded_stream:
             option = self.ending.option if isinstance(self.ending, AtTime) else "endingOffsets"
-            raise InvalidOptionError(f"{option} is not for streaming queries, which have no end")
+            raise InvalidOptionError(
+                f"{option} is not for streaming queries, which have no end but with boundedStream"
+            )
         return "latest" if self.starting is None else self.starting
 
 
@@ -298,6 +303,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         consumer_settings=SOURCE_SETTINGS | _group(given) | settings,
         starting=starting,
         ending=ending,
+        is_bounded_stream=boolean(given, "boundedStream", default=False),
         include_headers=boolean(given, "includeHeaders", default=False),
         fail_on_data_loss=boolean(given, "failOnDataLoss", default=True),
         min_offsets_per_trigger=least,

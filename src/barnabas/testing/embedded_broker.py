@@ -32,6 +32,9 @@ class EmbeddedBroker(BrokerProcess):
     `security`: listeners for TLS and SASL beside the plain one, users and access control; needs the
     `cryptography` package.
 
+    `as_version`: passes for this release of Kafka, such as "2.8" or "0.10", by offering its APIs in its
+    versions.
+
     `faults`: errors, delays and whatever else is to happen to its clients (see `fault_control`).
 
     Raises: ServerStartError (quotes the broker's output).
@@ -46,6 +49,7 @@ class EmbeddedBroker(BrokerProcess):
         security: SecureListeners | None = None,
         nodes: int = 1,
         racks: Sequence[str] | None = None,
+        as_version: str | None = None,
     ) -> None:
         super().__init__(port=port, data_dir=data_dir)
         if nodes < 1:
@@ -56,6 +60,7 @@ class EmbeddedBroker(BrokerProcess):
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
         self._node_count = nodes
         self._racks = racks
+        self._as_version = as_version
         self._nodes: dict[int, EmbeddedNode] = {}
         self.security = security
         self._certificates: Certificates | None = None
@@ -146,6 +151,8 @@ class EmbeddedBroker(BrokerProcess):
         command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1"]
         command += ["--port", *(str(node.port) for node in self.nodes.values())]
         command += ["--data-dir", str(directory / "data"), "--nodes", str(self._node_count)]
+        if self._as_version is not None:
+            command += ["--as-version", self._as_version]
         if self._racks is not None:
             command += ["--racks", *self._racks]
         command += ["--faults-port", str(self.faults.port)]

@@ -11,6 +11,7 @@ import pytest
 
 from barnabas import Delivery, Producer
 from barnabas.errors import BarnabasError, KafkaTimeoutError, PurgedError
+from barnabas.testing import EmbeddedBroker
 
 MakeTopic = Callable[..., str]
 Eventually = Callable[..., Any]
@@ -185,6 +186,34 @@ def test_what_left_directly_can_be_purged(
         with pytest.raises(PurgedError):
             delivery.result(TIMEOUT)
         own_broker.resume()
+
+
+def test_an_answer_that_comes_late_lends_nothing_while_another_connection_is_lent(
+    make_topic: MakeTopic, read_topic: ReadTopic, eventually: Eventually, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was purged is waited for no more, but its answer comes: to a loop that has lent meanwhile."""
+    with (
+        EmbeddedBroker(nodes=2) as two,
+        Producer(two.bootstrap, linger_ms=0, enable_idempotence=False) as producer,
+    ):
+        topic = make_topic(two, 2)
+        for partition in (0, 1):
+            producer.send(topic, b"first", partition=partition).result(TIMEOUT)
+        held = two.faults.hold("Produce", topic=topic, partition=1, times=1)
+        late = producer.send(topic, b"late", partition=1)
+        eventually(lambda: held.hits)
+        producer.purge(in_queue=False)
+        with pytest.raises(PurgedError):
+            late.result(TIMEOUT)
+        warm_up(producer, topic, eventually, partition=0)
+        held.release()
+        leaders = producer._core._sender._leaders
+        eventually(lambda: not any(leader.in_flight for leader in leaders.values()))
+        offsets = [producer.send(topic, b"v", partition=0).result(TIMEOUT).offset for _ in range(10)]
+        assert offsets == list(range(2, 12))
+        assert not caplog.records
+        # The one that was purged had left.
+        assert len(read_topic(two, topic)) == 14
 
 
 def test_closing_waits_for_what_left_directly(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 from barnabas.testing.secure_listeners import SUPER_USER
 
 FIRST_TIMESTAMP_MS = 1_600_000_000_000
@@ -31,7 +31,7 @@ class Theatre:
         }
     )
 
-    def __init__(self, kafka: ApacheKafka) -> None:
+    def __init__(self, kafka: ApacheKafka | EmbeddedBroker) -> None:
         self._kafka = kafka
         self._security: dict[str, Any] = {}
         self.bootstrap = kafka.bootstrap

@@ -275,6 +275,23 @@ def test_a_stream_with_an_end_is_refused(real_kafka: Kafka, read_stream: Read, c
         query.awaitTermination(TIMEOUT_SECONDS)
 
 
+@pytest.mark.from_pyspark_4_2
+def test_a_bounded_stream_reads_to_its_end_and_no_further(
+    kafka: Kafka, read_stream: Read, copy: Copy
+) -> None:
+    topic = kafka.create(2)
+    kafka.write(
+        topic, [Message(b"%d" % each, partition=each % 2, timestamp=1000 + each) for each in range(10)]
+    )
+    bounds = {"startingTimestamp": "1002", "endingTimestamp": "1007", "maxOffsetsPerTrigger": "3"}
+    stream = read_stream(kafka, subscribe=topic, boundedStream="true", **bounds)
+    copy.run(stream)
+    assert sorted(copy.values()) == numbered(5, 2)
+    kafka.write(topic, [Message(b"10", timestamp=1003)])
+    copy.run(stream)
+    assert sorted(copy.values()) == numbered(5, 2)
+
+
 def test_a_missing_topic_is_named(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
     query = copy.start(read_stream(kafka, subscribe="no-such-topic"), availableNow=True)
     with pytest.raises(StreamingQueryException, match=r"topic 'no-such-topic'.* does not exist"):

@@ -1,5 +1,6 @@
 //! What a broker needs of batches: headers, time lookups, offsets, compaction.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -135,6 +136,36 @@ pub fn stamp_batches<'py>(
         .detach(|| records::stamp_batches(data.as_ref(), base_offset, leader_epoch, log_append_time))
         .map_err(to_corrupt_batch(py))?;
     Ok(PyBytes::new(py, &stamped))
+}
+
+#[pyfunction]
+#[pyo3(signature = (set, *, max_decompressed_bytes=1 << 30))]
+pub fn convert_to_current<'py>(
+    py: Python<'py>,
+    set: InputBytes,
+    max_decompressed_bytes: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let limits = Limits { check_crcs: true, max_decompressed_bytes };
+    let batch =
+        py.detach(|| records::convert_to_current(set.as_ref(), &limits)).map_err(to_corrupt_batch(py))?;
+    Ok(PyBytes::new(py, &batch))
+}
+
+#[pyfunction]
+#[pyo3(signature = (batches, magic, *, first_offset))]
+pub fn convert_to_old<'py>(
+    py: Python<'py>,
+    batches: InputBytes,
+    magic: u8,
+    first_offset: i64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    if magic > 1 {
+        return Err(PyValueError::new_err(format!("magic={magic}: the old formats are 0 and 1")));
+    }
+    let set = py
+        .detach(|| records::convert_to_old(batches.as_ref(), magic, first_offset, &TRUSTED))
+        .map_err(to_corrupt_batch(py))?;
+    Ok(PyBytes::new(py, &set))
 }
 
 #[pyclass(name = "KeyOffsets", module = "barnabas._kernel")]

@@ -100,6 +100,16 @@ impl Told for CallsOfBatch {
         teller.push(ToldBatch { batch: Arc::clone(batch), calls });
     }
 
+    fn needs_python(&self) -> bool {
+        false
+    }
+
+    fn delivered_without_python(self: Box<Self>, batch: &Arc<BatchOutcome>) -> Result<(), Box<dyn Told>> {
+        let Self { teller, calls } = *self;
+        teller.push(ToldBatch { batch: Arc::clone(batch), calls });
+        Ok(())
+    }
+
     fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch) {
         let Self { teller, calls } = *self;
         let mut failed = Vec::new();

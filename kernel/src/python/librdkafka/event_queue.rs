@@ -38,6 +38,19 @@ pub struct Events {
     listener: OnceLock<Py<PyAny>>,
 }
 
+/// The queue, locked, while nobody wants to be called of what is added.
+pub struct Unheard<'a> {
+    waiting: MutexGuard<'a, VecDeque<Event>>,
+    arrived: &'a Condvar,
+}
+
+impl Unheard<'_> {
+    pub fn push_reports(mut self, reports: Box<dyn Reports>) {
+        self.waiting.push_back(Event::Reports(reports));
+        self.arrived.notify_one();
+    }
+}
+
 impl Events {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Event>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,6 +68,16 @@ impl Events {
 
     pub fn push_reports(&self, py: Python<'_>, reports: Box<dyn Reports>) {
         self.push(py, Event::Reports(reports));
+    }
+
+    pub fn has_listener(&self) -> bool {
+        self.listener.get().is_some()
+    }
+
+    /// To add without the interpreter lock; None where a listener has to be called.
+    pub fn unheard(&self) -> Option<Unheard<'_>> {
+        let waiting = self.lock();
+        (!self.has_listener()).then_some(Unheard { waiting, arrived: &self.arrived })
     }
 
     /// Messages that were produced and not yet reported, and the bytes of their values.
@@ -165,6 +188,8 @@ impl EventQueue {
 
     /// `listener()` is called after each addition, in the thread that adds. Once.
     fn notify(&self, listener: Py<PyAny>) -> PyResult<()> {
+        // From here on nobody adds `unheard`.
+        let _waiting = self.events.lock();
         self.events.listener.set(listener).map_err(|_| PyTypeError::new_err("there is a listener already"))
     }
 

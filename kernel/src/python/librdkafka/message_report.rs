@@ -115,6 +115,19 @@ impl Told for MessagesOfBatch {
         self.reporter.report(py, Fate::Batch(Arc::clone(batch)), self.kept);
     }
 
+    fn needs_python(&self) -> bool {
+        self.reporter.events.has_listener()
+    }
+
+    fn delivered_without_python(self: Box<Self>, batch: &Arc<BatchOutcome>) -> Result<(), Box<dyn Told>> {
+        let events = Arc::clone(&self.reporter.events);
+        let Some(unheard) = events.unheard() else { return Err(self) };
+        let Self { reporter, kept } = *self;
+        let fate = Fate::Batch(Arc::clone(batch));
+        unheard.push_reports(Box::new(ReportedMessages::new(fate, kept, Arc::clone(&reporter.rules))));
+        Ok(())
+    }
+
     fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch) {
         let Self { reporter, kept } = *self;
         let mut failed = KeptMessages::default();

@@ -185,11 +185,12 @@ fn enqueue(
     let settings = &accumulator.settings;
     let callback = message.callback.take();
     let mut report = Some(callback.map(|callback| message.report(callback, size, timestamp)));
-    let mut wake = false;
+    // The partition that had nothing to send.
+    let mut idle = None;
     let mut append = |queues: &mut NamedQueues| {
         let index = queues.index_of_object(message.topic, message.topic_name);
         let place = queues.append_at(settings, message.topic_name, index, partition, &record)?;
-        wake = place.wake;
+        idle = place.wake.then_some(place.partition);
         // While the queues are locked the batch cannot be decided.
         match report.take().flatten() {
             Some(mut report) => {
@@ -228,7 +229,9 @@ fn enqueue(
         Err(Refused::TooLarge(_)) => return Ok(Err(MSG_SIZE_TOO_LARGE)),
         Err(_) => return Ok(Err(UNKNOWN_PARTITION)),
     }
-    if wake {
+    if let Some(partition) = idle
+        && !accumulator.send_directly(message.topic_name, partition)
+    {
         accumulator.wake_sender(py);
     }
     Ok(Ok(()))

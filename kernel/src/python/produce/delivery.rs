@@ -40,6 +40,13 @@ pub trait Told: Any + Send {
     /// The records went on in smaller batches, which are not decided yet, but for those that have failed on their own.
     /// No lock is held.
     fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch);
+
+    /// Whether it takes the interpreter lock to tell it of a batch, all of which is delivered.
+    fn needs_python(&self) -> bool;
+
+    /// As `decided`, of a batch all of which is delivered, by a thread without the interpreter lock; itself where it
+    /// needs that. The batch's lock is held: whoever is told by another thread waits for the outcome.
+    fn delivered_without_python(self: Box<Self>, batch: &Arc<BatchOutcome>) -> Result<(), Box<dyn Told>>;
 }
 
 /// A `Told` whose type is known without a call through it, which for each record would cost more than all else here.
@@ -99,8 +106,8 @@ struct State {
 }
 
 impl State {
-    fn is_awaited(&self) -> bool {
-        !self.waiting.is_empty() || self.told.is_some()
+    fn needs_python(&self) -> bool {
+        !self.waiting.is_empty() || self.told.as_ref().is_some_and(|some| some.told.needs_python())
     }
 }
 
@@ -274,22 +281,29 @@ impl BatchOutcome {
     }
 
     /// Whether somebody has to be told in Python of what becomes of the batch.
-    pub fn is_awaited(&self) -> bool {
-        self.lock().is_awaited()
+    pub fn needs_python(&self) -> bool {
+        self.lock().needs_python()
     }
 
-    /// As `deliver` for a batch that is not awaited; false, and nothing has changed, for any other.
-    pub fn deliver_untold(&self, base_offset: i64, log_append_time: i64) -> bool {
+    /// As `deliver` where nobody has to be told in Python; false, and nothing has changed, where somebody has.
+    pub fn deliver_without_python(self: &Arc<Self>, base_offset: i64, log_append_time: i64) -> bool {
         let mut state = self.lock();
-        let is_untold = matches!(state.outcome, Outcome::Pending)
-            && state.failed_records.is_empty()
-            && !state.is_awaited();
-        if is_untold {
-            state.outcome = Outcome::Delivered { base_offset, log_append_time };
-            state.told_records = ALL_TOLD;
-            self.changed.notify_all();
+        let is_whole = matches!(state.outcome, Outcome::Pending) && state.failed_records.is_empty();
+        if !is_whole || !state.waiting.is_empty() {
+            return false;
         }
-        is_untold
+        match state.told.take() {
+            None => state.told_records = ALL_TOLD,
+            Some(SomeTold { told, kind }) => {
+                if let Err(told) = told.delivered_without_python(self) {
+                    state.told = Some(SomeTold { told, kind });
+                    return false;
+                }
+            }
+        }
+        state.outcome = Outcome::Delivered { base_offset, log_append_time };
+        self.changed.notify_all();
+        true
     }
 
     pub fn fail(self: &Arc<Self>, py: Python<'_>, error: Py<PyAny>) {

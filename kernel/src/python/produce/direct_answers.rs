@@ -111,7 +111,7 @@ impl Courier for PartitionCourier {
         };
         // As long as they are there, a batch is not the last to refer to its topic's name.
         let Some(queues) = self.queues.upgrade() else { return Answer::Foreign };
-        if !sent.batch.deliver_untold(taken.base_offset, taken.log_append_time) {
+        if !sent.batch.deliver_without_python(taken.base_offset, taken.log_append_time) {
             return Answer::Foreign;
         }
         queues.release(&sent.batch);

@@ -72,8 +72,8 @@ impl ProducerBatch {
     }
 
     /// As `complete`, if nobody has to be told in Python; whether it did anything.
-    pub fn deliver_untold(&self, base_offset: i64, log_append_time: i64) -> bool {
-        self.outcome.deliver_untold(base_offset, log_append_time)
+    pub fn deliver_without_python(&self, base_offset: i64, log_append_time: i64) -> bool {
+        self.outcome.deliver_without_python(base_offset, log_append_time)
     }
 
     pub fn topic_name(&self) -> &str {
@@ -155,8 +155,8 @@ impl ProducerBatch {
     }
 
     #[getter]
-    fn is_awaited(&self) -> bool {
-        self.outcome.is_awaited()
+    fn needs_python(&self) -> bool {
+        self.outcome.needs_python()
     }
 
     #[getter]

@@ -134,6 +134,15 @@ impl Told for OutgoingMessages {
         }
     }
 
+    fn needs_python(&self) -> bool {
+        true
+    }
+
+    /// Messages are objects of Python, which are told their offsets.
+    fn delivered_without_python(self: Box<Self>, _batch: &Arc<BatchOutcome>) -> Result<(), Box<dyn Told>> {
+        Err(self)
+    }
+
     fn split(self: Box<Self>, py: Python<'_>, batch: &Arc<BatchOutcome>, split: &SplitBatch) {
         let Self { rules, kept } = *self;
         let mut failed = Self { rules: Arc::clone(&rules), kept: Vec::new() };

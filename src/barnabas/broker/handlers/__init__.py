@@ -1,4 +1,5 @@
-"""One file for each API, opening with its versions and behaviour. `HANDLERS` has them all by API key."""
+"""One file for each API, opening with its versions and behaviour. `HANDLERS` has them all by API key,
+`offered_versions` what of them is offered."""
 
 from __future__ import annotations
 
@@ -87,6 +88,7 @@ from barnabas.broker.handlers.transactions import (
     txn_offset_commit,
     write_txn_markers,
 )
+from barnabas.broker.older_release import Release
 
 _MODULES = (
     add_offsets_to_txn,
@@ -97,6 +99,7 @@ _MODULES = (
     alter_replica_log_dirs,
     alter_share_group_offsets,
     alter_user_scram_credentials,
+    api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
     create_acls,
@@ -158,11 +161,20 @@ _MODULES = (
 
 
 def _all_handlers() -> dict[int, Handler[Any]]:
-    handlers: dict[int, Handler[Any]] = {
-        module.HANDLER.request_type.API_KEY: module.HANDLER for module in _MODULES
-    }
-    own = api_versions.make_handler(handlers)
-    return {**handlers, own.request_type.API_KEY: own}
+    return {module.HANDLER.request_type.API_KEY: module.HANDLER for module in _MODULES}
 
 
 HANDLERS: Mapping[int, Handler[Any]] = _all_handlers()
+
+
+def offered_versions(release: Release | None = None) -> dict[int, tuple[int, int]]:
+    """By API key the lowest and highest version that the broker answers, which may pass for a release."""
+    offered: dict[int, tuple[int, int]] = {}
+    for api_key, handler in HANDLERS.items():
+        lowest, highest = handler.lowest, handler.highest
+        if release is not None:
+            first, last = release.versions(api_key)
+            lowest, highest = max(handler.oldest, first), min(highest, last)
+        if lowest <= highest:
+            offered[api_key] = (lowest, highest)
+    return offered

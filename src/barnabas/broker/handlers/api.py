@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -47,6 +47,9 @@ class BrokerParts:
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore
+    offered: Mapping[int, tuple[int, int]]
+    """The lowest and highest version of each API."""
+    tells_features: bool
     fetch_sessions: defaultdict[int, FetchSessions] = field(
         default_factory=lambda: defaultdict(FetchSessions)
     )
@@ -87,9 +90,11 @@ RequestT = TypeVar("RequestT", bound=Request[Any])
 
 @dataclass(frozen=True, slots=True)
 class Handler(Generic[RequestT]):
-    """An API with the versions that are implemented; only these are advertised."""
+    """An API with the versions that are offered. Where the broker passes for an older release, it offers what
+    that did, from `oldest` on."""
 
     request_type: type[RequestT]
     lowest: int
     highest: int
     handle: Callable[[Call, RequestT], Awaitable[Response | None]]
+    oldest: int = 0

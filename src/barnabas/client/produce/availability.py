@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from barnabas.client.cluster.metadata import ClusterMetadata
+from barnabas.types import TopicPartition
+
 
 class LeaderAvailability:
     """`timeout_seconds` (partitioner_availability_timeout_ms): how long a leader may take nothing of what is
@@ -22,6 +25,18 @@ class LeaderAvailability:
     def took_something(self, leader_id: int) -> None:
         """It counts from anew; whether it is avoided changes with the next look."""
         self._blocked_since.pop(leader_id, None)
+
+    def unavailable_partitions(self, metadata: ClusterMetadata, topic: str) -> list[int]:
+        """Those of a topic that have no leader, or an avoided one."""
+        leader_ids = [
+            metadata.leader(TopicPartition(topic, number))
+            for number in range(len(metadata.partitions_for(topic)))
+        ]
+        return [
+            number
+            for number, leader_id in enumerate(leader_ids)
+            if leader_id < 0 or leader_id in self.avoided
+        ]
 
     def look(self, wanted: Iterable[int], can_take: Callable[[int], bool], now: float) -> float | None:
         """Brings `avoided` up to date; gives the seconds until one more leader may count as such. `wanted`:

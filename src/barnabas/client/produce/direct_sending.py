@@ -115,8 +115,10 @@ class DirectSending:
         """All that was sent to this leader, the queue's last, is answered."""
         place, connection = queue.next_place(), self._client.ready_connection(leader_id)
         metadata = self._client.metadata
-        # Whoever has the connection taken back is about to use it.
-        if self._is_closed or self._is_taking_back or place is None or connection is None:
+        # Whoever has the connection taken back is about to use it. Another one may be lent where the answer
+        # is to what was given up before that.
+        is_free = self._lent is None and not self._is_taking_back and not self._is_closed
+        if not is_free or place is None or connection is None:
             return
         if metadata.leader(queue.partition) != leader_id:
             return
@@ -162,7 +164,7 @@ class DirectSending:
             assert back is not None
             self._count(lent, back.exchanges)
         lent.queue.delivered_directly(back.records_delivered)
-        self._reads_answers_next = bool(back.sent) and not any(batch.is_awaited for batch, *_ in back.sent)
+        self._reads_answers_next = bool(back.sent) and not any(batch.needs_python for batch, *_ in back.sent)
         sent = [
             SentElsewhere(
                 self._on_sent(lent.leader_id, lent.queue, batch, batch_bytes),

@@ -171,7 +171,8 @@ class Sender:
     def hurry(self, reason: object) -> None:
         """Nothing lingers from now on, until `relax` with the same object. On any thread, at once."""
         self._hurry_reasons.add(reason)
-        self.wake_from_any_thread()
+        if self._config.linger_ms:
+            self.wake_from_any_thread()
 
     def relax(self, reason: object) -> None:
         """Ends what `hurry` began. On any thread, at once."""
@@ -326,11 +327,7 @@ class Sender:
 
     def leave_out_unavailable(self, topic: str) -> None:
         """Keeps records without a key from partitions that have no leader, or one that takes nothing."""
-        unavailable: list[int] = []
-        for number in range(len(self._client.metadata.partitions_for(topic))):
-            leader_id = self._client.metadata.leader(TopicPartition(topic, number))
-            if leader_id < 0 or leader_id in self._availability.avoided:
-                unavailable.append(number)
+        unavailable = self._availability.unavailable_partitions(self._client.metadata, topic)
         self.accumulator.set_unavailable(topic, unavailable)
 
     def _look_for_due(self, now: float) -> tuple[list[PartitionQueue], float]:

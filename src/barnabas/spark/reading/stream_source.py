@@ -63,6 +63,8 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._cluster: SourceCluster | None = None
         self._initial: Document | None = None
         self._available_at_start: dict[TopicPartition, Available] | None = None
+        self._bounds: Offsets | None = None
+        """Where a bounded stream ends, once that was asked for."""
         self._latest: Document | None = None
         self._is_new_run = True
         self._leader_epochs: dict[TopicPartition, int] = {}
@@ -251,14 +253,32 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The end of every partition. One that seems to have gone back may be answered by a replica that was
         not told of the latest writes yet, so it is asked again before it counts."""
         if self._available_at_start is not None:
-            return {partition: held.latest for partition, held in self._available_at_start.items()}
+            latest = {partition: held.latest for partition, held in self._available_at_start.items()}
+            return self._bounded(known, latest)
         latest = self._ends(anew=False)
         for _ in range(self._options.offset_retries):
             if all(latest.get(partition, offset) >= offset for partition, offset in known.items()):
                 break
             time.sleep(self._options.offset_retry_interval_ms / 1000)
             latest = self._ends(anew=True)
-        return latest
+        return self._bounded(known, latest)
+
+    def _bounded(self, known: Offsets, latest: Offsets) -> Offsets:
+        """`latest`, where it is before the end of a bounded stream. Partitions found later are no part of
+        that."""
+        if not self._options.is_bounded_stream:
+            return latest
+        if self._bounds is None:
+            ending = "latest" if self._options.ending is None else self._options.ending
+            available = self._available_at_start or self._available()
+            find_offsets = self.connected().offsets_for_times
+            self._bounds = resolve(ending, available, "endingOffsets", find_offsets)
+        bounds = self._bounds
+        return {
+            partition: max(min(offset, bounds[partition]), min(offset, known.get(partition, 0)))
+            for partition, offset in latest.items()
+            if partition in bounds
+        }
 
     def _ends(self, *, anew: bool) -> Offsets:
         cluster = self.connected()

@@ -5,7 +5,7 @@ subscriptions to clients' metrics, with synonyms and documentation if asked.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.configs.setting_kinds import SettingType, Value
+from barnabas.broker.configs.setting_kinds import SettingSource, SettingType, Value
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
@@ -33,12 +33,14 @@ def _describe(
         return result
     wanted = asked.configuration_keys
     values = (resource.value(name) for name in resource.table if wanted is None or name in wanted)
-    result.configs = [_entry(resource, value, request) for value in values if resource.is_told_of(value)]
+    result.configs = [
+        _entry(resource, value, request, call.version) for value in values if resource.is_told_of(value)
+    ]
     return result
 
 
 def _entry(
-    resource: ConfiguredResource, value: Value, request: DescribeConfigsRequest
+    resource: ConfiguredResource, value: Value, request: DescribeConfigsRequest, version: int
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
     setting = value.setting
     is_secret = setting.type is SettingType.PASSWORD
@@ -48,6 +50,7 @@ def _entry(
         is_sensitive=is_secret,
         read_only=resource.is_read_only(setting),
         config_source=value.source,
+        is_default=version == 0 and value.source == SettingSource.DEFAULT,
         config_type=setting.type,
         documentation=setting.doc if request.include_documentation else None,
     )

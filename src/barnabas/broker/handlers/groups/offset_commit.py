@@ -1,4 +1,9 @@
-"""OffsetCommit, versions 2 to 10 (topic ids from 10 on): answered once __consumer_offsets has them."""
+"""OffsetCommit, versions 2 to 10 (topic ids from 10 on), and 0 and 1 of old: answered once __consumer_offsets
+has them.
+
+Version 0 was for offsets in ZooKeeper. There is none here: they are with the others, and a group that has
+members takes none.
+"""
 
 from __future__ import annotations
 
@@ -65,12 +70,13 @@ def _accept(
     call: Call, topic: Topic, partition: OffsetCommitRequest.OffsetCommitRequestPartition, longest: int
 ) -> tuple[TopicPartition, CommittedOffset]:
     call.parts.cluster.partition(topic, partition.partition_index)
-    metadata = partition.committed_metadata or ""
+    # ZooKeeper had room for the offset alone.
+    metadata = "" if call.version == 0 else partition.committed_metadata or ""
     if len(metadata) > longest:
         raise OffsetMetadataTooLargeError(f"{len(metadata)} characters, offset.metadata.max.bytes={longest}")
-    committed = CommittedOffset(
-        partition.committed_offset, partition.committed_leader_epoch, metadata, now_ms()
-    )
+    # Version 1 alone names the time from which the offset is kept.
+    time = partition.commit_timestamp if partition.commit_timestamp >= 0 else now_ms()
+    committed = CommittedOffset(partition.committed_offset, partition.committed_leader_epoch, metadata, time)
     return TopicPartition(topic.name, partition.partition_index), committed
 
 

@@ -1,8 +1,9 @@
-"""OffsetFetch, versions 1 to 10: one group, from version 8 on several (KIP-709); topic ids from 10 on.
+"""OffsetFetch, versions 1 to 10, and 0 of old: one group, from version 8 on several (KIP-709); topic ids from
+10 on.
 
 Null topics (version 2) ask for all offsets of a group. With require_stable (version 7, KIP-447) an offset
 that an open transaction may move is answered with UNSTABLE_OFFSET_COMMIT. A partition without a committed
-offset is answered with -1.
+offset is answered with -1. To version 0, which was for ZooKeeper, it is not there.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ def _answer_one(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
                         committed_offset=committed.offset,
                         committed_leader_epoch=committed.leader_epoch,
                         metadata=committed.metadata,
-                        error_code=error_code,
+                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                        if call.version == 0 and committed.offset < 0 and not error_code
+                        else error_code,
                     )
                     for index, committed, error_code in _committed(
                         group, name, indexes, request.require_stable, code or hidden.get(name, 0)

@@ -1,10 +1,10 @@
-"""Fetch, versions 4 to 18 (KIP-516 topic ids from 13 on).
+"""Fetch, versions 4 to 18 (KIP-516 topic ids from 13 on), and older ones.
 
 Waits until min_bytes are there or max_wait_ms have passed, woken by appends. The first batch of the first
 partition that has one comes whole, however large; max_bytes and partition_max_bytes bound the rest. Fetch
 sessions (KIP-227) are kept, so that requests and answers name only what changed. Leader epochs are checked
 (KIP-320). With isolation level 1 (read_committed) records end at the last stable offset, and the transactions
-among them that were aborted are named.
+among them that were aborted are named. Before version 4 records are converted to message sets.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.fetch_sessions import FULL_EPOCH, CachedFetchSession
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
+from barnabas.broker.handlers.records.old_formats import (
+    FIRST_FETCH_WITH_BATCHES,
+    FIRST_FETCH_WITH_WHOLE_MESSAGES,
+    fetched_in_old_format,
+)
 from barnabas.broker.leadership import check_leader_epoch
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
@@ -62,6 +67,7 @@ class _Read:
     bytes_read: int
     failed: bool
     reads_committed: bool
+    version: int
     seen: list[_Seen]
 
     def is_worth_another(self, min_bytes: int) -> bool:
@@ -137,7 +143,7 @@ async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
 
 
 def _read_all(call: Call, request: FetchRequest) -> _Read:
-    read = _Read(FetchResponse(), 0, False, request.isolation_level == READ_COMMITTED, [])
+    read = _Read(FetchResponse(), 0, False, request.isolation_level == READ_COMMITTED, call.version, [])
     for topic in request.topics:
         answer = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id)
         read.response.responses.append(answer)
@@ -264,9 +270,13 @@ def _read_partition(
     records = log.read(
         asked.fetch_offset,
         max(0, room),
-        at_least_one=read.bytes_read == 0,
+        at_least_one=read.bytes_read == 0 or read.version < FIRST_FETCH_WITH_WHOLE_MESSAGES,
         before=stable if read.reads_committed else before,
     )
+    if read.version < FIRST_FETCH_WITH_BATCHES:
+        records = fetched_in_old_format(
+            log, asked.fetch_offset, records, read.version, max_bytes=max(0, room), before=before
+        )
     if read.reads_committed:
         data.aborted_transactions = [
             FetchResponse.AbortedTransaction(span.producer_id, span.first_offset)

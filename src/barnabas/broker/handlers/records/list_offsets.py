@@ -1,8 +1,9 @@
-"""ListOffsets, versions 1 to 11.
+"""ListOffsets, versions 1 to 11, and 0 of old.
 
 Earliest (-2), latest (-1), the greatest timestamp (-3, KIP-734), earliest local (-4), and the first record
 at or after a time. Nothing is in tiered storage, so -5 and -6 (KIP-1005, KIP-1023) have no offset. With
-isolation level 1 (read_committed) nothing is found from the last stable offset on.
+isolation level 1 (read_committed) nothing is found from the last stable offset on. Version 0 tells where
+segments begin that were last written before a time, the newest first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.leadership import check_leader_epoch
+from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker_errors import UnsupportedVersionError
 from barnabas.errors import BrokerError
@@ -56,6 +58,10 @@ def _look_up(
         call.parts.authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic)
         partition = cluster.led_partition(cluster.topic(topic), asked.partition_index, call.node)
         check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
+        if version == 0:
+            return PartitionResponse(
+                partition_index=asked.partition_index, old_style_offsets=_find_segments(partition.log, asked)
+            )
         offset, timestamp, leader_epoch = _find(
             partition.log, asked.timestamp, version, reads_committed=reads_committed
         )
@@ -81,6 +87,25 @@ def _find(log: PartitionLog, timestamp: int, version: int, *, reads_committed: b
     if found is None or found[0] >= (log.last_stable_offset if reads_committed else log.high_watermark):
         return NOTHING
     return found
+
+
+def _find_segments(log: PartitionLog, asked: ListOffsetsRequest.ListOffsetsPartition) -> list[int]:
+    """The offsets that segments begin with, and the log's end where the last one has records."""
+    begun = [
+        (max(segment.base_offset, log.log_start_offset), segment.modified_ms()) for segment in log.segments
+    ]
+    if log.active.size:
+        begun.append((log.log_end_offset, now_ms()))
+    if asked.timestamp == EARLIEST:
+        del begun[1:]
+    elif asked.timestamp != LATEST:
+        while begun and begun[-1][1] > asked.timestamp:
+            begun.pop()
+    offsets = [offset for offset, _ in reversed(begun)][: asked.max_num_offsets]
+    end = log.high_watermark
+    if not offsets or offsets[0] <= end:
+        return offsets
+    return [end, *(offset for offset in offsets if offset <= end)]
 
 
 HANDLER = Handler(ListOffsetsRequest, 1, 11, handle)

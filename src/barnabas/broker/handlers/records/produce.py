@@ -1,10 +1,11 @@
-"""Produce, versions 3 to 13 (KIP-516 topic ids from 13 on).
+"""Produce, versions 3 to 13 (KIP-516 topic ids from 13 on), and older ones.
 
 acks 0, 1 and -1: an answer means that the operating system has the records, so that they survive the end of
 the broker's process; with -1 in the logs of all replicas in sync. Taken is exactly one record batch of
 magic 2 for each partition, checked down to its records. Batches of transactions need the transactional id,
 and a partition that the transaction has; from version 12 on (KIP-890) it gets the partition by this. With
-acks=0, what went wrong is told by hanging up.
+acks=0, what went wrong is told by hanging up. Before version 3 there are message sets, of any number of
+messages, which are converted.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
 from barnabas.broker.handlers.records.acknowledgement import check_in_sync, wait_until_replicated
+from barnabas.broker.handlers.records.old_formats import FIRST_PRODUCE_WITH_BATCHES, produced_in_old_format
 from barnabas.broker.handlers.transactions.admission import admit
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import recompress
@@ -32,6 +34,7 @@ from barnabas.broker_errors import (
     MessageTooLargeError,
     NotLeaderOrFollowerError,
     TransactionalIdAuthorizationFailedError,
+    UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
 )
 from barnabas.errors import BrokerError, CorruptBatchError
@@ -41,6 +44,7 @@ from barnabas.protocol.schema import ZERO_UUID, Records
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
 ALL = -1
+FIRST_VERSION_WITH_ZSTD = 7
 FIRST_VERSION_THAT_NAMES_LEADERS = 10
 FIRST_VERSION_THAT_TELLS_ABORTABLE = 11
 FIRST_VERSION_THAT_ADDS = 12
@@ -49,7 +53,9 @@ KEEP_ALL_TOMBSTONES = -(1 << 62)
 
 async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     response = ProduceResponse()
-    producers = _transactional_producers(request)
+    producers: set[tuple[int, int]] = set()
+    if call.version >= FIRST_PRODUCE_WITH_BATCHES:
+        producers = _transactional_producers(request)
     failed: BrokerError | None = None
     waiting: list[Awaitable[None]] = []
     for asked in request.topic_data:
@@ -61,10 +67,16 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
                 _check_request(call, request, producers)
                 topic = _topic(call, asked)
                 partition = call.parts.cluster.led_partition(topic, data.index, call.node)
-                taken = _append(call, request, partition, data.records)
+                records = b"" if data.records is None else data.records
+                if call.version < FIRST_PRODUCE_WITH_BATCHES:
+                    records = produced_in_old_format(str(partition.name), records)
+                    if not records:
+                        answer.partition_responses.append(PartitionResponse(data.index, base_offset=-1))
+                        continue
+                taken = _append(call, request, partition, records)
                 answer.partition_responses.append(taken)
                 if request.acks == ALL and partition.log.replicated_to is not None:
-                    waiting.append(_replicated(partition, taken, data.records, request.timeout_ms))
+                    waiting.append(_replicated(partition, taken, records, request.timeout_ms))
             except BrokerError as error:
                 failed = error
                 answer.partition_responses.append(_refusal(data.index, error))
@@ -117,12 +129,13 @@ def _check_request(call: Call, request: ProduceRequest, producers: set[tuple[int
         raise InvalidProducerIdMappingError("records of several transactional producers in one request")
 
 
-def _append(
-    call: Call, request: ProduceRequest, partition: Partition, records: Records | None
-) -> PartitionResponse:
+def _append(call: Call, request: ProduceRequest, partition: Partition, records: Records) -> PartitionResponse:
     topic = partition.topic
-    records = b"" if records is None else records
     batch = _checked(partition, records)
+    if batch.compression == "zstd" and call.version < FIRST_VERSION_WITH_ZSTD:
+        raise UnsupportedCompressionTypeError(
+            f"Produce requests with version {call.version} are not allowed to use ZStandard compression"
+        )
     if batch.is_transactional and request.transactional_id is not None:
         admit(
             call.parts.transactions,
@@ -148,10 +161,10 @@ def _append(
 
 
 async def _replicated(
-    partition: Partition, taken: PartitionResponse, records: Records | None, timeout_ms: int
+    partition: Partition, taken: PartitionResponse, records: Records, timeout_ms: int
 ) -> None:
     """Turns an answer into a refusal if the replicas do not get what was taken."""
-    (batch,) = _kernel.scan_batches(records or b"")
+    (batch,) = _kernel.scan_batches(records)
     end_offset = taken.base_offset + batch.last_offset - batch.base_offset + 1
     try:
         await wait_until_replicated(partition, end_offset, timeout_ms)

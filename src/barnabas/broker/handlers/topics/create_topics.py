@@ -1,14 +1,14 @@
 """CreateTopics, versions 2 to 7.
 
 -1 partitions is num.partitions, replication factor -1 default.replication.factor. Creating topics with the
-names of internal ones is refused.
+names of internal ones is refused, and so is a request for more than 10,000 partitions.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.cluster import INTERNAL_TOPICS, MAX_PARTITIONS, Cluster, Topic
@@ -23,6 +23,7 @@ from barnabas.broker_errors import (
     InvalidRequestError,
     InvalidTopicError,
     KafkaStorageError,
+    PolicyViolationError,
     TopicAuthorizationFailedError,
 )
 from barnabas.errors import BrokerError
@@ -36,14 +37,28 @@ FIRST_VERSION_WITH_STRICT_QUOTA = 6
 async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
     results: list[Result] = []
+    if _partition_count(call, request, times) > MAX_PARTITIONS:
+        refused = PolicyViolationError("Excessively large number of partitions per request.")
+        return CreateTopicsResponse(topics=[_refusal(topic.name, refused) for topic in request.topics])
     try:
         with call.parts.cluster.saved_once():
             results.extend(
-                _create(call, topic, times[topic.name] > 1, request.validate_only) for topic in request.topics
+                _create(call, topic, times[topic.name] > 1, request.validate_only)
+                for topic in {topic.name: topic for topic in request.topics}.values()
             )
     except KafkaStorageError as error:
         results = [result if result.error_code else _not_kept(result.name, error) for result in results]
     return CreateTopicsResponse(topics=results)
+
+
+def _partition_count(call: Call, request: CreateTopicsRequest, times: Mapping[str, int]) -> int:
+    """Of all topics that would be created for who asks."""
+    default = default_partition_count(call.parts)
+    return sum(
+        len(topic.assignments) or (default if topic.num_partitions == -1 else max(0, topic.num_partitions))
+        for topic in request.topics
+        if times[topic.name] == 1 and may_create(call, topic.name)
+    )
 
 
 def _create(
@@ -51,7 +66,7 @@ def _create(
 ) -> Result:
     try:
         if repeated:
-            raise InvalidRequestError(f"topic {asked.name} is in the request more than once")
+            raise InvalidRequestError("Duplicate topic name.")
         if not may_create(call, asked.name):
             raise TopicAuthorizationFailedError("Authorization failed.")
         if asked.name in INTERNAL_TOPICS:
@@ -101,8 +116,6 @@ def _assignments(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> list[
     count = default_partition_count(call.parts) if asked.num_partitions == -1 else asked.num_partitions
     if count < 1:
         raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
-    if count > MAX_PARTITIONS:
-        raise InvalidPartitionsError(f"topic {asked.name}: {count} partitions are more than {MAX_PARTITIONS}")
     return cluster.place(count, asked.replication_factor)
 
 

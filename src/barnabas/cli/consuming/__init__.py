@@ -1,0 +1,1 @@
+"""What `barnabas consume` reads: which topics, from where, until where, and which of their records."""

@@ -1,0 +1,157 @@
+"""Which topics `consume` reads, where it begins in them and where it ends. Knows nothing of output."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from barnabas import Consumer, Record, TopicPartition
+from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.cli.options import UsageError
+from barnabas.cli.output import nearest
+
+Start = int | Literal["beginning", "end"]
+"""An offset, one counted back from the end if it is negative, or an end of a partition."""
+
+# A topic that was created a moment ago is known everywhere by then.
+_NEW_TOPIC_SECONDS = 1.0
+
+
+def start_of(text: str) -> Start:
+    """What --offset says. Raises: UsageError."""
+    if text in ("beginning", "end"):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(
+            f"--offset {text!r} is none of beginning, end, an offset, and -N for the last N; "
+            "--since takes times"
+        ) from None
+
+
+def pattern_of(text: str) -> str:
+    """A regular expression for names of topics. Raises: UsageError."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--pattern {text!r} is no regular expression: {error}") from None
+    return text
+
+
+def matching_topics(consumer: Consumer, pattern: str) -> list[str]:
+    """The topics whose whole name matches. Raises: UsageError if there is none."""
+    found = [name for name in consumer.topics() if re.fullmatch(pattern, name)]
+    if not found:
+        raise UsageError(f"no topic matches {pattern!r}")
+    return found
+
+
+def check_topics(consumer: Consumer, topics: Sequence[str]) -> None:
+    """Raises: UsageError for one that is not there. Nothing is created."""
+    existing = consumer.topics()
+    for topic in topics:
+        if topic in existing:
+            continue
+        try:
+            # Kafka's own topics are not listed, nor may one be that is new.
+            consumer.partitions_for(topic, timeout=_NEW_TOPIC_SECONDS)
+        except UnknownTopicOrPartitionError:
+            raise UsageError(f"there is no topic {topic!r}{nearest(topic, existing)}") from None
+
+
+def partitions_of(
+    consumer: Consumer, topics: Sequence[str], chosen: Sequence[int] | None
+) -> list[TopicPartition]:
+    """All partitions of the topics, or those of the chosen numbers. Raises: UsageError."""
+    found: list[TopicPartition] = []
+    for topic in topics:
+        existing = {info.partition for info in consumer.partitions_for(topic)}
+        for number in chosen or ():
+            if number not in existing:
+                raise UsageError(f"topic {topic!r} has no partition {number}, only 0 to {len(existing) - 1}")
+        found += [TopicPartition(topic, number) for number in sorted(chosen or existing)]
+    return found
+
+
+def seek(
+    consumer: Consumer, partitions: Sequence[TopicPartition], start: Start, since_ms: int | None
+) -> None:
+    """`since_ms`: the first record at or after that time, in place of `start`."""
+    if since_ms is not None:
+        ends = consumer.end_offsets(partitions)
+        for partition, found in _offsets_at(consumer, partitions, since_ms).items():
+            consumer.seek(partition, ends[partition] if found is None else found)
+    elif start == "beginning":
+        consumer.seek_to_beginning(*partitions)
+    elif start == "end":
+        consumer.seek_to_end(*partitions)
+    elif start >= 0:
+        for partition in partitions:
+            consumer.seek(partition, start)
+    else:
+        first = consumer.beginning_offsets(partitions)
+        for partition, end in consumer.end_offsets(partitions).items():
+            consumer.seek(partition, max(end + start, first[partition]))
+
+
+class Ends:
+    """The offsets before which reading ends: those that the partitions have now, or those of the first
+    record at or after a time, which may be yet to come."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        partitions: Sequence[TopicPartition],
+        *,
+        is_at_end: bool,
+        until_ms: int | None,
+    ) -> None:
+        self._consumer = consumer
+        self._partitions = partitions
+        self._until_ms = until_ms
+        self._offsets: Mapping[TopicPartition, int] | None = None
+        self._open = set(partitions)
+        if is_at_end:
+            self._find()
+
+    def are_reached(self) -> bool:
+        """Partitions that have reached theirs are not fetched any more."""
+        if self._offsets is None:
+            if self._until_ms is None or time.time() * 1000 < self._until_ms:
+                return False
+            self._find()
+            assert self._offsets is not None
+        for partition in list(self._open):
+            if self._consumer.position(partition) >= self._offsets[partition]:
+                self._consumer.pause(partition)
+                self._open.discard(partition)
+        return not self._open
+
+    def within(self, records: list[Record]) -> list[Record]:
+        offsets = self._offsets
+        if offsets is None:
+            return records
+        return [r for r in records if r.offset < offsets[TopicPartition(r.topic, r.partition)]]
+
+    def records_left(self) -> int | None:
+        """How many records there are at most until the ends, None while these are not known."""
+        if self._offsets is None:
+            return None
+        return sum(max(0, end - self._consumer.position(p)) for p, end in self._offsets.items())
+
+    def _find(self) -> None:
+        ends = self._consumer.end_offsets(self._partitions)
+        if self._until_ms is not None:
+            found = _offsets_at(self._consumer, self._partitions, self._until_ms)
+            ends = {p: end if (at := found[p]) is None else min(at, end) for p, end in ends.items()}
+        self._offsets = ends
+
+
+def _offsets_at(
+    consumer: Consumer, partitions: Sequence[TopicPartition], timestamp_ms: int
+) -> dict[TopicPartition, int | None]:
+    found = consumer.offsets_for_times(dict.fromkeys(partitions, timestamp_ms))
+    return {p: None if (at := found[p]) is None else at.offset for p in partitions}
