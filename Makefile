@@ -5,7 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 SETUP = @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench bench-paired bench-spark test-spark-versions oracle clean
+.PHONY: help setup demo test check bench bench-paired bench-spark test-spark-versions oracle wheels clean
 
 help: ## Print this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -44,6 +44,9 @@ test-spark-versions: ## Run Spark's tests with PySpark 4.0, 4.1 and 4.2 (ARGS="4
 oracle: ## Compare our bytes with Kafka's own Java classes
 	$(SETUP) test
 	@.venv/bin/python codegen/check_oracle.py $(ARGS)
+
+wheels: ## Build wheels and the source distribution into dist/, and try them (ARGS="--here" for this machine's alone)
+	@$(PYTHON) scripts/wheels.py $(ARGS)
 
 clean: ## Remove what was built, and .venv/
 	rm -rf .venv build kernel/target dist spark-warehouse metastore_db derby.log src/barnabas/_kernel*.so

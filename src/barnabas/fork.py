@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import weakref
+from collections.abc import Callable
 from typing import Protocol
 
 from barnabas.errors import ClosedError
@@ -33,7 +35,13 @@ def _forked() -> None:
         one.forked()
 
 
-os.register_at_fork(after_in_child=_forked)
+def in_child(call: Callable[[], object]) -> None:
+    """`call()` is called in the child of every fork, where there are forks: not on Windows."""
+    if sys.platform != "win32":
+        os.register_at_fork(after_in_child=call)
+
+
+in_child(_forked)
 
 
 def generation() -> int:

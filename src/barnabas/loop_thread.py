@@ -8,14 +8,13 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 from barnabas.errors import ClosedError, MisuseError
-from barnabas.fork import forked_error, generation
+from barnabas.fork import forked_error, generation, in_child
 
 T = TypeVar("T")
 
@@ -127,4 +126,4 @@ def _forget_parent() -> None:
     _current = None
 
 
-os.register_at_fork(after_in_child=_forget_parent)
+in_child(_forget_parent)

@@ -95,7 +95,7 @@ def test_a_crash_before_the_swap_leaves_the_log_as_it_was(opened: Open, log_dire
     before = records_of(log)
     plan = plan_compaction(log, NOW_MS)
     assert plan is not None
-    write_survivors(log_directory, plan.groups[0], collect_keys(plan), NOW_MS)
+    write_survivors(log_directory, plan.groups[0], collect_keys(plan), plan.cleaner)
     again = opened(compacts=True, segment_bytes=1_000)
     assert records_of(again) == before
     assert not list(log_directory.glob("*.cleaned"))
@@ -111,7 +111,7 @@ def test_a_crash_in_the_middle_of_the_swap_loses_and_doubles_nothing(
     plan = plan_compaction(log, NOW_MS)
     assert plan is not None
     (group,) = plan.groups
-    cleaned = write_survivors(log_directory, group, collect_keys(plan), NOW_MS)
+    cleaned = write_survivors(log_directory, group, collect_keys(plan), plan.cleaner)
     # What replace_segments does up to its first rename; the merged segments are still there.
     for segment in group:
         segment.remove_index_files()
@@ -128,7 +128,7 @@ def test_a_log_that_was_trimmed_meanwhile_is_not_touched(opened: Open, log_direc
     fill(log, 50)
     plan = plan_compaction(log, NOW_MS)
     assert plan is not None
-    cleaned = write_survivors(log_directory, plan.groups[0], collect_keys(plan), NOW_MS)
+    cleaned = write_survivors(log_directory, plan.groups[0], collect_keys(plan), plan.cleaner)
     log.delete_records_before(log.log_end_offset - 3)
     assert not log.replace_segments(plan.groups[0], cleaned)
     assert not cleaned.exists()

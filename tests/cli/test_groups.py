@@ -97,13 +97,13 @@ def test_a_reset_needs_one_way(cli: Cli, group: str) -> None:
 
 
 def test_a_deleted_group_is_gone(cli: Cli, group: str) -> None:
-    cli("groups", "delete", group)
+    cli("groups", "delete", group, "--yes")
     assert group not in cli("groups", "list").stdout.split()
 
 
 def test_a_group_that_is_not_there_cannot_be_deleted(cli: Cli, topic: Callable[[], str]) -> None:
     name = topic()
-    done = cli("groups", "delete", name, ok=False)
+    done = cli("groups", "delete", name, "--yes", ok=False)
     assert done.returncode == 1
     assert name in done.stderr
 

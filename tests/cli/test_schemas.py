@@ -71,8 +71,8 @@ def test_schemas_are_registered_listed_shown_compared_and_deleted(
     assert f"--- {subject} version 1" in changes
     assert '+      "name": "e",' in changes
     assert run("diff", subject, "1", "1", registry=registry).stdout == ""
-    assert "deleted" in run("delete", subject, "--version", "1", registry=registry).stderr
-    run("delete", subject, registry=registry)
+    assert "deleted" in run("delete", subject, "--yes", "--version", "1", registry=registry).stderr
+    run("delete", subject, "--yes", registry=registry)
     gone = run("show", subject, registry=registry, status=1).stderr
     assert gone.startswith("error: GET /subjects/")
     assert len(gone.splitlines()) == 1

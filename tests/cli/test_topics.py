@@ -19,7 +19,7 @@ def test_a_created_topic_is_listed_and_a_deleted_one_is_not(
     name = created()
     assert name in cli("topics", "list").stdout.split()
     assert name in json.loads(cli("topics", "list", "--json").stdout)
-    cli("topics", "delete", name)
+    cli("topics", "delete", name, "--yes")
     eventually(lambda: name not in cli("topics", "list").stdout.split())
 
 
@@ -68,7 +68,7 @@ def test_alter_without_a_change_is_refused(cli: Cli, created: Created) -> None:
 
 def test_a_topic_that_is_not_there_is_named(cli: Cli, topic: Callable[[], str]) -> None:
     name = topic()
-    for arguments in (["describe", name], ["delete", name], ["alter", name, "--partitions", "2"]):
+    for arguments in (["describe", name], ["delete", name, "-y"], ["alter", name, "--partitions", "2"]):
         done = cli("topics", *arguments, ok=False)
         assert done.returncode == 1
         assert name in done.stderr

@@ -291,17 +291,7 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
 }
 
 
-# The embedded broker, which stands on asyncio's TLS, hangs up without an alert.
-WITHOUT_ALERTS = {"no client certificate", "no client certificate, TLS 1.2", "no TLS to a port with it"}
-
-
-@pytest.mark.parametrize(
-    "mistake",
-    [
-        pytest.param(name, marks=pytest.mark.only_apache) if name in WITHOUT_ALERTS else name
-        for name in MISTAKES
-    ],
-)
+@pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_shows_at_once_and_says_which_it_is(
     secure: SecureKafka, topic: Callable[[], str], mistake: str
 ) -> None:
@@ -323,7 +313,6 @@ def test_a_mechanism_error_lists_what_is_offered(secure: SecureKafka) -> None:
     assert sorted(caught.value.offered) == sorted(secure.mechanisms)
 
 
-@pytest.mark.only_apache
 @pytest.mark.parametrize(
     ("certificate", "key"), [("client_expired", "client_key"), ("stranger", "stranger_key")]
 )

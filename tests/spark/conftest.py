@@ -32,6 +32,8 @@ with warnings.catch_warnings():
     import pyspark.testing.utils  # noqa: F401
 
 TIMEOUT_SECONDS = 60.0
+# Set where Spark's Python workers run, and nowhere else before Spark is there.
+RACK_VARIABLE, RACK = "BARNABAS_TEST_RACK", "rack-2"
 CONNECTOR = Path(__file__).resolve().parents[2] / "build" / "spark-connector"
 
 
@@ -60,6 +62,7 @@ def spark(spark_home: None, connect_port: int) -> Iterator[SparkSession]:
 
     Spark's own connector is there as well, for `side_by_side`: a machine can run one session at a time."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ[RACK_VARIABLE] = RACK
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")

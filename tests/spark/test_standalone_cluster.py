@@ -3,58 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pyspark
 import pytest
 from tests.spark.conftest import Kafka, Message, committed
+from tests.spark.standalone import StandaloneSpark
 
-from barnabas.testing import ApacheKafkaCluster, free_ports
-from barnabas.testing.process import ServerProcess
+from barnabas.testing import ApacheKafkaCluster
 
 ROOT = Path(__file__).resolve().parents[2]
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-HOST = "127.0.0.1"
 PARTITIONS = 4
 
 
 @pytest.fixture
-def master(tmp_path: Path, eventually: Callable[..., Any]) -> Iterator[str]:
+def master(tmp_path: Path) -> Iterator[str]:
     """The address of a master with two workers, of one core each."""
-    port, web_port = free_ports(2)
-    address = f"spark://{HOST}:{port}"
-    commands = [["Master", "--port", str(port), "--webui-port", str(web_port)]]
-    for number in range(2):
-        folder = tmp_path / f"worker-{number}"
-        places = ["--port", "0", "--webui-port", "0", "--work-dir", str(folder)]
-        commands.append(["Worker", *places, "--cores", "1", "--memory", "1g", address])
-    # Spark would otherwise write its logs' settings, and find the programs, by what this shell has set.
-    environment = {"SPARK_LOCAL_IP": HOST, "SPARK_NO_DAEMONIZE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    with ExitStack() as stack:
-        for number, (name, *arguments) in enumerate(commands):
-            command = [str(SPARK_CLASS), f"org.apache.spark.deploy.{name.lower()}.{name}", "--host", HOST]
-            log = tmp_path / f"{name}-{number}.log"
-            process = ServerProcess([*command, *arguments], log, environment=environment)
-            stack.callback(process.kill)
-        eventually(lambda: alive_workers(web_port) == 2, timeout=300)
-        yield address
-
-
-def alive_workers(web_port: int) -> int:
-    # A master that is about to begin answers with nothing.
-    with (
-        suppress(OSError, ValueError),
-        urllib.request.urlopen(f"http://{HOST}:{web_port}/json/", timeout=10) as answer,
-    ):
-        return json.load(answer)["aliveworkers"]
-    return 0
+    with StandaloneSpark(tmp_path, workers=2) as spark:
+        yield spark.address
 
 
 @pytest.mark.timeout(900)

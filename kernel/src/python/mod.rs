@@ -25,7 +25,7 @@ mod _kernel {
     use super::consume::batch_openers::PyBatchOpeners;
     #[pymodule_export]
     use super::consume::batches::{
-        BatchInfo, PyKeyOffsets, compact_batches, convert_to_current, convert_to_old,
+        BatchInfo, PyKeyOffsets, PyLogCleaner, compact_batches, convert_to_current, convert_to_old,
         find_batch_offset_for_timestamp, find_max_timestamp, scan_batches, stamp_batches,
     };
     #[cfg(unix)]

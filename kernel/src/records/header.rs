@@ -17,6 +17,7 @@ const ATTRIBUTES_AT: usize = 21;
 const TIMESTAMP_TYPE_BIT: i16 = 1 << 3;
 const TRANSACTIONAL_BIT: i16 = 1 << 4;
 const CONTROL_BIT: i16 = 1 << 5;
+const DELETE_HORIZON_BIT: i16 = 1 << 6;
 
 /// Header of a batch of magic 2. With the delete-horizon bit (KIP-534) `base_timestamp` is that horizon, and
 /// record timestamps count from it all the same.
@@ -121,6 +122,17 @@ impl BatchHeader {
 
     pub fn is_control(&self) -> bool {
         self.attributes & CONTROL_BIT != 0
+    }
+
+    /// From when on the batch's tombstones, or its marker, need not stay (KIP-534).
+    pub fn delete_horizon(&self) -> Option<i64> {
+        (self.attributes & DELETE_HORIZON_BIT != 0).then_some(self.base_timestamp)
+    }
+
+    /// The records' timestamps then count from the horizon.
+    pub fn set_delete_horizon(&mut self, horizon: i64) {
+        self.attributes |= DELETE_HORIZON_BIT;
+        self.base_timestamp = horizon;
     }
 
     pub fn set_log_append_time(&mut self, timestamp: i64) {

@@ -28,4 +28,4 @@ pub use scan::{
     BatchSummary, RecordPosition, find_first_at_or_after, find_max_timestamp, scan_batches, stamp_batches,
 };
 pub use sealing::{BatchBody, NoBytes, Sealer};
-pub use varint::{read_varint, write_varint};
+pub use varint::{read_varint, read_varlong, write_varint, write_varlong};

@@ -1,6 +1,6 @@
 """From a response to records and columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, final
 
 from barnabas._kernel.message import Message
@@ -233,6 +233,29 @@ class KeyOffsets:
     def __new__(cls) -> KeyOffsets: ...
     def add(self, data: Buffer) -> None: ...
     def __len__(self) -> int: ...
+
+@final
+class LogCleaner:
+    """One pass over a log, as Kafka's cleaner makes it. Superseded records go, and those without a key, and
+    those of aborted transactions. Tombstones, and markers of transactions of which no batch was there any
+    more, stay for `delete_retention_ms` from the pass on that found them so (KIP-534). Offsets stay. The last
+    batch of a producer stays even if it is empty, so that its sequence survives.
+
+    `last_batches`: by producer id the offset that its records end with, None where its epoch has a marker
+    alone, and the epoch. `aborted`: producer id, offset of the first record, offset of the marker."""
+
+    def __new__(
+        cls,
+        *,
+        now_ms: int,
+        delete_retention_ms: int,
+        last_batches: Mapping[int, tuple[int | None, int]],
+        aborted: Sequence[tuple[int, int, int]],
+    ) -> LogCleaner: ...
+    def decided(self, data: Buffer) -> bytes:
+        """The whole batches of `data` but those of aborted transactions. Raises: CorruptBatchError."""
+    def clean(self, data: Buffer, keys: KeyOffsets) -> bytes:
+        """What stays of the next batches of the log. Raises: CorruptBatchError."""
 
 def compact_batches(data: Buffer, keys: KeyOffsets, *, keep_tombstones_from: int) -> bytes:
     """`data` without records whose key has a later offset in `keys`, without records that have no key, and

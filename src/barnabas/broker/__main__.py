@@ -8,13 +8,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import resource
 import signal
 import sys
 from collections.abc import Sequence
 
 from barnabas.broker.configs.setting_kinds import parse_assignment
-from barnabas.broker.data_directory import data_directory
 from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
 from barnabas.errors import BarnabasError
@@ -24,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m barnabas.broker", description="An embedded Kafka broker."
     )
-    parser.add_argument("--data-dir", required=True, help="where the log is kept")
+    parser.add_argument("--data-dir", help="where the log is kept")
+    parser.add_argument("--storage", choices=["disk", "memory"], default="disk", help="memory: no --data-dir")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument(
         "--port",
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = dict(parse_assignment(text) for text in options.config)
         port = options.port if len(options.port) > 1 else options.port[0]
         broker = Broker(
-            data_directory(options.data_dir),
+            options.data_dir,
             options.host,
             port,
             config=config,
@@ -63,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             racks=options.racks,
             users=dict(parse_assignment(text) for text in options.user),
             as_version=options.as_version,
+            storage=options.storage,
         )
         asyncio.run(serve(broker, options.host, options.faults_port))
     except (BarnabasError, OSError) as error:
@@ -91,6 +91,8 @@ async def serve(broker: Broker, host: str, faults_port: int | None = None) -> No
 
 def allow_many_files() -> None:
     """Every segment is an open file."""
+    import resource  # which Windows does not have
+
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

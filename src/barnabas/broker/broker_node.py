@@ -1,4 +1,4 @@
-"""One node of a running broker: served, stopped, started, paused and resumed.
+"""One node of a running broker: served, stopped, killed, started, paused and resumed.
 
 Owns the order of these, and the server that listens. Who leads what then is the controller's.
 """
@@ -94,6 +94,18 @@ class BrokerNode:
         self._cluster.close_node(self.node_id)
         logger.info("node %d has stopped", self.node_id)
 
+    async def kill(self) -> None:
+        """Ends it as SIGKILL ends a process: nobody is told, nothing is flushed, and the others do without it
+        only after broker.session.timeout.ms, or when it starts. Does nothing if it does not run."""
+        self._check_others("stop")
+        if not self._servers:
+            return
+        self._cluster.abandon_node(self.node_id)
+        self._controller.node_fell_silent(self.node_id)
+        await self.hang_up()
+        self._watch()
+        logger.info("node %d was killed", self.node_id)
+
     async def start(self) -> None:
         """Comes back with the logs it had, and catches up. Does nothing if it runs.
 
@@ -101,6 +113,10 @@ class BrokerNode:
         """
         if self._servers:
             return
+        if self._fencing is not None:
+            # It was killed and is not missed yet; what it led is another's from now on.
+            self._unpause()
+            self._controller.node_went(self.node_id)
         self._cluster.open_node(self.node_id)
         try:
             await self.serve()
@@ -120,9 +136,8 @@ class BrokerNode:
         self._resumed.clear()
         if self._cluster.has_one_node:
             return
-        self._controller.node_paused(self.node_id)
-        seconds = self._cluster.settings.number("broker.session.timeout.ms") / 1000
-        self._fencing = asyncio.get_running_loop().call_later(seconds, self._fence)
+        self._controller.node_fell_silent(self.node_id)
+        self._watch()
 
     def resume(self) -> None:
         """Goes on with what has come in."""
@@ -142,7 +157,12 @@ class BrokerNode:
             self._fencing.cancel()
             self._fencing = None
 
+    def _watch(self) -> None:
+        seconds = self._cluster.settings.number("broker.session.timeout.ms") / 1000
+        self._fencing = asyncio.get_running_loop().call_later(seconds, self._fence)
+
     def _fence(self) -> None:
+        self._fencing = None
         logger.info("node %d was not heard of for too long: fenced", self.node_id)
         self._controller.node_went(self.node_id)
 

@@ -27,7 +27,6 @@ from barnabas.broker.log.partition_log import Appended, PartitionLog
 from barnabas.broker.replication.assignments import check_replication_factor, spread
 from barnabas.broker.replication.node import ReplicaNode
 from barnabas.broker.replication.registration import (
-    NO_LEADER,
     PartitionRegistration,
     new_partition,
     restarted,
@@ -99,8 +98,20 @@ class Partition:
         self.wake()
 
     def _check_leader(self) -> None:
-        if self.registration.leader == NO_LEADER:
+        if not self.has_leader:
             raise KafkaStorageError(f"{self.name} has no leader")
+
+    @property
+    def has_leader(self) -> bool:
+        """Whether one leads that runs. One that was killed leads until it is missed."""
+        if self.replicas is None:
+            return True
+        return self.registration.leader in self.replicas.logs
+
+    @property
+    def is_short(self) -> bool:
+        """Whether fewer replicas are in sync than min.insync.replicas."""
+        return self.registration.is_short(self.topic.rules.min_in_sync_replicas)
 
     def delete_records_before(self, offset: int) -> None:
         """Raises: OffsetOutOfRangeError, OSError."""
@@ -111,9 +122,8 @@ class Partition:
 
     def hold(self) -> None:
         """Sets the high watermark anew, after who leads or who is in sync has changed."""
-        if self.replicas is not None and self.registration.leader != NO_LEADER:
-            is_short = self.registration.is_short(self.topic.rules.min_in_sync_replicas)
-            self.replicas.hold(self.registration.in_sync, is_short=is_short)
+        if self.replicas is not None and self.has_leader:
+            self.replicas.hold(self.registration.in_sync, is_short=self.is_short)
 
     def log_on(self, node_id: int) -> PartitionLog | None:
         """The log of the replica on a node that was asked, if there is one."""
@@ -272,6 +282,10 @@ class Cluster:
         assert logs is not None
         return logs
 
+    def _living(self) -> list[ReplicaNode]:
+        """Those of the living nodes that were not killed since they were heard of."""
+        return [self.nodes[node] for node in self.alive if self.nodes[node].logs is not None]
+
     @property
     def log_managers(self) -> list[LogManager]:
         """Of the nodes that run."""
@@ -305,6 +319,14 @@ class Cluster:
             assert partition.replicas is not None
             partition.replicas.drop(node_id)
         self._running(node_id).close()
+        self.nodes[node_id].logs = None
+
+    def abandon_node(self, node_id: int) -> None:
+        """Lets go of its logs, some of which may be leaders', as if its process had been killed."""
+        for partition in self.partitions_on(node_id):
+            assert partition.replicas is not None
+            partition.replicas.drop(node_id)
+        self._running(node_id).abandon()
         self.nodes[node_id].logs = None
 
     def partitions_on(self, node_id: int) -> list[Partition]:
@@ -380,7 +402,7 @@ class Cluster:
 
         Raises: InvalidTopicError, TopicAlreadyExistsError, InvalidPartitionsError, InvalidConfigError.
         """
-        if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+        if not is_topic_name(name):
             raise InvalidTopicError(
                 f"topic name {name!r} is not allowed: 1 to 249 characters of a-z, A-Z, 0-9, '.', '_' and '-'"
             )
@@ -591,7 +613,7 @@ class Cluster:
                 log = self._running(NODE_ID).create(name, settings)
                 topic.partitions.append(Partition(topic, index, log, self._only_registration))
                 continue
-            registration = new_partition(replicas, self.alive)
+            registration = new_partition(replicas, {node.node_id for node in self._living()})
             logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
             for node in replicas:
                 if self.nodes[node].logs is not None:
@@ -630,6 +652,10 @@ class Cluster:
         self._metadata.broker_settings = self.settings.dynamic
         self._metadata.changes += 1
         self._directory.save(self._metadata)
+
+
+def is_topic_name(name: str) -> bool:
+    return _TOPIC_NAME.fullmatch(name) is not None and name not in (".", "..")
 
 
 def _ignored(partition: Partition, node: int) -> None:

@@ -67,6 +67,8 @@ class Controller:
             self._apply(partition, after)
             if partition.replicas is not None and after.leader not in (NO_LEADER, node_id):
                 partition.replicas.follow(node_id)
+                partition.hold()
+                partition.wake()
         self.save()
         self.start_catching_up(node_id)
 
@@ -80,8 +82,9 @@ class Controller:
             self._lose(partition, node_id)
         self.save()
 
-    def node_paused(self, node_id: int) -> None:
-        """It takes nothing any more, and is still held to be alive: high watermarks wait for it."""
+    def node_fell_silent(self, node_id: int) -> None:
+        """It was paused or killed: it takes nothing any more, and is still held to be alive, so that high
+        watermarks wait for it."""
         for partition in self._cluster.partitions_on(node_id):
             if partition.replicas is not None:
                 partition.replicas.lockstep.discard(node_id)
@@ -180,7 +183,7 @@ class Controller:
             raise KafkaStorageError(f"{partition.name}: cannot make a replica: {error}") from error
         partition.registration = after
         self._is_unsaved = True
-        if after.leader != NO_LEADER and after.leader_epoch != before.leader_epoch:
+        if after.leader in replicas.logs and after.leader_epoch != before.leader_epoch:
             partition.log = replicas.lead(after.leader, after.leader_epoch)
         for node_id in before.replicas:
             if node_id not in after.replicas:
@@ -235,7 +238,10 @@ class Controller:
         while _is_behind(partition, node_id):
             leader = partition.registration.leader
             if not (
-                node_id in cluster.alive and cluster.nodes[node_id].replicates and leader in cluster.alive
+                node_id in cluster.alive
+                and cluster.nodes[node_id].replicates
+                and leader in cluster.alive
+                and partition.has_leader
             ):
                 return False
             if replicas.catch_up(node_id):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
@@ -38,6 +38,7 @@ from barnabas.broker_errors import (
     KafkaStorageError,
     MemberIdRequiredError,
     NonEmptyGroupError,
+    NotCoordinatorError,
     RebalanceInProgressError,
     StaleMemberEpochError,
     UnknownMemberIdError,
@@ -122,6 +123,7 @@ class GroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd):
                 self.end_transaction(kept.partition, kept.producer_id, is_commit=kept.is_commit)
@@ -141,11 +143,24 @@ class GroupCoordinator:
                 if found is not None:
                     found.members.clear()
                     found.protocol_type = ""
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if group.is_bare and not group.protocol_type:
                 del self.groups[group.group_id]
             for member in group.members.values():
                 self._restart_session(group, member)
+
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on: who waits is to look for it."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id)
+            self._stop_timers(group)
+            moved = NotCoordinatorError(f"group {group_id} has moved")
+            for member in group.members.values():
+                _fail(member.joining, moved)
+                _fail(member.syncing, moved)
+                member.joining = member.syncing = None
+            for involved in self._groups_in_transactions.values():
+                involved.discard(group_id)
 
     def _load_offset(
         self, group: Group, partition: TopicPartition, committed: CommittedOffset | None, producer_id: int
@@ -593,7 +608,7 @@ class GroupCoordinator:
                 raise UnknownMemberIdError(f"group {group_id} does not exist")
             group = Group(group_id, changed_ms=now_ms())
         elif group.consumers is not None:
-            group.consumers.check_member(member_id, generation)
+            group.consumers.check_commit(member_id, generation, offsets.keys())
         elif generation >= 0 or member_id or group_instance_id is not None:
             member = group.find(member_id, group_instance_id)
             group.check_generation(generation)
@@ -612,7 +627,12 @@ class GroupCoordinator:
         group.offsets.update((partition, self._ordered(given)) for partition, given in offsets.items())
 
     def check_commit_in_transaction(
-        self, group_id: str, generation: int, member_id: str, group_instance_id: str | None
+        self,
+        group_id: str,
+        generation: int,
+        member_id: str,
+        group_instance_id: str | None,
+        partitions: Collection[TopicPartition],
     ) -> None:
         """Whether a member, or a program that names none (generation -1), may commit in a transaction."""
         self.check_group_id(group_id)
@@ -624,7 +644,7 @@ class GroupCoordinator:
             return
         elif group.consumers is not None:
             try:
-                group.consumers.check_member(member_id, generation)
+                group.consumers.check_commit(member_id, generation, partitions)
             except StaleMemberEpochError as error:
                 raise IllegalGenerationError(error.context) from None
         elif generation >= 0 or group.state is not GroupState.EMPTY:

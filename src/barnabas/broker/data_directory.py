@@ -6,9 +6,9 @@ Owns the lock and the file. Must not know what the metadata means beyond its sha
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
+import sys
 import uuid
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from barnabas.broker.authorization.acls import AccessControlEntry
-from barnabas.broker.delegation_tokens import DelegationToken
-from barnabas.broker.log.files import replace_file
+from barnabas.broker.delegation_tokens.kept_token import KeptToken
+from barnabas.broker.log.files import open_descriptor, replace_file
 from barnabas.broker.log.manager import log_directories
+from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.quotas.client_quotas import ClientQuota
 from barnabas.broker.replication.registration import PartitionRegistration
 from barnabas.broker.scram_users import ScramCredential
 from barnabas.errors import BarnabasError
+
+if sys.platform != "win32":
+    import fcntl
 
 METADATA_FILE = "metadata.json"
 METADATA_VERSION = 1
@@ -62,7 +66,7 @@ class BrokerMetadata:
     """How often the metadata has been kept."""
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     acls: list[AccessControlEntry] = field(default_factory=list[AccessControlEntry])
-    delegation_tokens: list[DelegationToken] = field(default_factory=list[DelegationToken])
+    delegation_tokens: list[KeptToken] = field(default_factory=list[KeptToken])
     client_quotas: list[ClientQuota] = field(default_factory=list[ClientQuota])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
@@ -80,12 +84,17 @@ def data_directory(name: str) -> Path:
 class DataDirectory:
     """A locked data directory, made if it does not exist. Raises: DataDirectoryError."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self.path = path
         self._node_count = 1
+        if sys.platform == "win32":
+            raise DataDirectoryError(
+                "the embedded broker writes its log by means that Windows does not have: run it in WSL, on "
+                "Linux or on macOS; clients run on Windows as well"
+            )
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = open_descriptor(path / LOCK_FILE)
         except OSError as error:
             raise DataDirectoryError(
                 f"{path} cannot be the data directory: {error.strerror}; choose a folder that this user may "
@@ -102,7 +111,7 @@ class DataDirectory:
     def release(self) -> None:
         os.close(self._lock)
 
-    def node_path(self, node_id: int) -> Path:
+    def node_path(self, node_id: int) -> AnyPath:
         """Where a node has its logs: a node alone has the directory for itself."""
         return self.path if self._node_count == 1 else self.path / str(node_id)
 
@@ -137,7 +146,7 @@ class DataDirectory:
             users = [ScramCredential(**user) for user in content.pop("scram_credentials", ())]
             acls = [AccessControlEntry(**entry) for entry in content.pop("acls", ())]
             quotas = [ClientQuota(**quota) for quota in content.pop("client_quotas", ())]
-            tokens = [DelegationToken(**token) for token in content.pop("delegation_tokens", ())]
+            tokens = [KeptToken(**token) for token in content.pop("delegation_tokens", ())]
             return BrokerMetadata(
                 **content,
                 topics=topics,
@@ -164,7 +173,7 @@ class DataDirectory:
         replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
 
 
-Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota | DelegationToken
+Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota | KeptToken
 
 
 def _as_dict(kept: Kept) -> dict[str, object]:

@@ -21,12 +21,14 @@ class Feature:
 GROUP_VERSION = "group.version"
 METADATA_VERSION = "metadata.version"
 SHARE_VERSION = "share.version"
+STREAMS_VERSION = "streams.version"
 TRANSACTION_VERSION = "transaction.version"
 
 FEATURES: Mapping[str, Feature] = {
     GROUP_VERSION: Feature(0, 1, 1),
     METADATA_VERSION: Feature(7, 30, 30),
     SHARE_VERSION: Feature(0, 1, 1),
+    STREAMS_VERSION: Feature(0, 1, 1),
     TRANSACTION_VERSION: Feature(0, 2, 2),
 }
 """Those that this broker has."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -86,8 +86,8 @@ class Member:
 
 
 class Consumers(Protocol):
-    """The members of a group that the coordinator assigns to: those of the consumer protocol (KIP-848) or a
-    share group's (KIP-932)."""
+    """The members of a group that the coordinator assigns to: those of the consumer protocol (KIP-848), of a
+    share group (KIP-932) or of a Streams group (KIP-1071)."""
 
     @property
     def group_id(self) -> str: ...
@@ -116,6 +116,10 @@ class Consumers(Protocol):
 
     def check_member(self, member_id: str, epoch: int) -> None:
         """Of a request about offsets. Raises: UnknownMemberIdError, StaleMemberEpochError."""
+        ...
+
+    def check_commit(self, member_id: str, epoch: int, partitions: Collection[TopicPartition]) -> None:
+        """Of a commit of these partitions' offsets. Raises: UnknownMemberIdError, StaleMemberEpochError."""
         ...
 
     def subscribes_to(self, topic: str) -> bool: ...

@@ -56,6 +56,30 @@ from barnabas.protocol.messages.share_group_target_assignment_metadata_key impor
 from barnabas.protocol.messages.share_group_target_assignment_metadata_value import (
     ShareGroupTargetAssignmentMetadataValue,
 )
+from barnabas.protocol.messages.streams_group_current_member_assignment_key import (
+    StreamsGroupCurrentMemberAssignmentKey,
+)
+from barnabas.protocol.messages.streams_group_current_member_assignment_value import (
+    StreamsGroupCurrentMemberAssignmentValue,
+)
+from barnabas.protocol.messages.streams_group_member_metadata_key import StreamsGroupMemberMetadataKey
+from barnabas.protocol.messages.streams_group_member_metadata_value import StreamsGroupMemberMetadataValue
+from barnabas.protocol.messages.streams_group_metadata_key import StreamsGroupMetadataKey
+from barnabas.protocol.messages.streams_group_metadata_value import StreamsGroupMetadataValue
+from barnabas.protocol.messages.streams_group_target_assignment_member_key import (
+    StreamsGroupTargetAssignmentMemberKey,
+)
+from barnabas.protocol.messages.streams_group_target_assignment_member_value import (
+    StreamsGroupTargetAssignmentMemberValue,
+)
+from barnabas.protocol.messages.streams_group_target_assignment_metadata_key import (
+    StreamsGroupTargetAssignmentMetadataKey,
+)
+from barnabas.protocol.messages.streams_group_target_assignment_metadata_value import (
+    StreamsGroupTargetAssignmentMetadataValue,
+)
+from barnabas.protocol.messages.streams_group_topology_key import StreamsGroupTopologyKey
+from barnabas.protocol.messages.streams_group_topology_value import StreamsGroupTopologyValue
 from barnabas.protocol.schema import Message
 
 # The newest versions that Kafka itself writes without tagged fields, so that older tools read them too.
@@ -77,7 +101,15 @@ ShareGroupKey = (
     | ShareGroupTargetAssignmentMemberKey
     | ShareGroupCurrentMemberAssignmentKey
 )
-Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
+StreamsGroupKey = (
+    StreamsGroupMetadataKey
+    | StreamsGroupMemberMetadataKey
+    | StreamsGroupTopologyKey
+    | StreamsGroupTargetAssignmentMetadataKey
+    | StreamsGroupTargetAssignmentMemberKey
+    | StreamsGroupCurrentMemberAssignmentKey
+)
+Key = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey | StreamsGroupKey
 Entry = tuple[Key, Message | None]
 """Key and value of a record; without a value it takes back the earlier one."""
 
@@ -95,6 +127,12 @@ _OTHER_RECORDS: Mapping[int, tuple[type[Key], type[Message]]] = {
         (ShareGroupMetadataKey, ShareGroupMetadataValue),
         (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
         (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
+        (StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue),
+        (StreamsGroupMemberMetadataKey, StreamsGroupMemberMetadataValue),
+        (StreamsGroupMetadataKey, StreamsGroupMetadataValue),
+        (StreamsGroupTargetAssignmentMemberKey, StreamsGroupTargetAssignmentMemberValue),
+        (StreamsGroupTargetAssignmentMetadataKey, StreamsGroupTargetAssignmentMetadataValue),
+        (StreamsGroupTopologyKey, StreamsGroupTopologyValue),
     )
 }
 

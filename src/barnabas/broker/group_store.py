@@ -11,7 +11,7 @@ from typing import NamedTuple
 from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
 from barnabas.broker.group import CommittedOffset, Group
 from barnabas.broker.group_records import Entry, Key, decoded_entry, encoded_key, encoded_value
-from barnabas.broker.state_topic import KeptEnd, Producer, StateTopic
+from barnabas.broker.state_topic import KeptEnd, KeptRecord, Producer, StateTopic, kept_in
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
@@ -47,9 +47,13 @@ class GroupStore:
         )
         self.topic.append(group_id, records, producer)
 
-    def load(self) -> Iterator[KeptEntry | KeptEnd]:
-        """All records, oldest first. Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError."""
-        for kept in self.topic.read():
+    def load(self, partition: Partition | None = None) -> Iterator[KeptEntry | KeptEnd]:
+        """All records, or those of a partition, oldest first.
+
+        Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError.
+        """
+        found: Iterator[KeptRecord | KeptEnd] = self.topic.read() if partition is None else kept_in(partition)
+        for kept in found:
             if isinstance(kept, KeptEnd):
                 yield kept
                 continue

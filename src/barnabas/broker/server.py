@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
 from barnabas import background
@@ -27,9 +27,12 @@ from barnabas.broker.group_store import GroupStore
 from barnabas.broker.handlers import HANDLERS, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
+from barnabas.broker.handlers.coordinator_moves import CoordinatorMoves
 from barnabas.broker.log.files import described
+from barnabas.broker.log.memory_files import AnyPath, MemoryFolder
 from barnabas.broker.login.door import Door
 from barnabas.broker.login.listeners import BrokerListener, configured_listeners
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.older_release import (
     FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS,
     FIRST_WITH_FEATURES,
@@ -40,7 +43,7 @@ from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
-from barnabas.broker.token_store import DelegationTokenStore
+from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import UnknownTopicIdError
@@ -58,6 +61,8 @@ logger = logging.getLogger(__name__)
 # Retention has its own, longer interval; this one bounds how late flush.ms is honoured.
 FLUSH_INTERVAL_MS = 1_000
 
+Storage = Literal["disk", "memory"]
+
 
 class Broker:
     """An embedded Kafka broker, with its log in `data_dir`; with `nodes` a cluster in one process.
@@ -72,6 +77,8 @@ class Broker:
 
     `users`: passwords by name, for the listeners with SASL that `config` names (docs/security.md).
 
+    `storage="memory"`: nothing is on a disk, and lasts as long as this object does, over `stop` and `start`.
+
     `as_version`: passes for this release, such as "2.8" or "0.10", by offering its APIs in its versions.
 
     Several nodes have topics of as many replicas by default, and min.insync.replicas one less. Each can be
@@ -80,7 +87,7 @@ class Broker:
 
     def __init__(
         self,
-        data_dir: Path | str,
+        data_dir: Path | str | None = None,
         host: str = "127.0.0.1",
         port: int | Sequence[int] = 0,
         *,
@@ -89,6 +96,7 @@ class Broker:
         racks: Sequence[str | None] | None = None,
         users: Mapping[str, str] | None = None,
         as_version: str | None = None,
+        storage: Storage = "disk",
     ) -> None:
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
@@ -97,7 +105,8 @@ class Broker:
             raise MisuseError(f"port={list(ports)!r}: there are {nodes} nodes, name a port for each")
         if racks is not None and len(racks) != nodes:
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
-        self._data_dir = data_directory(str(data_dir)) if isinstance(data_dir, str) else data_dir
+        self._memory: MemoryFolder | None = None
+        self._data_dir = self._folder(data_dir, storage)
         self._host = host
         self._ports = list(ports)
         self._config = dict(config or {})
@@ -119,6 +128,18 @@ class Broker:
         self._parts: BrokerParts | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._faults: FaultInjector | None = None
+
+    def _folder(self, data_dir: Path | str | None, storage: Storage) -> AnyPath:
+        if storage not in get_args(Storage):
+            raise MisuseError(f"storage={storage!r}: it is one of {', '.join(get_args(Storage))}")
+        if storage == "memory":
+            if data_dir is not None:
+                raise MisuseError(f"data_dir={str(data_dir)!r}: what is in memory has no folder")
+            self._memory = MemoryFolder()
+            return self._memory.path
+        if data_dir is None:
+            raise MisuseError('a broker needs a data_dir, or storage="memory"')
+        return data_directory(data_dir) if isinstance(data_dir, str) else data_dir
 
     @property
     def faults(self) -> FaultInjector:
@@ -179,24 +200,31 @@ class Broker:
             groups = GroupCoordinator(cluster, store)
             consumer_groups = ConsumerGroupCoordinator(cluster, store, groups)
             share_groups = ShareGroupCoordinator(cluster, store, groups)
+            streams_groups = StreamsGroupCoordinator(cluster, store, groups)
             entries = list(store.load())
             groups.load(entries)
             consumer_groups.load(entries)
             share_groups.load(entries)
+            streams_groups.load(entries)
             share_states = ShareStateStore(cluster)
             share_states.load()
             share_lending = ShareLending(cluster, share_states, share_groups)
             transaction_store = TransactionStore(cluster)
             transactions = TransactionManager(cluster, groups, transaction_store)
             transactions.load()
+            moves = CoordinatorMoves(
+                *(cluster, groups, (consumer_groups, share_groups, streams_groups), store),
+                *(transactions, transaction_store, share_states, share_lending),
+            )
+            controller.on_led.append(moves.note_led)
             authorizer = configured_authorizer(cluster.settings)
             throttle = ClientThrottle()
             tokens = DelegationTokenStore(cluster)
             parts = BrokerParts(
                 *(cluster, controller, authorizer, AclStore(cluster, authorizer), tokens),
                 *(QuotaStore(cluster, throttle), throttle),
-                *(groups, consumer_groups, share_groups, share_states, share_lending, store),
-                *(transactions, transaction_store),
+                *(groups, consumer_groups, share_groups, share_states, share_lending),
+                *(streams_groups, store, transactions, transaction_store),
                 offered_versions(self._release),
                 tells_features=self._release is None or self._release.is_at_least(FIRST_WITH_FEATURES),
             )
@@ -232,7 +260,7 @@ class Broker:
         self._directory = directory
         for node_id in self._nodes:
             controller.start_catching_up(node_id)
-        self._start_upkeep(parts)
+        self._start_upkeep(parts, moves)
         logger.info("listening on %s, data in %s", self.bootstrap, self._data_dir)
 
     async def stop(self) -> None:
@@ -250,6 +278,7 @@ class Broker:
         self._parts.controller.close()
         self._parts.share_lending.close()
         self._parts.share_groups.close()
+        self._parts.streams_groups.close()
         self._parts.consumer_groups.close()
         self._parts.groups.close()
         self._parts.cluster.close()
@@ -307,7 +336,7 @@ class Broker:
             await node.wait_until_resumed()
         return response
 
-    def _start_upkeep(self, parts: BrokerParts) -> None:
+    def _start_upkeep(self, parts: BrokerParts, moves: CoordinatorMoves) -> None:
         cluster = parts.cluster
         number = cluster.settings.number
 
@@ -346,6 +375,9 @@ class Broker:
         async def finish_decided() -> None:
             parts.transactions.finish_decided()
 
+        async def read_coordinators_state() -> None:
+            moves.try_again()
+
         async def abort_timed_out() -> None:
             parts.transactions.abort_timed_out()
 
@@ -361,6 +393,7 @@ class Broker:
             (number("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
             (number("delegation.token.expiry.check.interval.ms"), sweep_tokens),
             (FLUSH_INTERVAL_MS, finish_decided),
+            (FLUSH_INTERVAL_MS, read_coordinators_state),
             (FLUSH_INTERVAL_MS, keep_registrations),
             (number("leader.imbalance.check.interval.seconds") * 1000, elect_preferred),
             (number("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),

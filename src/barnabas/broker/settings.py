@@ -332,6 +332,14 @@ _BROKER_ONLY = table_of(
         dynamic=False,
     ),
     Setting(
+        "offsets.commit.timeout.ms",
+        _INT,
+        "5000",
+        "How long what a group's coordinator writes may take to get to the replicas.",
+        low=1,
+        dynamic=False,
+    ),
+    Setting(
         "offsets.retention.check.interval.ms",
         _LONG,
         "600000",

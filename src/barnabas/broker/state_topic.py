@@ -9,12 +9,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from barnabas import _kernel
 from barnabas.broker.cluster import Cluster, Partition
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import end_marker
+from barnabas.broker.replication.acknowledgement import check_in_sync
+from barnabas.broker_errors import (
+    CoordinatorNotAvailableError,
+    KafkaStorageError,
+    NotEnoughReplicasError,
+)
 from barnabas.protocol.codec import decode_prefix, encode
 from barnabas.protocol.schema import Message
 
@@ -29,6 +35,15 @@ M = TypeVar("M", bound=Message)
 KeyValue = tuple[bytes, bytes | None]
 Producer = tuple[int, int]
 """The id and epoch of whose transaction records belong to."""
+
+
+class TooFewReplicasError(KafkaStorageError):
+    """A coordinator's state cannot be kept while fewer replicas are in sync than min.insync.replicas.
+    Clients hear what Kafka tells them."""
+
+    code: ClassVar[int] = CoordinatorNotAvailableError.code
+    name: ClassVar[str] = CoordinatorNotAvailableError.name
+    explanation: ClassVar[str] = CoordinatorNotAvailableError.explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,8 @@ class StateTopic:
         self._partitions_setting = partitions_setting
         self._segment_setting = segment_setting
         self._settings = settings
+        self.unread: set[int] = set()
+        """Partitions whose new leader has yet to read them, since they cannot be read."""
 
     def ensure(self) -> None:
         """Makes the topic if it is not there. Raises: KafkaStorageError."""
@@ -96,6 +113,10 @@ class StateTopic:
         """Writes records of what `key` names, in the producer's transaction if there is one. Raises:
         KafkaStorageError, with a producer also what its epoch is refused for."""
         partition = self.partition_for(key)
+        try:
+            check_in_sync(partition)
+        except NotEnoughReplicasError:
+            raise TooFewReplicasError(f"{partition.name}: too few replicas are in sync") from None
         timestamp = now_ms()
         builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
         for record in records:
@@ -118,10 +139,11 @@ class StateTopic:
         """All that was kept, oldest first in each partition. Raises: KafkaStorageError, CorruptBatchError."""
         topic = self.cluster.topics.get(self.name)
         for partition in topic.partitions if topic else ():
-            yield from _read(partition)
+            yield from kept_in(partition)
 
 
-def _read(partition: Partition) -> Iterator[KeptRecord | KeptEnd]:
+def kept_in(partition: Partition) -> Iterator[KeptRecord | KeptEnd]:
+    """All that was kept in one partition. Raises: KafkaStorageError, CorruptBatchError."""
     log = partition.log
     offset = log.log_start_offset
     while offset < log.log_end_offset:

@@ -21,8 +21,22 @@ from barnabas.cli import (
     produce,
     registry,
     schemas,
+    spark,
     topics,
     up,
+)
+from barnabas.cli.admin import (
+    acls,
+    cluster,
+    configs,
+    delete_records,
+    log_dirs,
+    quotas,
+    replicas,
+    share_groups,
+    tokens,
+    transactions,
+    users,
 )
 from barnabas.cli.dlq import replay as dlq
 from barnabas.cli.output import note
@@ -40,12 +54,31 @@ app.command("up")(up.up)
 app.add_typer(topics.app, name="topics")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.command("cluster")(cluster.cluster)
+app.command("delete-records")(delete_records.delete_records)
+app.command("elect")(replicas.elect)
+for name, group in {
+    "acls": acls.app,
+    "brokers": cluster.brokers,
+    "configs": configs.app,
+    "features": cluster.features,
+    "log-dirs": log_dirs.app,
+    "quorum": cluster.quorum,
+    "quotas": quotas.app,
+    "reassign": replicas.app,
+    "share-groups": share_groups.app,
+    "tokens": tokens.app,
+    "transactions": transactions.app,
+    "users": users.app,
+}.items():
+    app.add_typer(group, name=name)
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(faults.app, name="faults")
 app.add_typer(groups.app, name="groups")
 app.add_typer(migrate.app, name="migrate")
 app.add_typer(pipelines.app, name="pipeline")
 app.add_typer(schemas.app, name="schemas")
+app.add_typer(spark.app, name="spark")
 app.command("registry")(registry.registry)
 app.command("registry-user")(registry.registry_user)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from barnabas import Admin, TopicPartition
+from barnabas.cli.admin.common import Yes, confirm
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -16,7 +17,7 @@ from barnabas.cli.options import (
     UsageError,
     client_settings,
 )
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, plural, print_json, print_table
 from barnabas.client.admin.types import MemberDescription, OffsetSpec
 from barnabas.settings.table import AdminConfig
 
@@ -75,9 +76,8 @@ def describe(
         }
         print_json(summary)
         return
-    print(
-        f"{group}  {described.state}, {len(described.members)} members, coordinator {described.coordinator}"
-    )
+    members = plural(len(described.members), "member")
+    print(f"{group}  {described.state}, {members}, coordinator {described.coordinator}")
     columns = ["TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "CLIENT", "HOST"]
     print_table(columns, [list(row.values())[: len(columns)] for row in rows])
 
@@ -85,11 +85,13 @@ def describe(
 @app.command()
 def delete(
     groups: Annotated[list[str], typer.Argument(help="The groups.")],
+    yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Delete groups that have no members, with their offsets."""
+    confirm(f"delete {', '.join(groups)} with their offsets", is_sure=yes)
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
     with Admin(**settings) as admin:
         admin.delete_groups(groups)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -34,6 +34,21 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         table.add_row(*("-" if cell is None else str(cell) for cell in row))
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     Console(width=width, highlight=False, markup=False, soft_wrap=True).print(table)
+
+
+def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, as_json: bool) -> None:
+    """A table, or a list of objects of JSON. `columns` are the names there, in snake_case."""
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    shown = [[_in_table(cell) for cell in row] for row in rows]
+    print_table([column.upper().replace("_", " ") for column in columns], shown)
+
+
+def _in_table(cell: Any) -> Any:
+    if isinstance(cell, list):
+        return ",".join(str(each) for each in cast("list[Any]", cell)) or None
+    return {True: "yes", False: "no"}[cell] if isinstance(cell, bool) else cell
 
 
 def note(text: str) -> None:

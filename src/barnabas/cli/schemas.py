@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from barnabas import Registry
+from barnabas.cli.admin.common import Yes, confirm
 from barnabas.cli.options import REGISTRY_PREFIX, AsJson, CommandConfig, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.properties import read_properties
@@ -226,11 +227,14 @@ def delete(
         str | None, typer.Option("--version", "-v", help="Only this one; all of them if left out.")
     ] = None,
     permanent: Permanent = False,
+    yes: Yes = False,
     registry_url: Url = None,
     command_config: CommandConfig = None,
     setting: Setting = None,
 ) -> None:
     """Delete a subject, or one of its versions."""
+    what = subject if version is None else f"version {version} of {subject}"
+    confirm(f"delete {what}" + (" for good" if permanent else ""), is_sure=yes)
     with _registry(registry_url, command_config, setting) as registry:
         if version is None:
             deleted = registry.delete_subject(subject, permanent=permanent)

@@ -8,6 +8,7 @@ import typer
 
 from barnabas import Admin, NewTopic, TopicPartition
 from barnabas.broker_errors import TopicAlreadyExistsError
+from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -140,6 +141,8 @@ def alter(
 @app.command()
 def delete(
     topics: Topics,
+    dry_run: DryRun = False,
+    yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -147,6 +150,12 @@ def delete(
     """Delete topics, with all their records."""
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
     with Admin(**settings) as admin:
+        admin.describe_topics(topics)
+        if dry_run:
+            note(f"would delete {', '.join(topics)}")
+            told_dry_run()
+            return
+        confirm(f"delete {', '.join(topics)} with all records", is_sure=yes)
         admin.delete_topics(topics)
     note(f"deleted {', '.join(topics)}")
 

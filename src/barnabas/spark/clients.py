@@ -15,7 +15,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from barnabas.errors import BarnabasError
+from barnabas.fork import in_child
 from barnabas.settings.keywords import CommonSettings, ConsumerSettings, ProducerSettings
+from barnabas.spark.option_values import with_environment
 
 if TYPE_CHECKING:
     from barnabas.sync.admin import Admin
@@ -41,7 +43,7 @@ class ClientPool(Generic[ClientT]):
         self._make = make
         self._idle: list[tuple[dict[str, str], ClientT]] = []
         # A child shares the parent's sockets but not its event-loop thread.
-        os.register_at_fork(after_in_child=self._idle.clear)
+        in_child(self._idle.clear)
 
     @contextmanager
     def lend(self, settings: Mapping[str, str]) -> Generator[ClientT]:
@@ -99,7 +101,9 @@ def make_producer(settings: Mapping[str, str]) -> Producer:
 
 
 def _without_servers(settings: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    others = dict(settings)
+    # Here, where a client is made: what `${env:RACK}` means is another thing on each executor.
+    others = {name: with_environment(value, name, os.environ) for name, value in settings.items()}
+    others = {name: value for name, value in others.items() if value or settings[name] == value}
     return others.pop("bootstrap_servers"), others
 
 

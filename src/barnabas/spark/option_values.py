@@ -1,4 +1,5 @@
-"""Reading the values of options: switches, numbers, sizes, durations and times, each named in its error.
+"""Reading the values of options: switches, numbers, sizes, durations, times and variables of the environment,
+each named in its error.
 
 Options come as text by their lower-case names. Pure functions; this module knows no option by name.
 """
@@ -6,6 +7,7 @@ Options come as text by their lower-case names. Pure functions; this module know
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Mapping
 
 from barnabas.spark.errors import InvalidOptionError
@@ -26,6 +28,9 @@ _BYTES = {
     for power, units in enumerate((("", "b"), ("k", "kb"), ("m", "mb"), ("g", "gb"), ("t", "tb")))
     for unit in units
 }
+
+# As in Kafka's own EnvVarConfigProvider, with a default as in a shell.
+_VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def boolean(given: Mapping[str, str], option: str, *, default: bool) -> bool:
@@ -95,3 +100,22 @@ def timestamp_ms(given: Mapping[str, str], option: str) -> int | None:
     if not text.strip().isdecimal():
         raise InvalidOptionError(f"{option} must be milliseconds since 1970, not {text!r}")
     return int(text)
+
+
+def with_environment(text: str, setting: str, environment: Mapping[str, str]) -> str:
+    """`text` with the values of variables in place of `${env:NAME}` and `${env:NAME:-default}`.
+
+    Raises: InvalidOptionError for a variable that is not set and has no default.
+    """
+
+    def value_of(match: re.Match[str]) -> str:
+        name, default = match.groups(None)
+        value = environment.get(str(name))
+        if value is not None or default is not None:
+            return str(default if value is None else value)
+        raise InvalidOptionError(
+            f"kafka.{setting.replace('_', '.')} names the variable {name} of the environment, which is not "
+            f"set on {socket.gethostname()}: set it there, or give a default: ${{env:{name}:-default}}"
+        )
+
+    return _VARIABLE.sub(value_of, text)

@@ -6,7 +6,6 @@ Owns the folder where the jars are kept. Knows nothing of running brokers.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -18,6 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from barnabas.testing.process import MissingProgramError, ServerStartError
+
+if sys.platform != "win32":
+    import fcntl
 
 DEFAULT_VERSION = "4.3.0"
 LOWEST_JAVA = 17
@@ -169,7 +171,9 @@ class KafkaDistribution:
 
     @contextlib.contextmanager
     def lock(self) -> Generator[None]:
-        """Held by one process at a time."""
+        """Held by one process at a time. Raises: ServerStartError."""
+        if sys.platform == "win32":
+            raise ServerStartError("Apache Kafka is not run on Windows: use WSL, or an address of a broker")
         self.directory.mkdir(parents=True, exist_ok=True)
         with (self.directory / "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

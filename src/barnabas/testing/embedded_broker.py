@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from barnabas.errors import MisuseError
 from barnabas.testing.broker_process import BrokerProcess
@@ -35,6 +36,8 @@ class EmbeddedBroker(BrokerProcess):
     `as_version`: passes for this release of Kafka, such as "2.8" or "0.10", by offering its APIs in its
     versions.
 
+    `storage="memory"`: records are on no disk, and gone when the broker stops: a restart begins anew.
+
     `faults`: errors, delays and whatever else is to happen to its clients (see `fault_control`).
 
     Raises: ServerStartError (quotes the broker's output).
@@ -50,6 +53,7 @@ class EmbeddedBroker(BrokerProcess):
         nodes: int = 1,
         racks: Sequence[str] | None = None,
         as_version: str | None = None,
+        storage: Literal["disk", "memory"] = "disk",
     ) -> None:
         super().__init__(port=port, data_dir=data_dir)
         if nodes < 1:
@@ -61,6 +65,9 @@ class EmbeddedBroker(BrokerProcess):
         self._node_count = nodes
         self._racks = racks
         self._as_version = as_version
+        if storage == "memory" and data_dir is not None:
+            raise MisuseError(f"data_dir={str(data_dir)!r}: what is in memory has no folder")
+        self._storage = storage
         self._nodes: dict[int, EmbeddedNode] = {}
         self.security = security
         self._certificates: Certificates | None = None
@@ -99,6 +106,10 @@ class EmbeddedBroker(BrokerProcess):
         if not self._nodes:
             raise ServerStartError("the broker was never started, it has no nodes yet")
         return self._nodes
+
+    def node(self, node_id: int) -> EmbeddedNode:
+        """A node by its id, from 1 on. Raises: ServerStartError before a start."""
+        return self.nodes[node_id]
 
     @property
     def bootstrap(self) -> str:
@@ -150,7 +161,9 @@ class EmbeddedBroker(BrokerProcess):
     def _run(self, directory: Path) -> ServerProcess:
         command = [sys.executable, "-m", "barnabas.broker", "--host", "127.0.0.1"]
         command += ["--port", *(str(node.port) for node in self.nodes.values())]
-        command += ["--data-dir", str(directory / "data"), "--nodes", str(self._node_count)]
+        command += ["--nodes", str(self._node_count), "--storage", self._storage]
+        if self._storage == "disk":
+            command += ["--data-dir", str(directory / "data")]
         if self._as_version is not None:
             command += ["--as-version", self._as_version]
         if self._racks is not None:

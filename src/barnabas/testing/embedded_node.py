@@ -1,4 +1,4 @@
-"""A node of an embedded broker in another process: stopped, started, paused and resumed by itself.
+"""A node of an embedded broker in another process: stopped, killed, started, paused and resumed by itself.
 
 Owns the calls. What they do is the broker's.
 """
@@ -39,6 +39,11 @@ class EmbeddedNode:
     def stop(self) -> None:
         """Gives its leaderships to others, and hangs up; its data stays for another `start`."""
         self._change("stopped")
+
+    def kill(self) -> None:
+        """Ends it as SIGKILL ends a process: nobody is told, nothing is flushed, and the others do without it
+        only after broker.session.timeout.ms, or when it starts."""
+        self._change("killed")
 
     def start(self) -> None:
         """Comes back with the data it had, and catches up."""

@@ -193,6 +193,10 @@ class FaultControl(FaultLanguage[ControlledFault]):
         """One of several; the others do without it."""
         self.call("PUT", f"/nodes/{node}", {"state": "stopped"})
 
+    def kill_node(self, node: int) -> None:
+        """As SIGKILL ends a process; the others miss it after broker.session.timeout.ms."""
+        self.call("PUT", f"/nodes/{node}", {"state": "killed"})
+
     def start_node(self, node: int) -> None:
         """Comes back with the data it had."""
         self.call("PUT", f"/nodes/{node}", {"state": "started"})

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 OPTION = "barnabas_kafka"
 LONGEST_NAME = 40
+MISSED_SOON = {"broker.session.timeout.ms": "3000"}
 _ENVIRONMENT_HELP = "lines of NAME={bootstrap}, with {faults} and {registry} as well, for kafka_environment"
 
 
@@ -55,6 +56,10 @@ def kafka_config() -> Mapping[str, str]:
     return {}
 
 
+def _chosen(request: pytest.FixtureRequest) -> str:
+    return request.config.getoption(OPTION) or request.config.getini(OPTION)
+
+
 @pytest.fixture(scope="session")
 def kafka(
     request: pytest.FixtureRequest, kafka_config: Mapping[str, str]
@@ -62,7 +67,7 @@ def kafka(
     """A broker for the whole run, with `.bootstrap`."""
     from barnabas.testing import ApacheKafka, EmbeddedBroker
 
-    chosen = request.config.getoption(OPTION) or request.config.getini(OPTION)
+    chosen = _chosen(request)
     if chosen == "embedded":
         with EmbeddedBroker(config=kafka_config) as broker:
             yield broker
@@ -76,12 +81,23 @@ def kafka(
 
 
 @pytest.fixture(scope="session")
-def kafka_cluster(kafka_config: Mapping[str, str]) -> Iterator[ApacheKafkaCluster]:
-    """Three brokers of Apache Kafka for the whole run, with `.bootstrap` and `.nodes`; needs Java."""
-    from barnabas.testing import ApacheKafkaCluster
+def kafka_cluster(
+    request: pytest.FixtureRequest, kafka_config: Mapping[str, str]
+) -> Iterator[EmbeddedBroker | ApacheKafkaCluster]:
+    """Three nodes for the whole run, with `.bootstrap` and `.node(2)`, which tests start again: embedded
+    ones, or with `--kafka apache` those of Apache Kafka. One that was killed is missed after three seconds.
+    """
+    from barnabas.testing import ApacheKafkaCluster, EmbeddedBroker
 
-    with ApacheKafkaCluster(config=kafka_config) as cluster:
-        yield cluster
+    chosen = _chosen(request)
+    if chosen == "embedded":
+        with EmbeddedBroker(config={**MISSED_SOON, **kafka_config}, nodes=3) as broker:
+            yield broker
+    elif chosen == "apache":
+        with ApacheKafkaCluster(config=kafka_config) as cluster:
+            yield cluster
+    else:
+        pytest.skip(f"kafka_cluster is embedded or apache, and --kafka is {chosen}")
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ TIMEOUT_MS = 30_000
 LOGGER, METRICS, GROUP, NOTHING = 8, 16, 32, 64
 SET, DELETE, APPEND, SUBTRACT = range(4)
 STATIC, DEFAULT = 4, 5
-DIFFER = ("heartbeat.interval.ms", "streams.initial.rebalance.delay.ms")
+DIFFER = ("assignment.interval.ms", "heartbeat.interval.ms", "streams.initial.rebalance.delay.ms")
 OURS = "named-by-the-test"
 """Of a group, and of a subscription."""
 API, ROOT = "kafka.server.KafkaApis", "root"

@@ -24,6 +24,7 @@ from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
@@ -41,6 +42,7 @@ PARTITIONS = 19
 # Of heartbeats of all members, until nothing moves any more.
 ROUNDS = 8
 MEMBERS = [str(uuid.UUID(int=number)) for number in range(1, 5)]
+GROUP_RESOURCE = 32
 ONE, TWO, THREE, FOUR = MEMBERS
 
 
@@ -483,6 +485,23 @@ async def a_group_is_given_back_while_members_come(on: Theatre) -> None:
     await second.heartbeat()
 
 
+async def assignments_wait_for_their_time(on: Theatre) -> None:
+    config = IncrementalAlterConfigsRequest.AlterableConfig("consumer.assignment.interval.ms", 0, "1000")
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, on.group, [config])
+    await on.ask(IncrementalAlterConfigsRequest([resource]))
+    await asyncio.sleep(0.3)
+    await on.join(ONE)
+    await on.join(TWO)
+    await on.stay(ONE)
+    await on.stay(TWO)
+    await on.describe()
+    await asyncio.sleep(1.1)
+    await on.stay(ONE)
+    await on.stay(ONE)
+    await on.stay(TWO)
+    await on.describe()
+
+
 @pytest.fixture(scope="module")
 def assigning_kafka() -> Iterator[ApacheKafka]:
     """One that assigns with each change, not only once a second."""
@@ -502,6 +521,7 @@ SCRIPTS = [
     classic_members_join_those_of_the_other_protocol,
     a_classic_group_is_taken_over_and_given_back,
     a_group_is_given_back_while_members_come,
+    assignments_wait_for_their_time,
 ]
 
 

@@ -15,8 +15,8 @@ from barnabas.broker.authorization.acls import Operation, Permission, ResourceKi
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.data_directory import DataDirectory
 from barnabas.broker.log.clock import CLOCK
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import Principal
-from barnabas.broker.token_store import DelegationTokenStore
 from barnabas.broker_errors import DelegationTokenAuthDisabledError, ErrorCode
 from barnabas.errors import SaslAuthenticationError
 from barnabas.net.connection import Connection

@@ -52,6 +52,12 @@ class ClusterOfThree:
                 connection.close()
             await self.broker.nodes[node].stop()
 
+    async def kill(self, node: int) -> None:
+        connection = self._connections.pop(node, None)
+        if connection is not None:
+            connection.close()
+        await self.broker.nodes[node].kill()
+
     async def start(self, *nodes: int) -> None:
         for node in nodes:
             await self.broker.nodes[node].start()

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.conftest import wait_for_async
 
 from barnabas.broker.data_directory import DataDirectoryError
 from barnabas.broker.server import Broker
@@ -122,6 +123,50 @@ def test_a_fetch_that_waits_hears_of_another_leader(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+def test_a_killed_node_is_missed_after_its_session_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.produce(1, "t", "a")
+        await cluster.kill(1)
+        assert (await cluster.describe("t")).leader_id == 1
+        refused = await cluster.produce(2, "t", "b")
+        assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await cluster.create("made-meanwhile", [1, 2])
+
+        async def is_missed() -> bool:
+            return (await cluster.describe("t")).leader_id == 2
+
+        await wait_for_async(is_missed, timeout=10)
+        assert (await cluster.describe("t")).isr_nodes == [2, 3]
+        await cluster.produce(2, "t", "b")
+        await cluster.start(1)
+        await cluster.until_in_sync("t", 1, 2, 3)
+        assert await cluster.texts(2, "t") == ["a", "b"]
+        assert cluster.log_of(1, "t") == cluster.log_of(2, "t")
+
+    run(tmp_path, scenario, config={"broker.session.timeout.ms": "300"})
+
+
+def test_a_killed_node_that_comes_back_at_once_leads_no_more(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.create("alone", [2], min_insync_replicas="1")
+        await cluster.produce(1, "t", "a")
+        await cluster.kill(1)
+        refused = await cluster.produce(2, "t", "b")
+        assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await cluster.start(1)
+        await cluster.until_in_sync("t", 1, 2, 3)
+        known = await cluster.describe("t")
+        assert (known.leader_id, known.leader_epoch) == (2, 1)
+        assert await cluster.texts(2, "t") == ["a"]
+        await cluster.kill(2)
+        await cluster.start(2)
+        assert (await cluster.describe("alone")).leader_id == 2
+
+    run(tmp_path, scenario)
+
+
 def test_acks_all_waits_for_a_paused_replica_until_the_others_do_without_it(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -139,6 +184,16 @@ def test_acks_all_waits_for_a_paused_replica_until_the_others_do_without_it(tmp_
         assert cluster.log_of(3, "t") == cluster.log_of(1, "t")
 
     run(tmp_path, scenario, config={"broker.session.timeout.ms": "300"})
+
+
+def test_acks_all_goes_on_after_a_replica_was_paused_while_nothing_was_written(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2, 3])
+        cluster.broker.nodes[3].pause()
+        cluster.broker.nodes[3].resume()
+        assert (await cluster.produce(1, "t", "a")).error_code == 0
+
+    run(tmp_path, scenario)
 
 
 def test_a_paused_node_answers_once_it_is_resumed(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ public final class ExactlyOnce {
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 50);
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         settings.put("auto.offset.reset", "earliest");
-        settings.put("session.timeout.ms", 6000);
+        settings.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, arguments[4]);
+        if (arguments[4].equals("classic")) {
+            settings.put("session.timeout.ms", 6000);
+        }
         StreamsBuilder builder = new StreamsBuilder();
         builder.<String, String>stream(source)
             .selectKey((key, value) -> value)

@@ -13,7 +13,7 @@ import pytest
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.testing import EmbeddedBroker
-from barnabas.testing.distribution import DEFAULT_VERSION, home, java_command
+from barnabas.testing.distribution import DEFAULT_VERSION, home, java_command, run_kafka_tool
 
 PROGRAM = Path(__file__).with_name("ExactlyOnce.java")
 POM = """\
@@ -55,10 +55,10 @@ def class_path() -> str:
 class Counting:
     """The program, running. It ends in good order when its input does."""
 
-    def __init__(self, class_path: str, bootstrap: str, folder: Path) -> None:
+    def __init__(self, class_path: str, bootstrap: str, folder: Path, protocol: str) -> None:
         command = [java_command("Kafka Streams"), "-XX:TieredStopAtLevel=1", "-cp", class_path, str(PROGRAM)]
         self._process = subprocess.Popen(
-            [*command, bootstrap, SOURCE, TARGET, str(folder)],
+            [*command, bootstrap, SOURCE, TARGET, str(folder), protocol],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -96,27 +96,43 @@ def counts(bootstrap: str, wanted: int) -> dict[bytes, list[int]]:
     return found
 
 
-@pytest.mark.parametrize("who_dies", ["nobody", "the program", "the broker"])
+def assert_described(bootstrap: str, group: str) -> None:
+    """Java's tool sees the group, and which tasks its member has."""
+    described = run_kafka_tool(
+        "org.apache.kafka.tools.streams.StreamsGroupCommand",
+        *("--bootstrap-server", bootstrap, "--describe", "--members", "--group", group),
+    )
+    assert "ACTIVE: 0:[0,1]; 1:[0,1];" in described.stdout
+
+
+@pytest.mark.parametrize("protocol", ["classic", "streams"])
+@pytest.mark.parametrize("who_dies", ["the program", "the broker"])
 def test_each_record_is_counted_once_whoever_is_killed(
-    class_path: str, tmp_path: Path, who_dies: str
+    class_path: str, tmp_path: Path, who_dies: str, protocol: str
 ) -> None:
-    config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"}
+    config = {
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+        "group.streams.min.session.timeout.ms": "2000",
+        "group.streams.session.timeout.ms": "6000",
+    }
     with EmbeddedBroker(config=config) as broker:
         with Admin(broker.bootstrap) as admin:
             admin.create_topics([NewTopic(SOURCE, 2, 1), NewTopic(TARGET, 1, 1)])
         send_words(broker.bootstrap, range(200))
-        program = Counting(class_path, broker.bootstrap, tmp_path / "state")
+        program = Counting(class_path, broker.bootstrap, tmp_path / "state", protocol)
         try:
             counts(broker.bootstrap, 40)
             if who_dies == "the program":
                 program.kill()
-                program = Counting(class_path, broker.bootstrap, tmp_path / "state")
+                program = Counting(class_path, broker.bootstrap, tmp_path / "state", protocol)
             elif who_dies == "the broker":
                 broker.kill()
                 broker.start()
             send_words(broker.bootstrap, range(200, 400))
             expected = list(range(1, 400 // WORDS + 1))
             assert counts(broker.bootstrap, 400) == {b"word %d" % word: expected for word in range(WORDS)}
+            if protocol == "streams" and who_dies == "the broker":
+                assert_described(broker.bootstrap, f"count-{SOURCE}")
             assert program.end() == 0
         finally:
             program.kill()

@@ -14,17 +14,16 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-import confluent_kafka
 import pytest
 from tests.spark.conftest import Kafka, committed
 from tests.spark.copy_stream import FOR_EVER, UNTIL_THERE
+from tests.spark.steady_load import PARTITIONS, Load
 
 from barnabas.testing import ApacheKafkaCluster
 
@@ -34,54 +33,12 @@ SEED = int(os.environ.get("BARNABAS_TEST_SEED") or random.randrange(1_000_000))
 ROOT = Path(__file__).resolve().parents[3]
 # A task whose Python worker is killed is tried again.
 MASTER = "local[2,4]"
-PARTITIONS = 2
-RECORDS_A_SECOND = 300
 PROGRESS_SECONDS = 900.0
 END_SECONDS = 1200.0
 NEVER = ("PartialCommitError", "TransactionExpiredError", "DataLossError")
 
 Victim = Literal["driver", "daemon", "worker", "planner", "broker"]
 VICTIMS: tuple[Victim, ...] = ("driver", "driver", "daemon", "worker", "worker", "planner", "broker")
-
-
-class Load:
-    """Writes numbers to a topic until it is told to stop, whatever becomes of the brokers."""
-
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        self._topic = topic
-        self._producer = confluent_kafka.Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
-                "message.timeout.ms": 0,
-                "log_level": 0,
-            }
-        )
-        self._is_over = threading.Event()
-        self._count = 0
-        self._errors: list[object] = []
-        self._thread = threading.Thread(target=self._write)
-        self._thread.start()
-
-    def stop(self) -> list[bytes]:
-        """The values, all of which brokers have acknowledged."""
-        self._is_over.set()
-        self._thread.join()
-        assert self._producer.flush(60) == 0
-        assert self._errors == []
-        return [b"%d" % number for number in range(self._count)]
-
-    def _write(self) -> None:
-        while not self._is_over.wait(0.1):
-            for _ in range(RECORDS_A_SECOND // 10):
-                self._producer.produce(
-                    self._topic,
-                    b"%d" % self._count,
-                    partition=self._count % PARTITIONS,
-                    on_delivery=lambda error, _: self._errors.append(error) if error else None,
-                )
-                self._count += 1
-            self._producer.poll(0)
 
 
 class Copier:

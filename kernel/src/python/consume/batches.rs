@@ -1,5 +1,7 @@
 //! What a broker needs of batches: headers, time lookups, offsets, compaction.
 
+use std::collections::HashMap;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -186,6 +188,50 @@ impl PyKeyOffsets {
 
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+}
+
+#[pyclass(name = "LogCleaner", module = "barnabas._kernel")]
+pub struct PyLogCleaner(compaction::LogCleaner);
+
+#[pymethods]
+impl PyLogCleaner {
+    #[new]
+    #[pyo3(signature = (*, now_ms, delete_retention_ms, last_batches, aborted))]
+    fn new(
+        now_ms: i64,
+        delete_retention_ms: i64,
+        last_batches: HashMap<i64, (Option<i64>, i16)>,
+        aborted: Vec<(i64, i64, i64)>,
+    ) -> Self {
+        let last_batches = last_batches
+            .into_iter()
+            .map(|(producer_id, (last_offset, epoch))| {
+                (producer_id, compaction::LastBatch { last_offset, epoch })
+            })
+            .collect();
+        let aborted = aborted.into_iter().map(|(producer_id, first_offset, last_offset)| {
+            compaction::AbortedTransaction { producer_id, first_offset, last_offset }
+        });
+        Self(compaction::LogCleaner::new(now_ms, delete_retention_ms, last_batches, aborted))
+    }
+
+    fn decided<'py>(&self, py: Python<'py>, data: InputBytes) -> PyResult<Bound<'py, PyBytes>> {
+        let cleaner = &self.0;
+        let decided = py.detach(|| cleaner.decided(data.as_ref())).map_err(to_corrupt_batch(py))?;
+        Ok(PyBytes::new(py, &decided))
+    }
+
+    fn clean<'py>(
+        &mut self,
+        py: Python<'py>,
+        data: InputBytes,
+        keys: PyRef<'_, PyKeyOffsets>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (cleaner, keys) = (&mut self.0, &keys.0);
+        let cleaned =
+            py.detach(|| cleaner.clean(data.as_ref(), keys, &TRUSTED)).map_err(to_corrupt_batch(py))?;
+        Ok(PyBytes::new(py, &cleaned))
     }
 }
 

@@ -56,14 +56,14 @@ class _Bounded(NamedTuple):
 
 _HEARTBEATS = "How often members shall be heard of; Kafka's is 5000."
 _SESSIONS = "How long a member may not be heard of."
-_ASSIGNMENTS = "Kept for clients; assignments are made with each change."
+_ASSIGNMENTS = "Time between assignments at least; Kafka's is 1000."
 
 _BOUNDED = (
     *(
         number
         for kind in ("consumer", "share", "streams")
         for number in (
-            _Bounded(kind, "assignment.interval.ms", 1000, 0, 15_000, _ASSIGNMENTS, 0, dynamic=True),
+            _Bounded(kind, "assignment.interval.ms", 0, 0, 15_000, _ASSIGNMENTS, 0, dynamic=True),
             _Bounded(kind, "heartbeat.interval.ms", 500, 100, 15_000, _HEARTBEATS),
             _Bounded(kind, "session.timeout.ms", 45_000, 45_000, 60_000, _SESSIONS),
         )
@@ -172,6 +172,8 @@ def _broker_settings() -> Iterator[Setting]:
     doc = "Records of changes of a share partition's state between two of all of it."
     name = "share.coordinator.snapshot.update.records.per.snapshot"
     yield Setting(name, _INT, "500", doc, low=0, dynamic=False)
+    doc = "How long a change of a share partition's state may take to get to the replicas."
+    yield Setting("share.coordinator.write.timeout.ms", _INT, "5000", doc, low=1, dynamic=False)
 
 
 GROUP_BROKER_SETTINGS = table_of(*_broker_settings())

@@ -30,6 +30,7 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group_journal import GroupJournal, note_written
 from barnabas.broker.group_records import ConsumerGroupKey
 from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.log.manager import now_ms
 from barnabas.broker.state_topic import KeptEnd
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
@@ -101,6 +102,7 @@ class ConsumerGroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd):
                 continue
@@ -110,7 +112,7 @@ class ConsumerGroupCoordinator:
             group = self.groups.setdefault(key.group_id, ConsumerGroup(key.group_id))
             take_up(group, key, value)
             note_written(group, key, value)
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if not group.written:
                 del self.groups[group.group_id]
                 continue
@@ -120,6 +122,13 @@ class ConsumerGroupCoordinator:
                 self.restart_session(group, member)
                 if member.classic is None:
                     self._watch_rebalance(group, member)
+
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id, None)
+            if group is not None:
+                self.detach(group)
 
     def close(self) -> None:
         """Stops all timers."""
@@ -330,14 +339,17 @@ class ConsumerGroupCoordinator:
         return self._partition_counts(self._subscriptions(group)) != group.partition_counts
 
     def _assign(self, group: ConsumerGroup) -> bool:
-        """Whether there was anything to assign anew."""
+        """Whether there was anything to assign anew, and its time had come."""
         if group.epoch <= group.assignment_epoch:
             return False
         subscriptions = self._subscriptions(group)
         group.partition_counts = self._partition_counts(subscriptions)
+        interval_ms = self._group_settings(group).number("consumer.assignment.interval.ms")
+        if group.assigned_ms and now_ms() < group.assigned_ms + interval_ms:
+            return False
         assign = ASSIGNORS[group.assignor_name]
         group.target = dict(assign(subscriptions, group.partition_counts, group.target))
-        group.assignment_epoch = group.epoch
+        group.assignment_epoch, group.assigned_ms = group.epoch, now_ms()
         return True
 
     # Leaving

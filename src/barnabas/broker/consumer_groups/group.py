@@ -25,6 +25,7 @@ from barnabas.broker_errors import (
     StaleMemberEpochError,
     UnknownMemberIdError,
 )
+from barnabas.types import TopicPartition
 
 JOINING_EPOCH = 0
 LEAVING_EPOCH = -1
@@ -106,6 +107,8 @@ class ConsumerGroup:
     group_id: str
     epoch: int = 0
     assignment_epoch: int = 0
+    assigned_ms: int = 0
+    """When, in milliseconds since 1970; 0 is never, or not known."""
     members: dict[str, ConsumerMember] = field(default_factory=dict[str, ConsumerMember])
     static_members: dict[str, str] = field(default_factory=dict[str, str])
     target: dict[str, Partitions] = field(default_factory=dict[str, Partitions])
@@ -201,6 +204,10 @@ class ConsumerGroup:
             raise StaleMemberEpochError(
                 f"The received member epoch {epoch} does not match the expected member epoch {member.epoch}."
             )
+
+    def check_commit(self, member_id: str, epoch: int, partitions: Collection[TopicPartition]) -> None:
+        """Whatever the partitions are. Raises: as `check_member`."""
+        self.check_member(member_id, epoch)
 
     def subscribed_topics(self, resolved: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:
         """The topics of each member. `resolved`: those that match each regular expression."""

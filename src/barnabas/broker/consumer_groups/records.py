@@ -61,7 +61,9 @@ def entries_of(group: ConsumerGroup) -> Iterator[tuple[ConsumerGroupKey, Message
     yield ConsumerGroupMetadataKey(name), ConsumerGroupMetadataValue(epoch=group.epoch)
     yield (
         ConsumerGroupTargetAssignmentMetadataKey(name),
-        ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=group.assignment_epoch),
+        ConsumerGroupTargetAssignmentMetadataValue(
+            assignment_epoch=group.assignment_epoch, assignment_timestamp=group.assigned_ms
+        ),
     )
     for member in group.members.values():
         yield from member_entries(group, member)
@@ -145,7 +147,7 @@ def take_up(group: ConsumerGroup, key: ConsumerGroupKey, value: Message | None) 
     if isinstance(value, ConsumerGroupMetadataValue):
         group.epoch = value.epoch
     elif isinstance(value, ConsumerGroupTargetAssignmentMetadataValue):
-        group.assignment_epoch = value.assignment_epoch
+        group.assignment_epoch, group.assigned_ms = value.assignment_epoch, value.assignment_timestamp
     elif isinstance(key, _MEMBER_KEYS):
         _take_up_member(group, key.member_id, key, value)
 

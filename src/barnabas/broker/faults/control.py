@@ -14,7 +14,7 @@
     POST   /groups/NAME/rebalance
     POST   /groups/NAME/coordinator     {"node": 2}
     GET    /nodes/ID                    whether it runs, and is paused
-    PUT    /nodes/ID                    {"state": "stopped"}, or started, paused, resumed
+    PUT    /nodes/ID                    {"state": "stopped"}, or killed, started, paused, resumed
     PUT    /leaders                     {"topic": "t", "partition": 0, "node": 2}
 
 Owns the paths and what is in bodies. Must not know what becomes of a fault.

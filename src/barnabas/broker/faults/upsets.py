@@ -54,12 +54,14 @@ class BrokerUpsets:
         return node
 
     async def change_node(self, node_id: int, state: str) -> None:
-        """`state`: stopped, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only node
-        cannot be stopped)."""
+        """`state`: stopped, killed, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only
+        node cannot be stopped)."""
         node = self.node(node_id)
         match state:
             case "stopped":
                 await node.stop()
+            case "killed":
+                await node.kill()
             case "started":
                 await node.start()
             case "paused":
@@ -67,7 +69,7 @@ class BrokerUpsets:
             case "resumed":
                 node.resume()
             case _:
-                raise FaultRuleError(f"a node is stopped, started, paused or resumed, not {state!r}")
+                raise FaultRuleError(f"a node is stopped, killed, started, paused or resumed, not {state!r}")
 
     def move_leader(self, topic: str, partition: int, node_id: int) -> None:
         """Has another replica that is in sync lead. Raises: BrokerError."""

@@ -67,6 +67,7 @@ from barnabas.broker.handlers.share_groups import (
     share_group_describe,
     share_group_heartbeat,
 )
+from barnabas.broker.handlers.streams_groups import streams_group_describe, streams_group_heartbeat
 from barnabas.broker.handlers.topics import (
     alter_partition_reassignments,
     create_partitions,
@@ -152,6 +153,8 @@ _MODULES = (
     share_fetch,
     share_group_describe,
     share_group_heartbeat,
+    streams_group_describe,
+    streams_group_heartbeat,
     sync_group,
     txn_offset_commit,
     unregister_broker,

@@ -16,13 +16,14 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import Principal
 from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
-from barnabas.broker.token_store import DelegationTokenStore
+from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -44,6 +45,7 @@ class BrokerParts:
     share_groups: ShareGroupCoordinator
     share_states: ShareStateStore
     share_lending: ShareLending
+    streams_groups: StreamsGroupCoordinator
     group_store: GroupStore
     transactions: TransactionManager
     transaction_store: TransactionStore

@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from barnabas import _kernel
+from barnabas.broker.log.files import open_new
+from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.log.producers import AbortedSpan
 from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment
 
 
@@ -28,8 +28,8 @@ class CompactionPlan:
     groups: list[list[Segment]]
     dirty: list[Segment]
     end_offset: int
-    aborted: list[AbortedSpan]
-    """Transactions whose records count for nothing, and go."""
+    cleaner: _kernel.LogCleaner
+    """Knows which transactions were aborted, whose records count for nothing."""
 
 
 def plan_compaction(log: PartitionLog, now_ms: int) -> CompactionPlan | None:
@@ -47,7 +47,13 @@ def plan_compaction(log: PartitionLog, now_ms: int) -> CompactionPlan | None:
         return None
     end_offset = log.segments[len(segments)].base_offset
     groups = list(_groups(segments, log.settings.segment_bytes, end_offset))
-    return CompactionPlan(groups, dirty, end_offset, list(log.producers.aborted))
+    cleaner = _kernel.LogCleaner(
+        now_ms=now_ms,
+        delete_retention_ms=log.settings.delete_retention_ms,
+        last_batches=log.producers.last_batches(),
+        aborted=[(span.producer_id, span.first_offset, span.last_offset) for span in log.producers.aborted],
+    )
+    return CompactionPlan(groups, dirty, end_offset, cleaner)
 
 
 def _old_enough(log: PartitionLog, now_ms: int) -> list[Segment]:
@@ -83,46 +89,20 @@ def collect_keys(plan: CompactionPlan) -> _kernel.KeyOffsets:
     keys = _kernel.KeyOffsets()
     for segment in plan.dirty:
         for chunk in segment.chunks():
-            keys.add(_without_aborted(chunk, plan.aborted))
+            keys.add(plan.cleaner.decided(chunk))
     return keys
 
 
-def _without_aborted(chunk: bytes, aborted: Sequence[AbortedSpan]) -> bytes:
-    """The whole batches of a chunk but those of transactions that were aborted; markers stay."""
-    spans_of: dict[int, list[AbortedSpan]] = {}
-    for span in aborted:
-        spans_of.setdefault(span.producer_id, []).append(span)
-    if not spans_of:
-        return chunk
-    kept: list[bytes] = []
-    for batch in _kernel.scan_batches(chunk, check_crcs=False):
-        is_aborted = (
-            batch.is_transactional
-            and not batch.is_control
-            and any(
-                span.first_offset <= batch.base_offset < span.last_offset
-                for span in spans_of.get(batch.producer_id, ())
-            )
-        )
-        if not is_aborted:
-            kept.append(chunk[batch.position : batch.position + batch.size])
-    return b"".join(kept)
-
-
 def write_survivors(
-    directory: Path,
-    group: Sequence[Segment],
-    keys: _kernel.KeyOffsets,
-    keep_tombstones_from: int,
-    aborted: Sequence[AbortedSpan] = (),
-) -> Path:
-    """Writes what stays of a group to a file that is on disk when this returns. May run on any thread."""
+    directory: AnyPath, group: Sequence[Segment], keys: _kernel.KeyOffsets, cleaner: _kernel.LogCleaner
+) -> AnyPath:
+    """Writes what stays of a group to a file that is on disk when this returns. May run on any thread; the
+    groups of a plan one after the other."""
     path = directory / f"{group[0].base_offset:020d}.cleaned"
-    with path.open("wb") as file:
+    with open_new(path) as file:
         for segment in group:
             for chunk in segment.chunks():
-                decided = _without_aborted(chunk, aborted)
-                file.write(_kernel.compact_batches(decided, keys, keep_tombstones_from=keep_tombstones_from))
+                file.write(cleaner.clean(chunk, keys))
         file.flush()
         os.fsync(file.fileno())
     return path
@@ -134,9 +114,8 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     if plan is None:
         return False
     keys = collect_keys(plan)
-    keep_tombstones_from = now_ms - log.settings.delete_retention_ms
     for group in plan.groups:
-        survivors = write_survivors(log.directory, group, keys, keep_tombstones_from, plan.aborted)
+        survivors = write_survivors(log.directory, group, keys, plan.cleaner)
         log.replace_segments(group, survivors)
     log.first_dirty_offset = plan.end_offset
     return True

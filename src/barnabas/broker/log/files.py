@@ -1,11 +1,16 @@
-"""Small files that are either old or new, never half: checkpoints and snapshots. Knows nothing of logs."""
+"""Files on a disk or in memory; small ones that are either old or new, never half: checkpoints and snapshots.
+Knows nothing of logs.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterable
-from pathlib import Path
+from typing import BinaryIO
+
+from barnabas.broker.log.memory_files import AnyPath, MemoryPath, memory_room
 
 CHECKPOINT_VERSION = 0
 
@@ -34,7 +39,7 @@ class FullDisk:
     def __init__(self) -> None:
         self.is_full = False
 
-    def check(self, path: Path) -> None:
+    def check(self, path: AnyPath) -> None:
         """Raises: OSError."""
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
@@ -43,7 +48,35 @@ class FullDisk:
 DISK = FullDisk()
 
 
-def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
+def open_descriptor(path: AnyPath) -> int:
+    """To read and write; the file is made where there is none."""
+    if isinstance(path, MemoryPath):
+        return path.open_descriptor()
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def open_new(path: AnyPath) -> BinaryIO:
+    """To write; what was there is gone."""
+    return path.open_new() if isinstance(path, MemoryPath) else path.open("wb")
+
+
+def remove_tree(path: AnyPath, *, ignore_errors: bool = False) -> None:
+    """Deletes a folder with all that is in it."""
+    if isinstance(path, MemoryPath):
+        path.remove_tree()
+    else:
+        shutil.rmtree(path, ignore_errors=ignore_errors)
+
+
+def room_at(path: AnyPath) -> tuple[int, int]:
+    """Bytes that the disk of a folder has, or the memory, and those of them that are free."""
+    if isinstance(path, MemoryPath):
+        return memory_room()
+    usage = shutil.disk_usage(path)
+    return usage.total, usage.free
+
+
+def replace_file(path: AnyPath, content: bytes, *, sync: bool = True) -> None:
     """Writes `content` to `path` such that a crash at any moment leaves the old or the new content.
 
     Without `sync` that holds for a crash of the process, not for a power cut.
@@ -51,7 +84,7 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
     temporary = path.with_name(path.name + ".tmp")
     try:
         DISK.check(path)
-        with temporary.open("wb") as file:
+        with open_new(temporary) as file:
             file.write(content)
             file.flush()
             if sync:
@@ -66,8 +99,10 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
         sync_directory(path.parent)
 
 
-def sync_directory(path: Path) -> None:
+def sync_directory(path: AnyPath) -> None:
     """Makes names created, renamed or removed in a directory survive a power cut."""
+    if isinstance(path, MemoryPath):
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -75,14 +110,14 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_checkpoint(path: Path, rows: Iterable[tuple[object, ...]], *, sync: bool = True) -> None:
+def write_checkpoint(path: AnyPath, rows: Iterable[tuple[object, ...]], *, sync: bool = True) -> None:
     """Kafka's checkpoint format: the version, the number of rows, then a line for each, cut by spaces."""
     lines = [" ".join(str(field) for field in row) for row in rows]
     text = "\n".join([str(CHECKPOINT_VERSION), str(len(lines)), *lines]) + "\n"
     replace_file(path, text.encode(), sync=sync)
 
 
-def read_checkpoint(path: Path) -> list[list[str]] | None:
+def read_checkpoint(path: AnyPath) -> list[list[str]] | None:
     """The rows of a checkpoint; None if there is none, or none that is whole."""
     try:
         lines = path.read_text().splitlines()

@@ -9,7 +9,8 @@ import struct
 import sys
 from array import array
 from bisect import bisect_right
-from pathlib import Path
+
+from barnabas.broker.log.memory_files import AnyPath
 
 OFFSET_ENTRY_BYTES = 8
 TIME_ENTRY = struct.Struct(">qi")
@@ -55,7 +56,7 @@ class OffsetIndex:
         return _big_endian(entries).tobytes()
 
     @classmethod
-    def load(cls, path: Path, base_offset: int, segment_bytes: int) -> OffsetIndex | None:
+    def load(cls, path: AnyPath, base_offset: int, segment_bytes: int) -> OffsetIndex | None:
         """The index in the file; None if there is no file, or one that cannot belong to the segment."""
         try:
             content = path.read_bytes()
@@ -112,7 +113,7 @@ class TimeIndex:
         return b"".join(map(TIME_ENTRY.pack, self._timestamps, self._offsets))
 
     @classmethod
-    def load(cls, path: Path, base_offset: int) -> TimeIndex | None:
+    def load(cls, path: AnyPath, base_offset: int) -> TimeIndex | None:
         """The index in the file; None if there is no file, or one that is cut short."""
         try:
             content = path.read_bytes()

@@ -9,14 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 import uuid
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from barnabas.broker.log.clock import now_ms
 from barnabas.broker.log.compaction import CompactionPlan, collect_keys, plan_compaction, write_survivors
-from barnabas.broker.log.files import described, read_checkpoint, sync_directory, write_checkpoint
+from barnabas.broker.log.files import (
+    described,
+    read_checkpoint,
+    remove_tree,
+    sync_directory,
+    write_checkpoint,
+)
+from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.settings import LogSettings
 from barnabas.errors import CorruptBatchError
@@ -31,7 +36,7 @@ CLEANER_OFFSETS_FILE = "cleaner-offset-checkpoint"
 DELETED_SUFFIX = "-delete"
 
 
-def log_directories(directory: Path) -> list[Path]:
+def log_directories(directory: AnyPath) -> list[AnyPath]:
     """The directories that hold logs of partitions: those named `TOPIC-PARTITION`."""
     return [
         path for path in directory.glob("*-*") if path.is_dir() and path.name.rpartition("-")[2].isdigit()
@@ -41,7 +46,7 @@ def log_directories(directory: Path) -> list[Path]:
 class LogManager:
     """The logs in `directory`, by partition."""
 
-    def __init__(self, directory: Path, leader_epoch: int) -> None:
+    def __init__(self, directory: AnyPath, leader_epoch: int) -> None:
         self._directory = directory
         self._leader_epoch = leader_epoch
         self._logs: dict[TopicPartition, PartitionLog] = {}
@@ -54,7 +59,7 @@ class LogManager:
     def open(self, settings: Mapping[TopicPartition, LogSettings]) -> None:
         """Opens the logs of all partitions that exist; directories of others go."""
         for path in self._directory.glob(f"*{DELETED_SUFFIX}"):
-            shutil.rmtree(path)
+            remove_tree(path)
         names = {str(partition) for partition in settings}
         for path in log_directories(self._directory):
             if path.name not in names:
@@ -121,12 +126,12 @@ class LogManager:
         log.abandon()
         self.discard_directory(log.directory)
 
-    def discard_directory(self, path: Path) -> None:
+    def discard_directory(self, path: AnyPath) -> None:
         """Deletes the directory of a log that no partition has."""
         if path.exists():
             doomed = path.with_name(f"{uuid.uuid4().hex}{DELETED_SUFFIX}")
             path.rename(doomed)
-            shutil.rmtree(doomed, ignore_errors=True)
+            remove_tree(doomed, ignore_errors=True)
 
     def close(self) -> None:
         """Flushes and closes all logs, and marks the end as one in good order if all went well."""
@@ -148,6 +153,12 @@ class LogManager:
                 self._directory,
                 described(error),
             )
+        self._logs.clear()
+
+    def abandon(self) -> None:
+        """Lets go of all logs as the end of a process does: nothing is flushed or written down."""
+        for log in self._logs.values():
+            log.abandon()
         self._logs.clear()
 
     # Upkeep
@@ -190,11 +201,8 @@ class LogManager:
 
     async def _compact(self, log: PartitionLog, plan: CompactionPlan) -> None:
         keys = await asyncio.to_thread(collect_keys, plan)
-        keep_tombstones_from = now_ms() - log.settings.delete_retention_ms
         for group in plan.groups:
-            cleaned = await asyncio.to_thread(
-                write_survivors, log.directory, group, keys, keep_tombstones_from, plan.aborted
-            )
+            cleaned = await asyncio.to_thread(write_survivors, log.directory, group, keys, plan.cleaner)
             if self._logs.get(log.partition) is not log or not log.replace_segments(group, cleaned):
                 return
         log.first_dirty_offset = plan.end_offset

@@ -47,6 +47,9 @@ def end_marker(batch: BatchInfo, data: Buffer) -> EndMarker | None:
 
     Raises: ValueError for one that is none.
     """
+    if batch.record_count == 0:
+        # What is left of one whose transaction is gone from a compacted log.
+        return None
     view = memoryview(data)[_RECORDS_POSITION : batch.size]
     try:
         _, position = _varint(view, 0)

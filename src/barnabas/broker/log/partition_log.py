@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas import _kernel
@@ -20,6 +19,7 @@ from barnabas.broker.log.damage import Damage, DamagedLogError, Rules
 from barnabas.broker.log.files import described, read_checkpoint, replace_file, write_checkpoint
 from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.markers import EndMarker, end_marker
+from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.log.producers import AbortedSpan, ProducerStates
 from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment, UnreadableError, end_of_batches
 from barnabas.broker.log.settings import LogSettings
@@ -56,7 +56,7 @@ class PartitionLog:
 
     def __init__(
         self,
-        directory: Path,
+        directory: AnyPath,
         partition: TopicPartition,
         settings: LogSettings,
         *,
@@ -399,7 +399,8 @@ class PartitionLog:
                 segment.close()
 
     def abandon(self) -> None:
-        """Closes the files of a log that is to be deleted. It must not be used any more."""
+        """Closes the files of a log that is to be deleted, or whose node was killed. It must not be used any
+        more."""
         for segment in self.segments:
             segment.close()
         self.segments.clear()
@@ -558,7 +559,7 @@ class PartitionLog:
 
     # Compaction, the part of it that belongs to the log's thread
 
-    def replace_segments(self, old: Sequence[Segment], cleaned: Path) -> bool:
+    def replace_segments(self, old: Sequence[Segment], cleaned: AnyPath) -> bool:
         """Puts a file of surviving batches in the place of closed segments; False if those are gone.
 
         The first rename decides: a crash after it leaves segments that the next opening knows to be merged.

@@ -205,6 +205,13 @@ class ProducerStates:
         known.last_append_ms = now_ms
         return known
 
+    def last_batches(self) -> dict[int, tuple[int | None, int]]:
+        """By producer id where its records end, None where its epoch has none, and its epoch."""
+        return {
+            producer_id: (producer.batches[-1].last_offset if producer.batches else None, producer.epoch)
+            for producer_id, producer in self.by_id.items()
+        }
+
     def expire(self, before_ms: int) -> None:
         """Forgets producers that appended nothing since, and have no open transaction. Counts by the broker's
         clock, not by the records' timestamps as Kafka does: whoever replays old events must be protected from

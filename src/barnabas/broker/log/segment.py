@@ -11,7 +11,6 @@ import mmap
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas import _kernel
@@ -28,8 +27,9 @@ from barnabas.broker.log.damage import (
     find_good_batch,
     offsets_of_last,
 )
-from barnabas.broker.log.files import DISK
+from barnabas.broker.log.files import DISK, open_descriptor
 from barnabas.broker.log.index import OffsetIndex, TimeIndex
+from barnabas.broker.log.memory_files import AnyPath
 from barnabas.errors import CorruptBatchError
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ class Segment:
     Index files exist only beside segments that grow no more, so a crash never leaves one that is too short.
     """
 
-    def __init__(self, directory: Path, base_offset: int, index_interval_bytes: int) -> None:
+    def __init__(self, directory: AnyPath, base_offset: int, index_interval_bytes: int) -> None:
         self.base_offset = base_offset
         self.path = directory / f"{base_offset:020d}.log"
         self._index_interval_bytes = index_interval_bytes
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = open_descriptor(self.path)
         self.size = os.fstat(self._descriptor).st_size
         self.index = OffsetIndex(base_offset)
         self.time_index = TimeIndex(base_offset)
@@ -80,11 +80,11 @@ class Segment:
         """So many, from the beginning on, were there before this process wrote or scanned any."""
 
     @property
-    def index_path(self) -> Path:
+    def index_path(self) -> AnyPath:
         return self.path.with_suffix(".index")
 
     @property
-    def time_index_path(self) -> Path:
+    def time_index_path(self) -> AnyPath:
         return self.path.with_suffix(".timeindex")
 
     # Writing

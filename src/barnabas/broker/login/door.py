@@ -10,8 +10,8 @@ from barnabas.broker.cluster import Cluster
 from barnabas.broker.login.doorkeeper import SaslDoorkeeper
 from barnabas.broker.login.listeners import BrokerListener, tls_context
 from barnabas.broker.login.mechanisms import mechanisms_of
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import ANONYMOUS, Principal
-from barnabas.broker.token_store import DelegationTokenStore
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.errors import InvalidSettingError
 from barnabas.net.distinguished_names import PrincipalRules, subject_name

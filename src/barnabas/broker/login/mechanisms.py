@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Callable, Mapping
 
 from barnabas.broker.login.listeners import BrokerListener
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import BrokerSettings
-from barnabas.broker.token_store import DelegationTokenStore
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError

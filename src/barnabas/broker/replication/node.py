@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.memory_files import AnyPath
 
 
 @dataclass(slots=True, eq=False)
@@ -13,7 +13,7 @@ class ReplicaNode:
     """`logs` are there while the node runs. A paused one runs, and answers nobody."""
 
     node_id: int
-    directory: Path
+    directory: AnyPath
     rack: str | None = None
     host: str = ""
     port: int = 0

@@ -96,7 +96,10 @@ class ReplicaLogs:
         return log
 
     def follow(self, node: int) -> None:
-        """Cuts off what the leader does not have; in lockstep then if nothing is missing."""
+        """Cuts off what the leader does not have; in lockstep then if nothing is missing. A leader that was
+        killed has nothing to tell until another leads."""
+        if self.leader not in self.logs:
+            return
         log = self._aligned(node)
         log.on_written = log.replicated_to = None
         if log.log_end_offset == self.logs[self.leader].log_end_offset:

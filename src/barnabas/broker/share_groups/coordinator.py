@@ -19,6 +19,7 @@ from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group_journal import GroupJournal, note_written
 from barnabas.broker.group_records import ShareGroupKey
 from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.log.manager import now_ms
 from barnabas.broker.share_groups.assignor import assign_simply
 from barnabas.broker.share_groups.group import JOINING_EPOCH, LEAVING_EPOCH, ShareGroup, ShareMember
 from barnabas.broker.share_groups.records import entries_of, member_entries, take_up
@@ -75,13 +76,14 @@ class ShareGroupCoordinator:
 
     def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
         """Takes up the groups that were written down; their members stay, if they are heard of in time."""
+        there = set(self.groups)
         for kept in entries:
             if isinstance(kept, KeptEnd) or not isinstance(key := kept.key, ShareGroupKey):
                 continue
             group = self.groups.setdefault(key.group_id, ShareGroup(key.group_id))
             take_up(group, key, kept.value)
             note_written(group, key, kept.value)
-        for group in list(self.groups.values()):
+        for group in [group for name, group in self.groups.items() if name not in there]:
             if not group.written:
                 del self.groups[group.group_id]
                 continue
@@ -89,6 +91,14 @@ class ShareGroupCoordinator:
             group.partition_counts = self._partition_counts(self._subscriptions(group))
             for member in group.members.values():
                 self._restart_session(group, member)
+
+    def unload(self, group_ids: Iterable[str]) -> None:
+        """Lets go of groups that another node coordinates from now on."""
+        for group_id in group_ids:
+            group = self.groups.pop(group_id, None)
+            if group is not None:
+                for member in group.members.values():
+                    _stop_timer(member)
 
     def close(self) -> None:
         """Stops all timers."""
@@ -189,7 +199,8 @@ class ShareGroupCoordinator:
             member.rack_id = beat.rack_id
         if beat.subscribed_topic_names is not None:
             member.subscribed_topic_names = beat.subscribed_topic_names
-        return member.member_id not in group.target or before != member.subscribed_topic_names
+        is_new = member.member_id not in group.target and member.epoch == JOINING_EPOCH
+        return is_new or before != member.subscribed_topic_names
 
     def _subscriptions(self, group: ShareGroup) -> dict[str, frozenset[uuid.UUID]]:
         topics = self._cluster.topics
@@ -205,13 +216,16 @@ class ShareGroupCoordinator:
         return {topic_id: len(self._cluster.topic_by_id(topic_id).partitions) for topic_id in wanted}
 
     def _assign(self, group: ShareGroup) -> bool:
-        """Whether there was anything to assign anew."""
+        """Whether there was anything to assign anew, and its time had come."""
         if group.epoch <= group.assignment_epoch:
             return False
         subscriptions = self._subscriptions(group)
         group.partition_counts = self._partition_counts(subscriptions)
+        interval_ms = self.settings(group.group_id).number("share.assignment.interval.ms")
+        if group.assigned_ms and now_ms() < group.assigned_ms + interval_ms:
+            return False
         group.target = dict(assign_simply(subscriptions, group.partition_counts, group.target))
-        group.assignment_epoch = group.epoch
+        group.assignment_epoch, group.assigned_ms = group.epoch, now_ms()
         wanted = frozenset[TopicIdPartition]().union(*group.target.values())
         for notify in self.on_partitions:
             notify(group.group_id, wanted)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
@@ -18,6 +19,7 @@ from barnabas.broker_errors import (
     InconsistentGroupProtocolError,
     UnknownMemberIdError,
 )
+from barnabas.types import TopicPartition
 
 JOINING_EPOCH = 0
 LEAVING_EPOCH = -1
@@ -59,6 +61,8 @@ class ShareGroup:
     group_id: str
     epoch: int = 0
     assignment_epoch: int = 0
+    assigned_ms: int = 0
+    """When, in milliseconds since 1970; 0 is never, or not known."""
     members: dict[str, ShareMember] = field(default_factory=dict[str, ShareMember])
     target: dict[str, frozenset[TopicIdPartition]] = field(
         default_factory=dict[str, frozenset[TopicIdPartition]]
@@ -102,6 +106,10 @@ class ShareGroup:
     def check_member(self, member_id: str, epoch: int) -> None:
         """Of a request about committed offsets, which the group has none of. Raises: GroupIdNotFoundError."""
         raise GroupIdNotFoundError(f"Group {self.group_id} is not a consumer group.")
+
+    def check_commit(self, member_id: str, epoch: int, partitions: Collection[TopicPartition]) -> None:
+        """Whatever the partitions are. Raises: as `check_member`."""
+        self.check_member(member_id, epoch)
 
     def subscribes_to(self, topic: str) -> bool:
         return any(topic in member.subscribed_topic_names for member in self.members.values())

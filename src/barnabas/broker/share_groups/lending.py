@@ -59,6 +59,8 @@ class ShareLending:
         self._coordinator = coordinator
         self._loop = asyncio.get_running_loop()
         self._served: dict[ShareKey, _Served] = {}
+        self._begun: dict[ShareKey, int] = {}
+        """Where a group began with a partition by its setting, which is on no disk."""
         most = cluster.settings.number("group.share.max.share.sessions")
         self.sessions = {node_id: ShareSessions(most) for node_id in cluster.nodes}
         """Of each node: a member has one with every leader."""
@@ -78,6 +80,17 @@ class ShareLending:
             if key not in self._store.kept:
                 self._store.begin(key, UNKNOWN_OFFSET)
 
+    def read_anew(self, state_partition: Partition) -> None:
+        """Another has the state that is in a partition of __share_group_state: members begin anew where it is
+        other than it was.
+
+        Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError.
+        """
+        for key in self._store.read_anew(state_partition):
+            self._drop(key)
+        for group in self._coordinator.groups.values():
+            self._begin(group.group_id, frozenset[TopicIdPartition]().union(*group.target.values()))
+
     # In service
 
     def _serve(self, key: ShareKey, log: PartitionLog) -> _Served:
@@ -88,7 +101,8 @@ class ShareLending:
                 raise GroupIdNotFoundError(f"Share group {key.group_id} does not fetch from this partition.")
             start = kept.start_offset
             if start == UNKNOWN_OFFSET:
-                start = _first_offset(log, self._coordinator.settings(key.group_id))
+                first = _first_offset(log, self._coordinator.settings(key.group_id))
+                start = self._begun.setdefault(key, first)
             served = self._served[key] = _Served(SharePartition(start, kept.spans))
         served.state.skip_to(log.log_start_offset)
         return served
@@ -241,6 +255,7 @@ class ShareLending:
     def begin_anew(self, key: ShareKey, offset: int) -> None:
         """The group goes on from there. Raises: KafkaStorageError."""
         self._store.begin(key, offset)
+        self._begun.pop(key, None)
         self._drop(key)
 
     def forget(self, keys: Iterable[ShareKey]) -> None:
@@ -248,6 +263,7 @@ class ShareLending:
         keys = list(keys)
         self._store.forget(keys)
         for key in keys:
+            self._begun.pop(key, None)
             self._drop(key)
 
     def _drop(self, key: ShareKey) -> None:

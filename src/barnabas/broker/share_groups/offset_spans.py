@@ -47,6 +47,9 @@ class OffsetSpans:
         for span in spans:
             self.put(span)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OffsetSpans) and self._spans == other._spans
+
     def __iter__(self) -> Iterator[Span]:
         return iter(self._spans)
 

@@ -44,7 +44,9 @@ def entries_of(group: ShareGroup) -> Iterator[tuple[ShareGroupKey, Message]]:
     yield ShareGroupMetadataKey(name), ShareGroupMetadataValue(epoch=group.epoch)
     yield (
         ShareGroupTargetAssignmentMetadataKey(name),
-        ShareGroupTargetAssignmentMetadataValue(assignment_epoch=group.assignment_epoch),
+        ShareGroupTargetAssignmentMetadataValue(
+            assignment_epoch=group.assignment_epoch, assignment_timestamp=group.assigned_ms
+        ),
     )
     for member in group.members.values():
         yield from member_entries(group, member)
@@ -85,7 +87,7 @@ def take_up(group: ShareGroup, key: ShareGroupKey, value: Message | None) -> Non
     if isinstance(value, ShareGroupMetadataValue):
         group.epoch = value.epoch
     elif isinstance(value, ShareGroupTargetAssignmentMetadataValue):
-        group.assignment_epoch = value.assignment_epoch
+        group.assignment_epoch, group.assigned_ms = value.assignment_epoch, value.assignment_timestamp
     elif isinstance(key, ShareGroupTargetAssignmentMemberKey):
         if isinstance(value, ShareGroupTargetAssignmentMemberValue):
             group.target[key.member_id] = partitions_of(value.topic_partitions)

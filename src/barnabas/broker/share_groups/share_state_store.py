@@ -12,15 +12,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from barnabas.broker.cluster import SHARE_STATE_TOPIC, Cluster
+from barnabas.broker.cluster import SHARE_STATE_TOPIC, Cluster, Partition
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.share_groups.offset_spans import OffsetSpans, RecordState, Span
 from barnabas.broker.state_topic import (
     KeptEnd,
+    KeptRecord,
     StateTopic,
     decode_key,
     decode_value,
     encode_numbered,
+    kept_in,
     record_type,
 )
 from barnabas.protocol.messages.share_snapshot_key import ShareSnapshotKey
@@ -81,21 +83,19 @@ class ShareStateStore:
 
     def load(self) -> None:
         """Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError."""
-        for record in self.topic.read():
-            if isinstance(record, KeptEnd):
-                continue
-            kind = record_type(record.key)
-            if kind == ShareSnapshotKey.RECORD_TYPE:
-                key = _key_of(decode_key(ShareSnapshotKey, record.key))
-                if record.value is None:
-                    self.kept.pop(key, None)
-                else:
-                    self.kept[key] = _from_snapshot(decode_value(ShareSnapshotValue, record.value))
-                    self.kept[key].written_at = record.offset
-            elif kind == ShareUpdateKey.RECORD_TYPE and record.value is not None:
-                kept = self.kept.get(_key_of(decode_key(ShareUpdateKey, record.key)))
-                if kept is not None:
-                    _apply(kept, decode_value(ShareUpdateValue, record.value))
+        _take_up(self.kept, self.topic.read())
+
+    def read_anew(self, partition: Partition) -> list[ShareKey]:
+        """Another leads the partition: of which keys it has other state than there was.
+
+        Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError.
+        """
+        found: dict[ShareKey, KeptShareState] = {}
+        _take_up(found, kept_in(partition))
+        here = [key for key in self.kept if self.topic.partition_for(key.text) is partition]
+        before = {key: self.kept.pop(key) for key in here}
+        self.kept.update(found)
+        return [key for key in {**before, **found} if before.get(key) != found.get(key)]
 
     def of_group(self, group_id: str) -> dict[ShareKey, KeptShareState]:
         return {key: kept for key, kept in self.kept.items() if key.group_id == group_id}
@@ -166,8 +166,26 @@ class ShareStateStore:
                 if self.topic.partition_for(key.text) is partition
             ]
             before = min(needed, default=partition.log.log_end_offset)
-            if before > partition.log.log_start_offset:
+            if partition.has_leader and before > partition.log.log_start_offset:
                 partition.delete_records_before(before)
+
+
+def _take_up(kept: dict[ShareKey, KeptShareState], records: Iterable[KeptRecord | KeptEnd]) -> None:
+    for record in records:
+        if isinstance(record, KeptEnd):
+            continue
+        kind = record_type(record.key)
+        if kind == ShareSnapshotKey.RECORD_TYPE:
+            key = _key_of(decode_key(ShareSnapshotKey, record.key))
+            if record.value is None:
+                kept.pop(key, None)
+            else:
+                kept[key] = _from_snapshot(decode_value(ShareSnapshotValue, record.value))
+                kept[key].written_at = record.offset
+        elif kind == ShareUpdateKey.RECORD_TYPE and record.value is not None:
+            changed = kept.get(_key_of(decode_key(ShareUpdateKey, record.key)))
+            if changed is not None:
+                _apply(changed, decode_value(ShareUpdateValue, record.value))
 
 
 def _key_of(key: ShareSnapshotKey | ShareUpdateKey) -> ShareKey:

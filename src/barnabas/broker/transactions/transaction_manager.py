@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster
+from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import EndMarker
+from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.transactions.transaction import (
     NO_PRODUCER_ID,
     PREPARED,
@@ -29,6 +31,7 @@ from barnabas.broker_errors import (
     InvalidRequestError,
     InvalidTransactionTimeoutError,
     KafkaStorageError,
+    NotEnoughReplicasError,
     ProducerFencedError,
     UnknownTopicOrPartitionError,
 )
@@ -40,6 +43,15 @@ IdAndEpoch = tuple[int, int]
 FORGETTABLE = (TransactionStatus.EMPTY, TransactionStatus.COMPLETE_COMMIT, TransactionStatus.COMPLETE_ABORT)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """A transaction that is decided. `markers`: the partitions that still want one, None where it is not
+    written yet. `decision`: markers wait until it is where it outlives its node."""
+
+    decision: Written
+    markers: dict[TopicPartition, Written | None]
+
+
 class TransactionManager:
     """Every method raises subclasses of BrokerError, whose codes are the answers of Kafka's protocol."""
 
@@ -48,30 +60,43 @@ class TransactionManager:
         self._groups = groups
         self._store = store
         self.by_id: dict[str, TransactionMetadata] = {}
-        self._unfinished: dict[str, set[TopicPartition]] = {}
-        """Decided transactions, and the partitions that still want a marker."""
+        self._unfinished: dict[str, _Ending] = {}
+        """Decided transactions that have not ended everywhere."""
 
-    def load(self) -> None:
-        """Takes up what was written down, and carries out what was decided."""
-        for transactional_id, metadata in self._store.load():
+    def load(self, partition: Partition | None = None) -> None:
+        """Takes up what was written down, in a partition of its topic or in all, and carries out what was
+        decided."""
+        found: dict[str, TransactionMetadata] = {}
+        for transactional_id, metadata in self._store.load(partition):
             if metadata is None:
-                self.by_id.pop(transactional_id, None)
+                found.pop(transactional_id, None)
             else:
-                self.by_id[transactional_id] = metadata
-        for transactional_id, metadata in self.by_id.items():
+                found[transactional_id] = metadata
+        self.by_id.update(found)
+        for transactional_id, metadata in found.items():
             if metadata.status in PREPARED:
-                self._unfinished[transactional_id] = {
-                    name for name in metadata.partitions if self._is_open_in(name, metadata.producer_id)
-                }
+                markers = {name: self._marker_in(name, metadata.producer_id) for name in metadata.partitions}
+                self._unfinished[transactional_id] = self._ending(transactional_id, markers)
         self.finish_decided()
 
-    def _is_open_in(self, name: TopicPartition, producer_id: int) -> bool:
-        """Whether a partition still lacks the marker that the process before wanted to write."""
+    def unload(self, transactional_ids: Iterable[str]) -> None:
+        """Lets go of ids that another node coordinates from now on."""
+        for transactional_id in transactional_ids:
+            del self.by_id[transactional_id]
+            self._unfinished.pop(transactional_id, None)
+
+    def _ending(self, transactional_id: str, markers: dict[TopicPartition, Written | None]) -> _Ending:
+        return _Ending(Written.all_of(self._store.topic.partition_for(transactional_id)), markers)
+
+    def _marker_in(self, name: TopicPartition, producer_id: int) -> Written | None:
+        """None where a partition still lacks the marker that another leader or process wanted to write."""
         topic = self._cluster.topics.get(name.topic)
         if topic is None or name.partition >= len(topic.partitions):
-            return False
-        known = topic.partitions[name.partition].log.producers.by_id.get(producer_id)
-        return known is not None and known.first_offset is not None
+            return None
+        partition = topic.partitions[name.partition]
+        known = partition.log.producers.by_id.get(producer_id)
+        is_open = known is not None and known.first_offset is not None
+        return None if is_open else Written.all_of(partition)
 
     # Beginning
 
@@ -168,17 +193,20 @@ class TransactionManager:
             commit=commit, version=version, next_producer_id=next_producer_id, now_ms=now_ms()
         )
         self._keep(prepared)
-        self._unfinished[metadata.transactional_id] = set(prepared.partitions)
+        markers: dict[TopicPartition, Written | None] = dict.fromkeys(prepared.partitions)
+        self._unfinished[metadata.transactional_id] = self._ending(metadata.transactional_id, markers)
         self._finish(prepared)
         return prepared.completed(now_ms())
 
     def finish_decided(self) -> None:
-        """Writes the markers that could not be written before."""
+        """Writes the markers that could not be written before, or have to wait for replicas."""
         for transactional_id in list(self._unfinished):
             self._finish(self.by_id[transactional_id])
 
     def _finish(self, prepared: TransactionMetadata) -> None:
-        left = self._unfinished[prepared.transactional_id]
+        ending = self._unfinished[prepared.transactional_id]
+        if not ending.decision.is_replicated:
+            return
         marker = EndMarker(
             prepared.producer_id,
             prepared.producer_epoch,
@@ -186,29 +214,40 @@ class TransactionManager:
             self._cluster.leader_epoch,
         )
         try:
-            for name in sorted(left):
+            for name in sorted(ending.markers):
                 try:
-                    self.write_marker(name, marker, needs_newer_epoch=prepared.bumps_epochs)
+                    written = ending.markers[name]
+                    if written is not None and written.has_moved:
+                        written = self._marker_in(name, prepared.producer_id)
+                    if written is None:
+                        written = self.write_marker(name, marker, needs_newer_epoch=prepared.bumps_epochs)
+                    ending.markers[name] = written
+                    if not written.is_replicated:
+                        continue
                 except UnknownTopicOrPartitionError:
                     logger.info("%s has gone with transaction %s open", name, prepared.transactional_id)
                 except InvalidProducerEpochError as error:
                     logger.info("%s needs no marker of %s: %s", name, prepared.transactional_id, error)
-                left.discard(name)
+                del ending.markers[name]
+            if ending.markers:
+                return
             self._keep(prepared.completed(now_ms()))
-        except (KafkaStorageError, CoordinatorNotAvailableError) as error:
+        except (KafkaStorageError, NotEnoughReplicasError, CoordinatorNotAvailableError) as error:
             logger.error("transaction %s ends once it can be written: %s", prepared.transactional_id, error)
             return
         del self._unfinished[prepared.transactional_id]
 
-    def write_marker(self, name: TopicPartition, marker: EndMarker, *, needs_newer_epoch: bool) -> None:
+    def write_marker(self, name: TopicPartition, marker: EndMarker, *, needs_newer_epoch: bool) -> Written:
         """Ends a transaction in one partition, and for the offsets that are kept there.
 
-        Raises: UnknownTopicOrPartitionError, and as Partition.end_transaction.
+        Raises: UnknownTopicOrPartitionError, NotEnoughReplicasError, and as Partition.end_transaction.
         """
         partition = self._cluster.partition(self._cluster.topic(name.topic), name.partition)
+        check_in_sync(partition)
         partition.end_transaction(marker, needs_newer_epoch=needs_newer_epoch)
         if name.topic == OFFSETS_TOPIC:
             self._groups.end_transaction(name.partition, marker.producer_id, is_commit=marker.is_commit)
+        return Written.all_of(partition)
 
     # Upkeep
 

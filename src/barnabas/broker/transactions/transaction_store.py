@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barnabas.broker.cluster import TRANSACTIONS_TOPIC, Cluster
+from barnabas.broker.cluster import TRANSACTIONS_TOPIC, Cluster, Partition
 from barnabas.broker.state_topic import (
     KeptEnd,
+    KeptRecord,
     StateTopic,
     decode_key,
     decode_value,
     encode_numbered,
+    kept_in,
     record_type,
 )
 from barnabas.broker.transactions.transaction import TransactionMetadata, TransactionStatus
@@ -42,10 +44,13 @@ class TransactionStore:
         """Raises: KafkaStorageError."""
         self.topic.append(transactional_id, [(_key(transactional_id), None)])
 
-    def load(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
-        """All changes, oldest first; None where an id was forgotten. Raises: KafkaStorageError,
-        CorruptBatchError, BrokenProtocolError."""
-        for kept in self.topic.read():
+    def load(self, partition: Partition | None = None) -> Iterator[tuple[str, TransactionMetadata | None]]:
+        """All changes, or those in a partition, oldest first; None where an id was forgotten.
+
+        Raises: KafkaStorageError, CorruptBatchError, BrokenProtocolError.
+        """
+        found: Iterator[KeptRecord | KeptEnd] = self.topic.read() if partition is None else kept_in(partition)
+        for kept in found:
             if isinstance(kept, KeptEnd) or record_type(kept.key) != TransactionLogKey.RECORD_TYPE:
                 continue
             transactional_id = decode_key(TransactionLogKey, kept.key).transactional_id

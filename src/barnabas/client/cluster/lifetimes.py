@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import logging
 import math
-import os
 import signal
 import sys
 import threading
@@ -22,7 +21,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Never, Protocol
 
-from barnabas.fork import generation
+from barnabas.fork import generation, in_child
 from barnabas.loop_thread import LoopThread, Steps, was_just_interrupted
 
 logger = logging.getLogger("barnabas.client")
@@ -361,4 +360,4 @@ def _forget_parents() -> None:
 # The last one is called first.
 atexit.register(_close_what_was_passed_over)
 atexit.register(_close_all)
-os.register_at_fork(after_in_child=_forget_parents)
+in_child(_forget_parents)

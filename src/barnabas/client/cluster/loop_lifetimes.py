@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import sys
 import warnings
 import weakref
@@ -31,7 +30,7 @@ from barnabas.client.cluster.lifetimes import (
     is_handling_ctrl_c,
     last_words,
 )
-from barnabas.fork import generation
+from barnabas.fork import generation, in_child
 from barnabas.loop_thread import is_on_loop_thread
 
 logger = logging.getLogger("barnabas.client")
@@ -198,4 +197,4 @@ def _give_up_all() -> None:
 
 
 last_words.append(_give_up_all)
-os.register_at_fork(after_in_child=_ends.clear)
+in_child(_ends.clear)

@@ -35,7 +35,8 @@ class SourceCluster:
     """
 
     def __init__(self, options: SourceOptions) -> None:
-        settings = options.consumer_settings
+        # What is asked here only leaders know, and the rack of an executor may not be known on the driver.
+        settings = {name: value for name, value in options.consumer_settings.items() if name != "client_rack"}
         self._subscription = options.subscription
         self._tries = max(1, options.offset_retries)
         self._retry_interval_ms = options.offset_retry_interval_ms

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.log.files import room_at
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
@@ -33,14 +32,14 @@ async def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirs
         if asked is None or topic.name in asked
     ]
     directory = cluster.nodes[call.node].directory
-    usage = shutil.disk_usage(directory)
+    total_bytes, usable_bytes = room_at(directory)
     return DescribeLogDirsResponse(
         results=[
             DescribeLogDirsResponse.DescribeLogDirsResult(
                 log_dir=str(directory),
                 topics=[topic for topic in topics if topic.partitions],
-                total_bytes=usage.total,
-                usable_bytes=usage.free,
+                total_bytes=total_bytes,
+                usable_bytes=usable_bytes,
             )
         ]
     )

@@ -17,6 +17,9 @@ from barnabas.errors import BrokenProtocolError, BrokerError
 from barnabas.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from barnabas.types import TopicPartition
 
+_SUBSCRIBING = (CONSUMER_TYPE, "streams")
+"""Of groups with members of these types, offsets of other topics may be deleted."""
+
 
 async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     groups = call.parts.groups
@@ -25,7 +28,7 @@ async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteRespon
         group = groups.groups.get(request.group_id)
         if group is None or (group.consumers is not None and not group.consumers.takes_offsets):
             raise GroupIdNotFoundError(f"group {request.group_id} does not exist")
-        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_TYPE:
+        if group.state is not GroupState.EMPTY and group.protocol_type not in _SUBSCRIBING:
             raise NonEmptyGroupError(f"group {request.group_id} has members")
         return OffsetDeleteResponse(
             topics=[_delete(call, group, topic) for topic in request.topics],

@@ -19,11 +19,11 @@ from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
-from barnabas.broker.handlers.records.acknowledgement import check_in_sync, wait_until_replicated
 from barnabas.broker.handlers.records.old_formats import FIRST_PRODUCE_WITH_BATCHES, produced_in_old_format
-from barnabas.broker.handlers.transactions.admission import admit
+from barnabas.broker.handlers.transactions.admission import admit, until_admitted
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import recompress
+from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import (
     CorruptMessageError,
@@ -73,10 +73,20 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
                     if not records:
                         answer.partition_responses.append(PartitionResponse(data.index, base_offset=-1))
                         continue
-                taken = _append(call, request, partition, records)
+                batch = _checked(partition, records)
+                if batch.compression == "zstd" and call.version < FIRST_VERSION_WITH_ZSTD:
+                    raise UnsupportedCompressionTypeError(
+                        f"Produce requests with version {call.version} are not allowed to use ZStandard "
+                        "compression"
+                    )
+                if batch.is_transactional and request.transactional_id is not None:
+                    await _admit(call, request, partition, batch)
+                taken = _append(request, partition, records, batch)
                 answer.partition_responses.append(taken)
                 if request.acks == ALL and partition.log.replicated_to is not None:
-                    waiting.append(_replicated(partition, taken, records, request.timeout_ms))
+                    end_offset = taken.base_offset + batch.last_offset - batch.base_offset + 1
+                    written = Written(partition, partition.log, end_offset)
+                    waiting.append(_replicated(written, taken, request.timeout_ms))
             except BrokerError as error:
                 failed = error
                 answer.partition_responses.append(_refusal(data.index, error))
@@ -129,22 +139,26 @@ def _check_request(call: Call, request: ProduceRequest, producers: set[tuple[int
         raise InvalidProducerIdMappingError("records of several transactional producers in one request")
 
 
-def _append(call: Call, request: ProduceRequest, partition: Partition, records: Records) -> PartitionResponse:
+async def _admit(call: Call, request: ProduceRequest, partition: Partition, batch: BatchInfo) -> None:
+    """Raises: BrokerError."""
+    assert request.transactional_id is not None
+    admit(
+        call.parts.transactions,
+        partition,
+        request.transactional_id,
+        (batch.producer_id, batch.producer_epoch),
+        adds=call.version >= FIRST_VERSION_THAT_ADDS,
+        tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
+    )
+    if partition.replicas is not None:
+        await until_admitted(call.parts, request.transactional_id)
+        call.parts.cluster.led_partition(partition.topic, partition.index, call.node)
+
+
+def _append(
+    request: ProduceRequest, partition: Partition, records: Records, batch: BatchInfo
+) -> PartitionResponse:
     topic = partition.topic
-    batch = _checked(partition, records)
-    if batch.compression == "zstd" and call.version < FIRST_VERSION_WITH_ZSTD:
-        raise UnsupportedCompressionTypeError(
-            f"Produce requests with version {call.version} are not allowed to use ZStandard compression"
-        )
-    if batch.is_transactional and request.transactional_id is not None:
-        admit(
-            call.parts.transactions,
-            partition,
-            request.transactional_id,
-            (batch.producer_id, batch.producer_epoch),
-            adds=call.version >= FIRST_VERSION_THAT_ADDS,
-            tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
-        )
     if request.acks == ALL:
         check_in_sync(partition)
     _check_settings(topic, batch)
@@ -160,14 +174,10 @@ def _append(call: Call, request: ProduceRequest, partition: Partition, records: 
     )
 
 
-async def _replicated(
-    partition: Partition, taken: PartitionResponse, records: Records, timeout_ms: int
-) -> None:
+async def _replicated(written: Written, taken: PartitionResponse, timeout_ms: int) -> None:
     """Turns an answer into a refusal if the replicas do not get what was taken."""
-    (batch,) = _kernel.scan_batches(records)
-    end_offset = taken.base_offset + batch.last_offset - batch.base_offset + 1
     try:
-        await wait_until_replicated(partition, end_offset, timeout_ms)
+        await written.until_replicated(timeout_ms)
     except BrokerError as error:
         taken.error_code, taken.base_offset = error.code, -1
 

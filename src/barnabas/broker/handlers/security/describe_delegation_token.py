@@ -4,9 +4,9 @@ some."""
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.delegation_tokens import DelegationToken
+from barnabas.broker.delegation_tokens.kept_token import KeptToken
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.token_store import check_may_ask
+from barnabas.broker.login.token_store import check_may_ask
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenRequest,
@@ -31,7 +31,7 @@ async def handle(call: Call, request: DescribeDelegationTokenRequest) -> Describ
     )
 
 
-def _may_see(call: Call, token: DelegationToken) -> bool:
+def _may_see(call: Call, token: KeptToken) -> bool:
     authorize = call.parts.authorizer.authorize
     return (
         token.concerns(str(call.principal))
@@ -40,17 +40,23 @@ def _may_see(call: Call, token: DelegationToken) -> bool:
     )
 
 
-def _described(call: Call, token: DelegationToken) -> Described:
-    requester = _parts(token.requester) if call.version >= TELLS_REQUESTER else ("", "")
-    return Described(
-        *(*_parts(token.owner), *requester),
-        *(token.issue_timestamp_ms, token.expiry_timestamp_ms, token.max_timestamp_ms),
-        *(token.token_id, call.parts.tokens.hmac(token)),
+def _described(call: Call, token: KeptToken) -> Described:
+    described = Described(
+        issue_timestamp=token.issue_timestamp_ms,
+        expiry_timestamp=token.expiry_timestamp_ms,
+        max_timestamp=token.max_timestamp_ms,
+        token_id=token.token_id,
+        hmac=call.parts.tokens.hmac(token),
         renewers=[
             DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer(*_parts(renewer))
             for renewer in token.renewers
         ],
     )
+    described.principal_type, described.principal_name = _parts(token.owner)
+    if call.version >= TELLS_REQUESTER:
+        requester = _parts(token.requester)
+        described.token_requester_principal_type, described.token_requester_principal_name = requester
+    return described
 
 
 def _parts(principal: str) -> tuple[str, str]:

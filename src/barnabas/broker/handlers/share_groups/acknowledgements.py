@@ -11,10 +11,17 @@ from typing import Protocol
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call
 from barnabas.broker.handlers.nodes import Endpoint, endpoint
+from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker.share_groups.share_partition import Acknowledgement, RecordDecision
 from barnabas.broker.share_groups.share_state_store import ShareKey
-from barnabas.broker_errors import InvalidRequestError, UnknownTopicIdError, UnknownTopicOrPartitionError
+from barnabas.broker_errors import (
+    CoordinatorNotAvailableError,
+    InvalidRequestError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
+from barnabas.errors import BrokerError
 
 LONGEST_MEMBER_ID = 36
 
@@ -84,3 +91,20 @@ def acknowledge(call: Call, key: ShareKey, member_id: str, decisions: Sequence[R
         raise UnknownTopicOrPartitionError
     call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, topic.name)
     call.parts.share_lending.decide(key, call.node, member_id, decisions)
+
+
+async def until_kept(call: Call, key: ShareKey) -> None:
+    """Waits, among several nodes, until what is written of a share partition outlives the coordinator's.
+
+    Raises: CoordinatorNotAvailableError.
+    """
+    cluster = call.parts.cluster
+    if cluster.has_one_node:
+        return
+    state = call.parts.share_states.topic.partition_for(key.text)
+    try:
+        await Written.all_of(state).until_replicated(
+            cluster.settings.number("share.coordinator.write.timeout.ms")
+        )
+    except BrokerError as error:
+        raise CoordinatorNotAvailableError(str(error)) from None

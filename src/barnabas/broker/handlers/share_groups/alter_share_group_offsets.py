@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker.share_groups.share_state_store import ShareKey
 from barnabas.broker_errors import NonEmptyGroupError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
@@ -28,11 +29,11 @@ async def handle(call: Call, request: AlterShareGroupOffsetsRequest) -> AlterSha
     except BrokerError as error:
         return AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.context or None)
     return AlterShareGroupOffsetsResponse(
-        responses=[_alter(call, request.group_id, topic) for topic in request.topics]
+        responses=[await _alter(call, request.group_id, topic) for topic in request.topics]
     )
 
 
-def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
+async def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
     topic = call.parts.cluster.topics.get(asked.topic_name)
     altered = AlteredTopic(asked.topic_name, ZERO_UUID if topic is None else topic.topic_id)
     for wanted in asked.partitions:
@@ -43,6 +44,7 @@ def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
                 raise UnknownTopicOrPartitionError("This server does not host this topic-partition.")
             key = ShareKey(group_id, topic.topic_id, wanted.partition_index)
             call.parts.share_lending.begin_anew(key, wanted.start_offset)
+            await until_kept(call, key)
         except BrokerError as error:
             answer.error_code, answer.error_message = error.code, error.context or None
         altered.partitions.append(answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker_errors import NonEmptyGroupError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.delete_share_group_offsets import (
@@ -23,11 +24,11 @@ async def handle(call: Call, request: DeleteShareGroupOffsetsRequest) -> DeleteS
     except BrokerError as error:
         return DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=error.context or None)
     return DeleteShareGroupOffsetsResponse(
-        responses=[_forget(call, request.group_id, topic.topic_name) for topic in request.topics]
+        responses=[await _forget(call, request.group_id, topic.topic_name) for topic in request.topics]
     )
 
 
-def _forget(call: Call, group_id: str, name: str) -> ForgottenTopic:
+async def _forget(call: Call, group_id: str, name: str) -> ForgottenTopic:
     topic = call.parts.cluster.topics.get(name)
     answer = ForgottenTopic(name, ZERO_UUID if topic is None else topic.topic_id)
     try:
@@ -39,6 +40,8 @@ def _forget(call: Call, group_id: str, name: str) -> ForgottenTopic:
         if not keys:
             raise UnknownTopicOrPartitionError("There is no offset information to delete.")
         call.parts.share_lending.forget(keys)
+        for key in keys:
+            await until_kept(call, key)
     except BrokerError as error:
         answer.error_code, answer.error_message = error.code, error.context or None
     return answer

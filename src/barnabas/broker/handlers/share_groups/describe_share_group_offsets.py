@@ -6,6 +6,7 @@ import uuid
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker.share_groups.share_state_store import UNKNOWN_OFFSET, ShareKey
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
@@ -23,12 +24,16 @@ UNKNOWN_LAG = -1
 
 
 async def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse:
-    return DescribeShareGroupOffsetsResponse(groups=[_describe(call, asked) for asked in request.groups])
+    return DescribeShareGroupOffsetsResponse(
+        groups=[await _describe(call, asked) for asked in request.groups]
+    )
 
 
-def _describe(call: Call, asked: AskedGroup) -> DescribedGroup:
+async def _describe(call: Call, asked: AskedGroup) -> DescribedGroup:
     try:
         call.parts.authorizer.require(call, Operation.DESCRIBE, ResourceKind.GROUP, asked.group_id)
+        for key in list(call.parts.share_states.of_group(asked.group_id)):
+            await until_kept(call, key)
     except BrokerError as error:
         return DescribedGroup(asked.group_id, [], error.code, error.context or None)
     if asked.topics is None:

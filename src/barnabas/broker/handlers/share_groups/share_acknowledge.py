@@ -13,6 +13,7 @@ from barnabas.broker.handlers.share_groups.acknowledgements import (
     check_names,
     decisions_of,
     name_leader,
+    until_kept,
 )
 from barnabas.broker.share_groups.share_sessions import CLOSING_EPOCH
 from barnabas.broker.share_groups.share_state_store import ShareKey
@@ -37,7 +38,7 @@ async def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowled
         TopicResponse(
             topic.topic_id,
             [
-                _acknowledge(
+                await _acknowledge(
                     call,
                     ShareKey(group_id, topic.topic_id, asked.partition_index),
                     member_id,
@@ -64,7 +65,7 @@ async def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowled
     )
 
 
-def _acknowledge(
+async def _acknowledge(
     call: Call,
     key: ShareKey,
     member_id: str,
@@ -75,6 +76,7 @@ def _acknowledge(
     try:
         decisions = decisions_of(asked.acknowledgement_batches, may_renew=request.is_renew_ack)
         acknowledge(call, key, member_id, decisions)
+        await until_kept(call, key)
     except BrokerError as error:
         data = PartitionData(asked.partition_index, error.code, error.context or None)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:

@@ -21,6 +21,7 @@ from barnabas.broker.handlers.share_groups.acknowledgements import (
     check_names,
     decisions_of,
     name_leader,
+    until_kept,
 )
 from barnabas.broker.share_groups.share_partition import LendingLimits
 from barnabas.broker.share_groups.share_sessions import CLOSING_EPOCH, OPENING_EPOCH, KeptShareSession
@@ -46,7 +47,7 @@ async def handle(call: Call, request: ShareFetchRequest) -> ShareFetchResponse:
         member = _enter(call, request)
     except BrokerError as error:
         return ShareFetchResponse(error_code=error.code, error_message=error.context or None)
-    found = _acknowledge(call, request, member)
+    found = await _acknowledge(call, request, member)
     if request.share_session_epoch == CLOSING_EPOCH:
         call.parts.share_lending.release_member(member.group_id, call.node, member.member_id)
     elif not request.is_renew_ack:
@@ -104,7 +105,7 @@ def _enter(call: Call, request: ShareFetchRequest) -> _Member:
     return _Member(group_id, member_id, session)
 
 
-def _acknowledge(
+async def _acknowledge(
     call: Call, request: ShareFetchRequest, member: _Member
 ) -> dict[TopicIdPartition, PartitionData]:
     found: dict[TopicIdPartition, PartitionData] = {}
@@ -117,6 +118,7 @@ def _acknowledge(
             try:
                 decisions = decisions_of(asked.acknowledgement_batches, may_renew=request.is_renew_ack)
                 acknowledge(call, key, member.member_id, decisions)
+                await until_kept(call, key)
             except BrokerError as error:
                 data.acknowledge_error_code = error.code
                 data.acknowledge_error_message = error.context or None

@@ -6,6 +6,8 @@ Owns what Produce and TxnOffsetCommit ask alike, and the codes that their versio
 from __future__ import annotations
 
 from barnabas.broker.cluster import Partition
+from barnabas.broker.handlers.api import BrokerParts
+from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker_errors import (
@@ -17,6 +19,7 @@ from barnabas.broker_errors import (
     ProducerFencedError,
     TransactionAbortableError,
 )
+from barnabas.errors import BrokerError
 
 
 def admit(
@@ -53,3 +56,16 @@ def admit(
     if missing:
         refusal = TransactionAbortableError if tells_abortable else InvalidTxnStateError
         raise refusal(f"{partition.name} was not added to the transaction of {transactional_id}")
+
+
+async def until_admitted(parts: BrokerParts, transactional_id: str) -> None:
+    """Waits, among several nodes, until it is where it outlives the coordinator that the transaction has the
+    partition: one that forgot would leave it open there for ever. Raises: NotEnoughReplicasError."""
+    partition = parts.transaction_store.topic.partition_for(transactional_id)
+    metadata = parts.transactions.by_id.get(transactional_id)
+    if metadata is None:
+        raise NotEnoughReplicasError(f"{transactional_id} has no coordinator")
+    try:
+        await Written.all_of(partition).until_replicated(metadata.timeout_ms)
+    except BrokerError as error:
+        raise NotEnoughReplicasError(str(error)) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.group import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.transactions.admission import admit
+from barnabas.broker.handlers.transactions.admission import admit, until_admitted
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker_errors import CoordinatorNotAvailableError, ErrorCode, KafkaStorageError
 from barnabas.errors import BrokerError
@@ -52,7 +52,7 @@ async def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommit
                 partition.committed_offset, partition.committed_leader_epoch, metadata, now_ms()
             )
     if known:
-        code = _commit(call, request, accepted)
+        code = await _commit(call, request, accepted)
         for result in known:
             result.error_code = code or result.error_code
     return response
@@ -69,7 +69,7 @@ def _refusal(call: Call, request: TxnOffsetCommitRequest) -> BrokerError | None:
     return None
 
 
-def _commit(
+async def _commit(
     call: Call, request: TxnOffsetCommitRequest, offsets: dict[TopicPartition, CommittedOffset]
 ) -> int:
     groups = call.parts.groups
@@ -84,8 +84,14 @@ def _commit(
             adds=call.version >= FIRST_VERSION_THAT_ADDS,
             tells_abortable=call.version >= FIRST_VERSION_THAT_TELLS_ABORTABLE,
         )
+        if not call.parts.cluster.has_one_node:
+            await until_admitted(call.parts, request.transactional_id)
         groups.check_commit_in_transaction(
-            request.group_id, request.generation_id, request.member_id, request.group_instance_id
+            request.group_id,
+            request.generation_id,
+            request.member_id,
+            request.group_instance_id,
+            offsets.keys(),
         )
         if offsets:
             groups.commit_in_transaction(request.group_id, producer, offsets)

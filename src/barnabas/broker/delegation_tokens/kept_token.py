@@ -15,7 +15,7 @@ from barnabas.broker.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class DelegationToken:
+class KeptToken:
     """Principals are written as `User:alice`; times in milliseconds since 1970. `requester`: who asked for
     it, maybe for another `owner` (KIP-373)."""
 

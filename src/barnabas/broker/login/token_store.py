@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.delegation_tokens import DelegationToken, new_token_id, token_hmac
+from barnabas.broker.delegation_tokens.kept_token import KeptToken, new_token_id, token_hmac
 from barnabas.broker.log.clock import now_ms
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.broker_errors import (
@@ -35,23 +35,23 @@ class DelegationTokenStore:
         self._max_lifetime_ms = settings.number("delegation.token.max.lifetime.ms")
         self._renew_lifetime_ms = settings.number("delegation.token.expiry.time.ms")
         self._ids_by_hmac: dict[bytes, str] = {}
-        self._tokens: dict[str, DelegationToken] = {}
+        self._tokens: dict[str, KeptToken] = {}
         self._set(cluster.metadata.delegation_tokens)
 
-    def tokens(self) -> list[DelegationToken]:
+    def tokens(self) -> list[KeptToken]:
         """Raises: DelegationTokenAuthDisabledError."""
         self._check_enabled()
         return list(self._tokens.values())
 
-    def find(self, token_id: str) -> DelegationToken | None:
+    def find(self, token_id: str) -> KeptToken | None:
         return self._tokens.get(token_id)
 
-    def hmac(self, token: DelegationToken) -> bytes:
+    def hmac(self, token: KeptToken) -> bytes:
         return token_hmac(self._secret_key, token.token_id)
 
     def create(
         self, owner: Principal, requester: Principal, renewers: Iterable[Principal], max_lifetime_ms: int
-    ) -> DelegationToken:
+    ) -> KeptToken:
         """`max_lifetime_ms`: not above 0 takes the broker's.
 
         Raises: DelegationTokenAuthDisabledError, KafkaStorageError.
@@ -61,7 +61,7 @@ class DelegationTokenStore:
         lifetime_ms = self._max_lifetime_ms
         if max_lifetime_ms > 0:
             lifetime_ms = min(lifetime_ms, max_lifetime_ms)
-        token = DelegationToken(
+        token = KeptToken(
             new_token_id(),
             str(owner),
             str(requester),
@@ -114,23 +114,23 @@ class DelegationTokenStore:
         if not self._secret_key:
             raise DelegationTokenAuthDisabledError
 
-    def _by_hmac(self, hmac: bytes) -> DelegationToken:
+    def _by_hmac(self, hmac: bytes) -> KeptToken:
         self._check_enabled()
         token_id = self._ids_by_hmac.get(hmac)
         if token_id is None:
             raise DelegationTokenNotFoundError
         return self._tokens[token_id]
 
-    def _expire_at(self, token: DelegationToken, timestamp_ms: int) -> int:
+    def _expire_at(self, token: KeptToken, timestamp_ms: int) -> int:
         changed = replace(token, expiry_timestamp_ms=min(token.max_timestamp_ms, timestamp_ms))
         self._keep([changed if kept is token else kept for kept in self._tokens.values()])
         return changed.expiry_timestamp_ms
 
-    def _keep(self, tokens: list[DelegationToken]) -> None:
+    def _keep(self, tokens: list[KeptToken]) -> None:
         self._cluster.change_metadata("delegation tokens", delegation_tokens=tokens)
         self._set(tokens)
 
-    def _set(self, tokens: Iterable[DelegationToken]) -> None:
+    def _set(self, tokens: Iterable[KeptToken]) -> None:
         if self._secret_key:
             self._tokens = {token.token_id: token for token in tokens}
             self._ids_by_hmac = {self.hmac(token): token.token_id for token in tokens}
@@ -147,11 +147,11 @@ def check_may_ask(connection: ClientConnection) -> None:
         raise DelegationTokenRequestNotAllowedError
 
 
-def _check_not_expired(token: DelegationToken, now: int) -> None:
+def _check_not_expired(token: KeptToken, now: int) -> None:
     if token.is_expired(now):
         raise DelegationTokenExpiredError
 
 
-def _check_may_renew(token: DelegationToken, principal: Principal) -> None:
+def _check_may_renew(token: KeptToken, principal: Principal) -> None:
     if not token.may_be_renewed_by(principal):
         raise DelegationTokenOwnerMismatchError

@@ -1,0 +1,1 @@
+"""The APIs of Streams groups (KIP-1071)."""

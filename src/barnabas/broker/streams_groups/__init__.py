@@ -1,0 +1,1 @@
+"""Streams groups (KIP-1071): topologies, tasks and who is to have them."""

@@ -1,0 +1,1 @@
+"""The commands that administer a cluster, one module for each group of them."""

@@ -1,0 +1,55 @@
+"""`barnabas delete-records`: the beginning of partitions goes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.output import plural, print_rows
+from barnabas.cli.times import timestamp_ms
+
+
+def delete_records(
+    partitions: Annotated[list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Of which partitions.")],
+    before_offset: Annotated[
+        int | None, typer.Option("--before-offset", min=0, help="Those below this offset.")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            "--before", metavar="TIME", help="Those before the first one since then: 7d, 2026-01-31."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All there are.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete the oldest records of partitions."""
+    if sum((before_offset is not None, before is not None, every)) != 1:
+        raise UsageError("give one of --before-offset, --before and --all")
+    time_ms = None if before is None else timestamp_ms(before, "--before")
+    with admin_client(bootstrap, command_config, setting) as admin:
+        chosen = partitions_in(admin, partitions, "TOPIC")
+        first = admin.list_offsets(dict.fromkeys(chosen, "earliest"))
+        end = admin.list_offsets(dict.fromkeys(chosen, "latest"))
+        wanted = {tp: end[tp].offset if before_offset is None else before_offset for tp in chosen}
+        if time_ms is not None:
+            at = admin.list_offsets(dict.fromkeys(chosen, time_ms))
+            wanted |= {tp: found.offset for tp, found in at.items() if found.offset >= 0}
+        wanted = {tp: max(first[tp].offset, offset) for tp, offset in wanted.items()}
+        rows = [(*tp, first[tp].offset, wanted[tp], end[tp].offset) for tp in chosen]
+        columns = ("topic", "partition", "first_offset", "new_first_offset", "end_offset")
+        print_rows(columns, rows, as_json=as_json)
+        if dry_run:
+            told_dry_run()
+            return
+        count = sum(min(wanted[tp], end[tp].offset) - first[tp].offset for tp in chosen)
+        confirm(f"delete {plural(count, 'record')} at most, for good", is_sure=yes)
+        admin.delete_records(wanted)

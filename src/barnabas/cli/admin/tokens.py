@@ -1,0 +1,110 @@
+"""`barnabas tokens`: delegation tokens (KIP-48)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Any
+
+import typer
+
+from barnabas.cli.admin.common import Yes, admin_client, confirm
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.output import note, print_json, print_rows
+from barnabas.client.admin.types import DelegationToken
+
+app = typer.Typer(help="Create, list, renew and expire delegation tokens.", no_args_is_help=True)
+
+Hmac = Annotated[str, typer.Argument(help="The token's HMAC in base64, as create prints it.")]
+_COLUMNS = ("token_id", "owner", "requester", "renewers", "issued_at_ms", "expires_at_ms", "ends_at_ms")
+
+
+@app.command()
+def create(
+    renewer: Annotated[
+        list[str] | None, typer.Option("--renewer", help="User:bob, who may renew it (repeatable).")
+    ] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="User:alice; else whoever connects.")] = None,
+    max_lifetime_ms: Annotated[int, typer.Option("--max-lifetime-ms", help="-1: the broker's maximum.")] = -1,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a token, and print it: this once with its HMAC, which is its password."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        token = admin.create_delegation_token(renewer or (), owner=owner, max_lifetime_ms=max_lifetime_ms)
+    shown: dict[str, Any] = dict(zip(_COLUMNS, _row(token), strict=True))
+    shown["hmac"] = base64.b64encode(token.hmac).decode()
+    if as_json:
+        print_json(shown)
+        return
+    for name, value in shown.items():
+        print(f"{name.replace('_', ' ')}: {', '.join(value) if name == 'renewers' else value}")
+
+
+@app.command("list")
+def list_tokens(
+    owner: Annotated[
+        list[str] | None, typer.Option("--owner", help="Only of User:alice (repeatable).")
+    ] = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the tokens that this client may see, without their HMACs."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        found = admin.describe_delegation_tokens(owner)
+    print_rows(_COLUMNS, [_row(token) for token in found], as_json=as_json)
+
+
+@app.command()
+def renew(
+    hmac: Hmac,
+    period_ms: Annotated[int, typer.Option("--period-ms", help="-1: the broker's default.")] = -1,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """Let a token live for longer."""
+    key = _hmac(hmac)
+    with admin_client(bootstrap, command_config, setting) as admin:
+        expires = admin.renew_delegation_token(key, renew_period_ms=period_ms)
+    note(f"the token expires at {expires} ms since 1970")
+
+
+@app.command()
+def expire(
+    hmac: Hmac,
+    period_ms: Annotated[int, typer.Option("--period-ms", help="-1: at once.")] = -1,
+    yes: Yes = False,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """Let a token end."""
+    key = _hmac(hmac)
+    confirm("end the token", is_sure=yes)
+    with admin_client(bootstrap, command_config, setting) as admin:
+        expires = admin.expire_delegation_token(key, expiry_time_period_ms=period_ms)
+    note(f"the token expires at {expires} ms since 1970")
+
+
+def _row(token: DelegationToken) -> tuple[Any, ...]:
+    return (
+        token.token_id,
+        token.owner,
+        token.requester,
+        list(token.renewers),
+        token.issue_timestamp,
+        token.expiry_timestamp,
+        token.max_timestamp,
+    )
+
+
+def _hmac(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise UsageError(f"the HMAC is not base64: {error}") from None

@@ -1,0 +1,211 @@
+"""`barnabas transactions`: who has one open, which hang, and how they are ended."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from barnabas import Admin, TopicPartition
+from barnabas.cli.admin.common import Yes, admin_client, confirm, partitions_in
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.output import note, print_rows
+from barnabas.client.admin.types import AbortTransactionSpec, ProducerState
+
+app = typer.Typer(help="List, describe, find hanging transactions, and end them.", no_args_is_help=True)
+
+# What the coordinator counts as open.
+_OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
+_DEFAULT_MINUTES = 15
+
+
+@app.command("list")
+def list_transactions(
+    state: Annotated[
+        list[str] | None, typer.Option("--state", help="Only in this state: Ongoing, ... (repeatable).")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--open-for", metavar="MINUTES", help="Only those open for longer.")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option("--pattern", metavar="REGEX", help="Only ids that match (Kafka 4.1).")
+    ] = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the transactional ids, their producers and states."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        found = admin.list_transactions(
+            states=state or (),
+            duration_ms=None if minutes is None else round(minutes * 60_000),
+            pattern=pattern,
+        )
+    rows = [
+        (each.transactional_id, each.producer_id, each.state, node_id)
+        for node_id, listings in found.items()
+        for each in listings
+    ]
+    columns = ("transactional_id", "producer_id", "state", "coordinator")
+    print_rows(columns, sorted(rows), as_json=as_json)
+
+
+@app.command()
+def describe(
+    transactional_ids: Annotated[list[str], typer.Argument(help="The transactional ids.")],
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the state of transactional ids, and the partitions that their transactions are in."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        found = admin.describe_transactions(transactional_ids)
+    rows = [
+        (
+            each.transactional_id,
+            each.state,
+            each.producer_id,
+            each.producer_epoch,
+            each.transaction_timeout_ms,
+            each.start_timestamp,
+            each.coordinator_id,
+            [str(tp) for tp in each.partitions],
+        )
+        for each in found.values()
+    ]
+    columns = (
+        "transactional_id",
+        "state",
+        "producer_id",
+        "producer_epoch",
+        "timeout_ms",
+        "began_at_ms",
+        "coordinator",
+        "partitions",
+    )
+    print_rows(columns, rows, as_json=as_json)
+
+
+@app.command()
+def producers(
+    partitions: Annotated[list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Where.")],
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the producers that partitions remember."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        found = admin.describe_producers(partitions_in(admin, partitions, "TOPIC"))
+    rows = [(*tp, *_producer(each)) for tp, states in sorted(found.items()) for each in states]
+    print_rows(_PRODUCER_COLUMNS, rows, as_json=as_json)
+
+
+@app.command("find-hanging")
+def find_hanging(
+    partitions: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOPIC[:0,1]]...", help="Where; everywhere if left out.")
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option("--open-for", metavar="MINUTES", help="Those open for longer.")
+    ] = _DEFAULT_MINUTES,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print transactions that are open in a partition, and of which no coordinator knows any more."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        chosen = partitions_in(admin, partitions or admin.list_topics(), "TOPIC")
+        before = time.time() * 1000 - minutes * 60_000
+        open_ones = [
+            (tp, each)
+            for tp, states in sorted(admin.describe_producers(chosen).items())
+            for each in states
+            if each.current_transaction_start_offset is not None and each.last_timestamp < before
+        ]
+        known = _known(admin, {each.producer_id for _, each in open_ones})
+    rows = [(*tp, *_producer(each)) for tp, each in open_ones if (each.producer_id, tp) not in known]
+    print_rows(_PRODUCER_COLUMNS, rows, as_json=as_json)
+
+
+@app.command()
+def abort(
+    partition: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="Where it hangs.")],
+    start_offset: Annotated[
+        int, typer.Option("--start-offset", min=0, help="Where it begins, as find-hanging prints it.")
+    ],
+    yes: Yes = False,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """End a transaction that hangs in a partition. One that is just open is ended by fence."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        chosen = partitions_in(admin, [partition], "TOPIC:PARTITION")
+        if len(chosen) != 1:
+            raise UsageError(f"{partition!r} is not one partition: give TOPIC:PARTITION")
+        states = admin.describe_producers(chosen)[chosen[0]]
+        found = [each for each in states if each.current_transaction_start_offset == start_offset]
+        if not found:
+            raise UsageError(f"no transaction begins at offset {start_offset} of {chosen[0]}")
+        confirm(f"abort the transaction of producer {found[0].producer_id} in {chosen[0]}", is_sure=yes)
+        # As Kafka's own tool: no coordinator has written a marker yet.
+        epoch = found[0].coordinator_epoch or 0
+        admin.abort_transaction(
+            AbortTransactionSpec(chosen[0], found[0].producer_id, found[0].producer_epoch, epoch)
+        )
+    note(f"aborted the transaction of producer {found[0].producer_id} in {chosen[0]}")
+
+
+@app.command()
+def fence(
+    transactional_ids: Annotated[list[str], typer.Argument(help="The transactional ids.")],
+    yes: Yes = False,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """Shut out the producers that use these ids now, and abort their transactions."""
+    confirm(f"shut out the producers of {', '.join(transactional_ids)}", is_sure=yes)
+    with admin_client(bootstrap, command_config, setting) as admin:
+        admin.fence_producers(transactional_ids)
+    note(f"shut out the producers of {', '.join(transactional_ids)}")
+
+
+_PRODUCER_COLUMNS = (
+    "topic",
+    "partition",
+    "producer_id",
+    "producer_epoch",
+    "last_sequence",
+    "last_timestamp_ms",
+    "coordinator_epoch",
+    "start_offset",
+)
+
+
+def _producer(state: ProducerState) -> tuple[int | None, ...]:
+    return (
+        state.producer_id,
+        state.producer_epoch,
+        state.last_sequence,
+        state.last_timestamp,
+        state.coordinator_epoch,
+        state.current_transaction_start_offset,
+    )
+
+
+def _known(admin: Admin, producer_ids: set[int]) -> set[tuple[int, TopicPartition]]:
+    """By producer the partitions in which its coordinator knows of a transaction."""
+    if not producer_ids:
+        return set()
+    listed = admin.list_transactions(producer_ids=producer_ids)
+    names = [each.transactional_id for listings in listed.values() for each in listings]
+    described = admin.describe_transactions(names) if names else {}
+    return {
+        (each.producer_id, tp) for each in described.values() if each.state in _OPEN for tp in each.partitions
+    }

@@ -1,0 +1,95 @@
+"""`barnabas users`: who has a password for SASL SCRAM. Passwords are never shown."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.admin.common import Yes, admin_client, confirm
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.output import note, print_rows
+from barnabas.client.admin.types import ScramDeletion, ScramMechanism, ScramUpsertion
+
+app = typer.Typer(help="List, set and delete passwords for SASL SCRAM.", no_args_is_help=True)
+
+_MECHANISMS = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
+
+User = Annotated[str, typer.Argument(help="The user.")]
+Mechanism = Annotated[
+    list[str] | None,
+    typer.Option("--mechanism", "-m", help="SCRAM-SHA-256 or SCRAM-SHA-512 (repeatable)."),
+]
+
+
+@app.command("list")
+def list_users(
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the users that have passwords, their mechanisms, and how many times each is hashed."""
+    with admin_client(bootstrap, command_config, setting) as admin:
+        found = admin.describe_user_scram_credentials()
+    rows = [
+        (user, info.mechanism.name.replace("_", "-"), info.iterations)
+        for user in sorted(found)
+        for info in found[user]
+    ]
+    print_rows(("user", "mechanism", "iterations"), rows, as_json=as_json)
+
+
+@app.command("set")
+def set_password(
+    user: User,
+    mechanism: Mechanism = None,
+    iterations: Annotated[int, typer.Option("--iterations", "-i", min=4096, max=16_384)] = 4096,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """Give a user a password: asked for, or the first line of stdin. SCRAM-SHA-512 if not said."""
+    mechanisms = _mechanisms(mechanism) or [ScramMechanism.SCRAM_SHA_512]
+    if sys.stdin.isatty():
+        password = typer.prompt(f"password of {user}", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise UsageError("the password is empty: give it on stdin")
+    with admin_client(bootstrap, command_config, setting) as admin:
+        admin.alter_user_scram_credentials(
+            [ScramUpsertion(user, each, password, iterations) for each in mechanisms]
+        )
+    note(f"user {user} has a password for {_names(mechanisms)}")
+
+
+@app.command()
+def delete(
+    user: User,
+    mechanism: Mechanism = None,
+    yes: Yes = False,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """Take a user's passwords away, for these mechanisms or for all."""
+    mechanisms = _mechanisms(mechanism)
+    with admin_client(bootstrap, command_config, setting) as admin:
+        if not mechanisms:
+            mechanisms = [info.mechanism for info in admin.describe_user_scram_credentials([user])[user]]
+        confirm(f"delete the password of {user} for {_names(mechanisms)}", is_sure=yes)
+        admin.alter_user_scram_credentials([ScramDeletion(user, each) for each in mechanisms])
+    note(f"user {user} has no password for {_names(mechanisms)}")
+
+
+def _mechanisms(given: list[str] | None) -> list[ScramMechanism]:
+    for name in given or ():
+        if name.upper() not in _MECHANISMS:
+            raise UsageError(f"--mechanism is {' or '.join(_MECHANISMS)}, not {name!r}")
+    return [_MECHANISMS[name.upper()] for name in given or ()]
+
+
+def _names(mechanisms: list[ScramMechanism]) -> str:
+    return " and ".join(each.name.replace("_", "-") for each in mechanisms)
