@@ -18,7 +18,7 @@ from barnabas.broker.log.compaction import compact
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import PartitionLog
 
-from .conftest import NOW_MS, append, batch_of, open_log
+from .conftest import NOW_MS, append, batch_of, open_log, records_of
 
 Opened = Callable[..., PartitionLog]
 RETENTION_MS = 1_000
@@ -195,7 +195,7 @@ def compact_and_check(log: PartitionLog, model: Model, now_ms: int) -> None:
     compact_all(log, now_ms)
     there = {batch.base_offset: batch for batch in batches(log)}
     newest: dict[bytes, bytes | None] = {}
-    for record in _kernel.RecordReader("t", 0, log.read(0, 1 << 20, at_least_one=True)):
+    for record in records_of(log):
         if record.offset in model.values:
             assert (record.key, record.value) == model.values[record.offset]
             newest[record.key or b""] = record.value

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from barnabas._kernel import (
     KeyOffsets,
+    LogCleaner,
     RecordReader,
     compact_batches,
     compress,
+    convert_to_current,
+    convert_to_old,
     decompress,
     find_batch_offset_for_timestamp,
     find_max_timestamp,
@@ -30,6 +33,7 @@ CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 def read_in_every_way(data: bytes) -> None:
     keys = KeyOffsets()
+    cleaner = LogCleaner(now_ms=5, delete_retention_ms=1, last_batches={1: (7, 0)}, aborted=[(1, 0, 9)])
     for read in (
         lambda: list(RecordReader("t", 0, data, check_crcs=False)),
         lambda: list(RecordReader("t", 0, data, aborted=[(1, 0)])),
@@ -42,6 +46,11 @@ def read_in_every_way(data: bytes) -> None:
         lambda: find_max_timestamp(data),
         lambda: keys.add(data),
         lambda: compact_batches(data, keys, keep_tombstones_from=0),
+        lambda: cleaner.decided(data),
+        lambda: cleaner.clean(data, keys),
+        lambda: convert_to_current(data),
+        lambda: convert_to_old(data, 0, first_offset=0),
+        lambda: convert_to_old(data, 1, first_offset=3),
     ):
         with contextlib.suppress(CorruptBatchError):
             read()
@@ -68,6 +77,22 @@ def test_batches_with_flipped_bits_and_cut_ends_are_records_or_a_clear_error(
 ) -> None:
     records = [(i, b"key %d" % i, b"value" * i, [("h", b"x"), ("n", None)]) for i in range(8)]
     data = bytearray(batch(records, compression=codec, producer_id=1) * 2)
+    for position, bit in flips:
+        data[position % len(data)] ^= 1 << bit
+    read_in_every_way(bytes(data[: len(data) - cut % len(data) // 4]))
+
+
+@given(
+    st.sampled_from(CODECS[:-1]),
+    st.sampled_from([0, 1]),
+    st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 7)), min_size=1, max_size=5),
+    st.integers(0, 10_000),
+)
+def test_message_sets_with_flipped_bits_and_cut_ends_are_records_or_a_clear_error(
+    batch: Batch, codec: str, magic: int, flips: list[tuple[int, int]], cut: int
+) -> None:
+    current = batch([(i, b"key %d" % i, b"value" * i) for i in range(8)], compression=codec)
+    data = bytearray(convert_to_old(current, magic, first_offset=0))
     for position, bit in flips:
         data[position % len(data)] ^= 1 << bit
     read_in_every_way(bytes(data[: len(data) - cut % len(data) // 4]))

@@ -9,12 +9,16 @@ that passes for an older release lists what that had.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from barnabas.broker.features import FEATURES
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import ErrorCode
+from barnabas.protocol.api_key import ApiKey
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
+# KAFKA-18659: an older librdkafka compresses nothing for brokers that do not say so. None is to be sent.
+LOWEST_TOLD: Mapping[int, int] = {ApiKey.PRODUCE: 0}
 FIRST_VERSION_WITH_SOFTWARE = 3
 FIRST_VERSION_WITH_LEVEL_0 = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -28,8 +32,8 @@ async def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse
         call.connection.software_name, call.connection.software_version = software
     answer = ApiVersionsResponse(
         api_keys=[
-            ApiVersionsResponse.ApiVersion(api_key, *versions)
-            for api_key, versions in sorted(call.parts.offered.items())
+            ApiVersionsResponse.ApiVersion(api_key, LOWEST_TOLD.get(api_key, lowest), highest)
+            for api_key, (lowest, highest) in sorted(call.parts.offered.items())
         ]
     )
     if call.parts.tells_features:
