@@ -1,7 +1,8 @@
 """Spark's source and sink beside Spark's own Kafka connector: `python -m bench.spark --help`.
 
-Both run in turn in one session, warm, on the same topic of a real Kafka; the best of the runs counts. Of the
-session's start and of the first run of each work nothing is measured: an application pays for them once.
+Both run in turn in one session with Spark's default settings, warm, on the same topic of a real Kafka; the
+median of the runs counts. Of the session's start and of the first run of each work nothing is measured: an
+application pays for them once.
 """
 
 from __future__ import annotations
@@ -10,35 +11,34 @@ import argparse
 import compileall
 import json
 import os
+import shutil
+import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
-from pyspark.sql.streaming import StreamingQuery
+import pyspark
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import barnabas
-from barnabas import Producer
+from barnabas.spark import precompiling
 from bench import spark_connector
 from bench.broker import kafka
-from bench.page_cache import page_cache
+from bench.process_time import processor_seconds
 from bench.runs import Topics, measure
+from bench.spark_works import FIELDS, FORMATS, OURS, PEER_FORMAT, RECORDS_A_SECOND, Works, percentile
 from bench.works import PEER, VALUE_BYTES
 
-OURS = "barnabas"
-PEER_FORMAT = "kafka"
-FORMATS = (OURS, PEER_FORMAT)
-SHORT_BATCHES = 30
 REPORT = Path("docs/benchmarks-spark.md")
+UNIX_SOCKETS = {"spark.python.unix.domain.socket.enabled": "true"}
 
 
 @dataclass
@@ -46,20 +46,26 @@ class Comparison:
     """The seconds that both took for a work, run by run, and how they should compare."""
 
     title: str
-    records: int
     wanted: float
     """At least so many times as fast, or, where `is_most`, at most so many times as long."""
     is_most: bool = False
     seconds: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in FORMATS})
+    processor_seconds: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in FORMATS})
+    """Of Spark, its Python processes and the broker; none where a work ends by the clock."""
 
     @property
-    def best(self) -> dict[str, float]:
-        return {name: min(taken) for name, taken in self.seconds.items()}
+    def medians(self) -> dict[str, float]:
+        return {name: statistics.median(taken) for name, taken in self.seconds.items()}
 
     @property
     def ratio(self) -> float:
-        own, other = self.best[OURS], self.best[PEER_FORMAT]
+        own, other = self.medians[OURS], self.medians[PEER_FORMAT]
         return own / other if self.is_most else other / own
+
+    @property
+    def processor_ratio(self) -> float | None:
+        own, other = (self.processor_seconds[name] for name in (OURS, PEER_FORMAT))
+        return statistics.median(other) / statistics.median(own) if own and other else None
 
     @property
     def is_met(self) -> bool:
@@ -67,185 +73,132 @@ class Comparison:
 
     def row(self) -> tuple[str, ...]:
         limit = f"{'at most' if self.is_most else 'at least'} {self.wanted:g} x"
-        shown = [f"{self.best[name]:.3f}" for name in FORMATS]
-        return (self.title, *shown, f"{self.ratio:.2f} x", limit, "yes" if self.is_met else "**missed**")
+        shown = [f"{self.medians[name]:.3f}" for name in FORMATS]
+        processor = self.processor_ratio
+        less = "" if processor is None else f"{processor:.2f} x"
+        return (
+            self.title,
+            *shown,
+            f"{self.ratio:.2f} x",
+            limit,
+            "yes" if self.is_met else "**missed**",
+            less,
+        )
 
 
-def session(jars: str = "") -> SparkSession:
+def session(jars: str = "", **settings: str) -> SparkSession:
+    """With Spark's default settings, but for what it would print, serve and look up."""
     # Otherwise Spark's workers run the python3 of PATH, which need not be the one with Barnabas in it.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return (
+    builder = (
         SparkSession.builder.master("local[2]")
         .appName("bench")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.log.level", "ERROR")
-        # As docs/spark.md advises: over TCP a short task of a Python source mostly waits.
-        .config("spark.python.unix.domain.socket.enabled", "true")
         .config("spark.jars", jars)
-        .getOrCreate()
     )
-
-
-class Works:
-    """What is measured; each function takes the name of a format and returns seconds."""
-
-    def __init__(
-        self, spark: SparkSession, bootstrap: str, filled: str, records: int, topics: Topics
-    ) -> None:
-        self._spark = spark
-        self._bootstrap = bootstrap
-        self._filled = filled
-        self._records = records
-        self._topics = topics
-
-    def read(self, format_name: str) -> float:
-        frame = self._spark.read.format(format_name).options(**self._source_options(self._filled)).load()
-        began = time.perf_counter()
-        count = total(frame)
-        took = time.perf_counter() - began
-        self._expect(count)
-        return took
-
-    def stream(self, format_name: str) -> float:
-        return self._streamed(format_name)[0]
-
-    def triggers(self, format_name: str) -> float:
-        """Without the start of the query, in which Spark starts a Python process to plan with."""
-        return self._streamed(format_name)[1]
-
-    def _streamed(self, format_name: str) -> tuple[float, float]:
-        """What the whole query took, and its triggers."""
-        counts: list[int] = []
-        with tempfile.TemporaryDirectory() as checkpoint:
-            began = time.perf_counter()
-            query = (
-                self._stream_of(format_name, self._filled)
-                .writeStream.foreachBatch(lambda frame, batch_id: counts.append(total(frame)))
-                .option("checkpointLocation", checkpoint)
-                .trigger(availableNow=True)
-                .start()
-            )
-            query.awaitTermination()
-            took = time.perf_counter() - began
-        self._expect(sum(counts))
-        durations = [progress["durationMs"]["triggerExecution"] for progress in query.recentProgress]
-        return took, sum(durations) / 1000
-
-    def write(self, format_name: str) -> float:
-        # A constant: to make rows is Spark's work, and should not count for much.
-        value = f.lit(b"x" * VALUE_BYTES).alias("value")
-        key = (f.col("id") % 1000).cast("string").alias("key")
-        frame = self._spark.range(0, self._records, numPartitions=2).select(key, value)
-        with self._topics.fresh() as topic:
-            options = {"kafka.bootstrap.servers": self._bootstrap, "topic": topic}
-            began = time.perf_counter()
-            frame.write.format(format_name).mode("append").options(**options).save()
-            return time.perf_counter() - began
-
-    def short_batch(self, format_name: str) -> float:
-        """The shortest of many micro-batches of a few records each."""
-        with self._topics.fresh() as topic, self._trickle(topic), tempfile.TemporaryDirectory() as checkpoint:
-            query = (
-                self._stream_of(format_name, topic)
-                .writeStream.format("noop")
-                .option("checkpointLocation", checkpoint)
-                .start()
-            )
-            try:
-                return shortest_batch(query)
-            finally:
-                query.stop()
-
-    @contextmanager
-    def _trickle(self, topic: str) -> Iterator[None]:
-        """Records that keep coming, so that no batch waits for one."""
-        enough = Event()
-
-        def send() -> None:
-            with Producer(self._bootstrap) as producer:
-                while not enough.wait(0.005):
-                    producer.send(topic, b"x" * VALUE_BYTES)
-
-        sender = Thread(target=send)
-        sender.start()
-        try:
-            yield
-        finally:
-            enough.set()
-            sender.join()
-
-    def _stream_of(self, format_name: str, topic: str) -> DataFrame:
-        return self._spark.readStream.format(format_name).options(**self._source_options(topic)).load()
-
-    def _source_options(self, topic: str) -> dict[str, str]:
-        # Spark's connector otherwise waits up to half a second at the end of each partition.
-        return {
-            "kafka.bootstrap.servers": self._bootstrap,
-            "subscribe": topic,
-            "startingOffsets": "earliest",
-            "kafka.fetch.max.wait.ms": "10",
-        }
-
-    def _expect(self, count: int) -> None:
-        # Filling the topic took a record more, before the watch was started.
-        if count < self._records:
-            raise RuntimeError(f"Spark saw {count} of {self._records} records")
-
-
-def total(frame: DataFrame) -> int:
-    return frame.agg(f.count("*"), f.sum(f.length("value"))).collect()[0][0]
-
-
-def shortest_batch(query: StreamingQuery) -> float:
-    taken: dict[int, int] = {}
-    while len(taken) < SHORT_BATCHES:
-        if query.exception() is not None:
-            raise RuntimeError(f"the query failed: {query.exception()}")
-        for progress in query.recentProgress:
-            if progress["numInputRows"]:
-                taken[progress["batchId"]] = progress["durationMs"]["triggerExecution"]
-        time.sleep(0.1)
-    return min(taken.values()) / 1000
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
     parser.add_argument("--records", type=int, default=5_000_000, help="of one run (default 5000000)")
-    parser.add_argument("--runs", type=int, default=5, help="of which the best counts (default 5)")
-    parser.add_argument("--only", default="", help="only read, stream, triggers, write or short")
+    parser.add_argument("--runs", type=int, default=5, help="of which the median counts (default 5)")
+    parser.add_argument("--only", default="", help=f"only some, by commas, of {', '.join(WORKS)}")
+    parser.add_argument("--unix-sockets", action="store_true", help="between Spark and its Python workers")
+    parser.add_argument("--precompiled", action="store_true", help="as `barnabas spark precompile` has it")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     return parser.parse_args()
 
 
+Begin = Callable[[str], None]
+
+
 def compare(
-    comparison: Comparison, work: Callable[[str], float], runs: int, begin: Callable[[str], None]
+    comparison: Comparison, work: Callable[[str], float], runs: int, begin: Begin, *, counts_processor: bool
 ) -> Comparison:
     for number in range(runs + 1):
         for name in FORMATS:
             begin(f"{comparison.title}: {name}")
+            began = processor_seconds()
             taken = work(name)
             if number:
                 comparison.seconds[name].append(taken)
+                if counts_processor:
+                    comparison.processor_seconds[name].append(processor_seconds() - began)
     return comparison
 
 
-HEADINGS = ("work", f"{OURS}, s", "Spark's connector, s", "ratio", "wanted", "met")
+def compare_ways(works: Works, begin: Begin) -> list[Comparison]:
+    """One run of each, which has thousands of records in it."""
+    title = f"a record's way at {RECORDS_A_SECOND} records a second, p%d"
+    found = {percent: Comparison(title % percent, 1, is_most=True) for percent in (50, 99)}
+    for name in FORMATS:
+        begin(f"a record's way: {name}")
+        taken = works.way(name)
+        for percent, comparison in found.items():
+            comparison.seconds[name].append(percentile(taken, percent))
+    return list(found.values())
 
 
-def markdown(comparisons: list[Comparison], options: argparse.Namespace) -> str:
-    lines = [HEADINGS, ("---", "---:", "---:", "---:", "---", "---"), *(each.row() for each in comparisons)]
+WORKS: dict[str, tuple[str, float, bool]] = {
+    "read": ("batch read", 2.5, False),
+    "write": ("batch write", 2.5, False),
+    "stream": ("streaming read, availableNow", 1.8, False),
+    "triggers": ("streaming read, without the start of the query", 2, False),
+    "copy": ("stream from Kafka to Kafka, ours exactly once", 1.5, False),
+    "avro": (f"read, decode and aggregate {len(FIELDS)} fields, Avro", 3, False),
+    "json": (f"read, decode and aggregate {len(FIELDS)} fields, JSON", 3, False),
+    "short": ("shortest micro-batch", 1.5, True),
+    "short_copy": ("shortest micro-batch to Kafka, ours exactly once", 1.5, True),
+    "way": ("", 1, True),
+}
+"""Title, what is wanted, and whether that is the most."""
+BY_THE_CLOCK = ("short", "short_copy", "way")
+
+
+def comparisons(
+    works: Works, topics: Topics, wanted: list[str], runs: int, begin: Begin
+) -> Iterator[Comparison]:
+    for name in wanted:
+        if name == "way":
+            yield from compare_ways(works, begin)
+            continue
+        title, least, is_most = WORKS[name]
+        with ExitStack() as stack:
+            if name in ("avro", "json"):
+                rows = stack.enter_context(topics.fresh())
+                begin(f"filling a topic with {name}")
+                works.fill_rows(name, rows)
+                work = partial(works.decode, name, rows)
+            else:
+                work = getattr(works, name)
+            comparison = Comparison(title, least, is_most)
+            counts = name not in BY_THE_CLOCK
+            yield compare(comparison, work, runs, begin, counts_processor=counts)
+
+
+HEADINGS = ("work", f"{OURS}, s", "Spark's connector, s", "ratio", "wanted", "met", "less processor time")
+
+
+def markdown(found: list[Comparison], options: argparse.Namespace) -> str:
+    lines = [HEADINGS, ("---", *["---:"] * 3, "---", "---", "---:"), *(each.row() for each in found)]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    ways = ((options.unix_sockets, "Unix domain sockets"), (options.precompiled, "compiled archives"))
+    besides = "".join(f", {way}" for is_used, way in ways if is_used)
     return (
         "# Benchmarks on Spark\n\n"
-        f"Written by `make bench-spark`: the best of {options.runs} runs in turn, both warm, in one session\n"
-        f"of local[2] on {os.cpu_count()} cores; {options.records:,} records of {VALUE_BYTES} bytes, two\n"
-        f"partitions, one broker beside; Spark's connector is `{spark_connector.ARTIFACTS[0]}`.\n"
-        "Spark talks to its Python workers over Unix domain sockets, and the machine's memory is kept full\n"
-        f"of page cache, for both.\n\n{table}\n"
+        f"Written by `make bench-spark`: the median of {options.runs} runs in turn, both warm, in one\n"
+        f"session of local[2] with Spark's default settings{besides}, on {os.cpu_count()} cores;\n"
+        f"{options.records:,} records of {VALUE_BYTES} bytes, two partitions, one broker beside;\n"
+        f"Spark's connector is `{spark_connector.ARTIFACTS[0]}`.\n"
+        "Processor time is that of Spark, its Python processes and the broker together.\n\n"
+        f"{table}\n"
     )
 
 
@@ -254,55 +207,69 @@ def compile_ours() -> None:
     compileall.compile_dir(Path(barnabas.__file__).parent, quiet=1)
 
 
+@contextmanager
+def spark_home(*, is_precompiled: bool) -> Iterator[None]:
+    """That of the installed PySpark, or one of links to it but for archives that are compiled."""
+    if not is_precompiled:
+        yield
+        return
+    installed = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        for entry in installed.iterdir():
+            if entry.name != "python":
+                (home / entry.name).symlink_to(entry)
+        (home / precompiling.LIBRARIES).mkdir(parents=True)
+        for archive in precompiling.archives(installed):
+            shutil.copy(archive.path, home / precompiling.LIBRARIES)
+        for archive in precompiling.archives(home):
+            precompiling.compile_archive(archive)
+        os.environ["SPARK_HOME"] = folder
+        yield
+
+
 def main() -> int:
     options = arguments()
     compile_ours()
-    jars = spark_connector.fetch(Path("build/spark-connector").absolute())
+    jars = ",".join(
+        [
+            spark_connector.fetch(Path("build/spark-connector").absolute()),
+            spark_connector.fetch(Path("build/spark-avro").absolute(), spark_connector.AVRO),
+        ]
+    )
     errors = Console(stderr=True)
     began = time.monotonic()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    wanted = options.only.split(",") if options.only else list(WORKS)
     with (
         kafka(None) as bootstrap,
-        page_cache() as cache,
+        spark_home(is_precompiled=options.precompiled),
         Progress(*columns, console=errors, transient=True) as progress,
     ):
-        task = progress.add_task("filling the page cache")
+        task = progress.add_task("filling a topic to read from")
 
         def begin(what: str) -> None:
             progress.update(task, description=what)
-            cache.fill()
 
         topics = Topics(bootstrap)
         with topics.fresh() as filled:
-            begin("filling a topic to read from")
             measure(PEER, "produce/plain", bootstrap, filled, options.records, "none")
-            spark = session(jars)
+            spark = session(jars, **(UNIX_SOCKETS if options.unix_sockets else {}))
             works = Works(spark, bootstrap, filled, options.records, topics)
-            everything = {
-                "read": (Comparison("batch read", options.records, 2), works.read),
-                "stream": (Comparison("streaming read, availableNow", options.records, 2), works.stream),
-                "triggers": (
-                    Comparison("streaming read, without the start of the query", options.records, 2),
-                    works.triggers,
-                ),
-                "write": (Comparison("batch write", options.records, 2), works.write),
-                "short": (Comparison("shortest micro-batch", 0, 1.5, is_most=True), works.short_batch),
-            }
-            comparisons = [
-                compare(comparison, work, options.runs, begin)
-                for name, (comparison, work) in everything.items()
-                if options.only in name
-            ]
+            found: list[Comparison] = []
+            for comparison in comparisons(works, topics, wanted, options.runs, begin):
+                found.append(comparison)
+                errors.print("bench: " + ", ".join(comparison.row()))
             spark.stop()
     if options.json:
-        print(json.dumps([asdict(each) | {"ratio": each.ratio} for each in comparisons], indent=2))
+        print(json.dumps([asdict(each) | {"ratio": each.ratio} for each in found], indent=2))
     else:
-        table = Table(*HEADINGS, title=f"best of {options.runs} runs, {options.records:,} records")
-        for comparison in comparisons:
+        table = Table(*HEADINGS, title=f"median of {options.runs} runs, {options.records:,} records")
+        for comparison in found:
             table.add_row(*comparison.row())
-        Console(width=None if sys.stdout.isatty() else 130).print(table)
+        Console(width=None if sys.stdout.isatty() else 150).print(table)
     if not options.only:
-        REPORT.write_text(markdown(comparisons, options))
+        REPORT.write_text(markdown(found, options))
         errors.print(f"bench: written to {REPORT}")
     errors.print(f"bench: {time.monotonic() - began:.0f} s in all")
     return 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -59,9 +60,11 @@ class Trial:
         }
         given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         submit = [str(SPARK_CLASS), "org.apache.spark.deploy.SparkSubmit", "--master", self.spark.address]
+        submit += ["--driver-memory", "1g"]
         command = [*submit, *given, "--class", CONNECT_SERVER, "spark-internal"]
-        environment = {**ENVIRONMENT, "PYSPARK_PYTHON": sys.executable}
+        environment = {**ENVIRONMENT, "PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_MEMORY": "1g"}
         self._server = ServerProcess(command, self._folder / "connect.log", environment=environment)
+        wait_for(lambda: is_listening(port), timeout=PROGRESS_SECONDS)
         return f"sc://{HOST}:{port}"
 
     def start(self, follow: str = FOR_EVER) -> None:
@@ -104,10 +107,14 @@ class Trial:
             assert self._query.poll() is None, f"the query has ended:\n{self.log()}"
             return self.batches() >= wanted
 
-        wait_for(are_done, timeout=PROGRESS_SECONDS)
+        try:
+            wait_for(are_done, timeout=PROGRESS_SECONDS)
+        except BaseException:
+            print(self.log())
+            raise
 
     def log(self) -> str:
-        return (self._folder / "query.log").read_text(errors="replace")[-4000:]
+        return "\n".join(path.read_text(errors="replace")[-3000:] for path in self._folder.glob("[cq]*.log"))
 
     def kill_executor(self, number: int) -> None:
         wait_for(lambda: self.spark.executors(number), timeout=PROGRESS_SECONDS)
@@ -125,6 +132,11 @@ class Trial:
         self.wait_for_batches(2)
         node.start()
         self.cluster.wait_until_whole()
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex((HOST, port)) == 0
 
 
 def main() -> None:

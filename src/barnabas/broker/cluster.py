@@ -554,10 +554,11 @@ class Cluster:
         """Grows with every change of a feature's level."""
         return self._metadata.features_epoch
 
+    def feature_level(self, name: str) -> int:
+        return self._metadata.features.get(name, FEATURES[name].default)
+
     def feature_levels(self) -> dict[str, int]:
-        return {
-            name: self._metadata.features.get(name, feature.default) for name, feature in FEATURES.items()
-        }
+        return {name: self.feature_level(name) for name in FEATURES}
 
     def change_features(self, levels: Mapping[str, int]) -> None:
         """Puts checked levels into force. Raises: KafkaStorageError."""

@@ -57,6 +57,8 @@ class MetadataUpkeep:
         """The latest snapshot; replaced, never changed."""
         self.updated_at = 0.0
         """On the clock of `time.monotonic()`; 0 before the first answer."""
+        self._all_updated_at = 0.0
+        """When all topics were last asked about, not only new ones."""
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self._config = config
         self._source = source
@@ -255,6 +257,7 @@ class MetadataUpkeep:
             if self._is_stale:
                 wait = self._config.retry_backoff_ms / 1000 - age
             else:
+                age = time.monotonic() - self._all_updated_at
                 wait = self._config.metadata_max_age_ms / 1000 - age
             if wait <= 0:
                 return
@@ -266,7 +269,9 @@ class MetadataUpkeep:
     async def _update_metadata(self) -> None:
         """Asks for all that is tracked, or only for the topics that nothing is known of."""
         untold, self._untold = self._untold, set()
-        is_full = self._is_stale or not untold or not self.metadata.nodes
+        # Where new topics come all the time, those that are known, or gone, are asked about none the less.
+        is_old = time.monotonic() - self._all_updated_at >= self._config.metadata_max_age_ms / 1000
+        is_full = self._is_stale or is_old or not untold or not self.metadata.nodes
         self._is_stale = False
         names = self._tracked if is_full else untold
         if names is not None and is_full:
@@ -285,6 +290,8 @@ class MetadataUpkeep:
             self._untold |= untold
             raise
         self.updated_at = time.monotonic()
+        if is_full:
+            self._all_updated_at = self.updated_at
         previous = self.metadata
         self.metadata = previous.updated(response, keep_others=not is_full)
         if self._steps:

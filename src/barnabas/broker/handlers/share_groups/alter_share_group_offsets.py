@@ -5,7 +5,9 @@ is made. What it had decided of the partition is forgotten, where Kafka may go b
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import UNSUPPORTED, behind_feature
 from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker.share_groups.share_state_store import ShareKey
 from barnabas.broker_errors import NonEmptyGroupError, UnknownTopicOrPartitionError
@@ -51,4 +53,8 @@ async def _alter(call: Call, group_id: str, asked: AskedTopic) -> AlteredTopic:
     return altered
 
 
-HANDLER = Handler(AlterShareGroupOffsetsRequest, 0, 0, handle)
+def _refuse(request: AlterShareGroupOffsetsRequest, code: int) -> AlterShareGroupOffsetsResponse:
+    return AlterShareGroupOffsetsResponse(error_code=code, error_message=UNSUPPORTED)
+
+
+HANDLER = Handler(AlterShareGroupOffsetsRequest, 0, 0, behind_feature(SHARE_VERSION, handle, _refuse))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import UNSUPPORTED, behind_feature
 from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker_errors import NonEmptyGroupError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
@@ -47,4 +49,8 @@ async def _forget(call: Call, group_id: str, name: str) -> ForgottenTopic:
     return answer
 
 
-HANDLER = Handler(DeleteShareGroupOffsetsRequest, 0, 0, handle)
+def _refuse(request: DeleteShareGroupOffsetsRequest, code: int) -> DeleteShareGroupOffsetsResponse:
+    return DeleteShareGroupOffsetsResponse(error_code=code, error_message=UNSUPPORTED)
+
+
+HANDLER = Handler(DeleteShareGroupOffsetsRequest, 0, 0, behind_feature(SHARE_VERSION, handle, _refuse))

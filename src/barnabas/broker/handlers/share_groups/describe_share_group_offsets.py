@@ -5,7 +5,9 @@ from __future__ import annotations
 import uuid
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.handlers.share_groups.acknowledgements import until_kept
 from barnabas.broker.share_groups.share_state_store import UNKNOWN_OFFSET, ShareKey
 from barnabas.broker_errors import UnknownTopicOrPartitionError
@@ -93,4 +95,15 @@ def _end_offset(call: Call, topic_id: uuid.UUID, index: int) -> int:
         return 0
 
 
-HANDLER = Handler(DescribeShareGroupOffsetsRequest, 0, 1, handle)
+def _refuse(request: DescribeShareGroupOffsetsRequest, code: int) -> DescribeShareGroupOffsetsResponse:
+    return DescribeShareGroupOffsetsResponse(
+        groups=[
+            DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup(
+                group.group_id, error_code=code
+            )
+            for group in request.groups
+        ]
+    )
+
+
+HANDLER = Handler(DescribeShareGroupOffsetsRequest, 0, 1, behind_feature(SHARE_VERSION, handle, _refuse))

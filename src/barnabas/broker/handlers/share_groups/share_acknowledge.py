@@ -6,7 +6,9 @@ The epoch -1 closes the session, and gives back all that the member has in hand.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.handlers.nodes import Endpoint
 from barnabas.broker.handlers.share_groups.acknowledgements import (
     acknowledge,
@@ -87,4 +89,8 @@ async def _acknowledge(
     return PartitionData(asked.partition_index)
 
 
-HANDLER = Handler(ShareAcknowledgeRequest, 1, 2, handle)
+def _refuse(request: ShareAcknowledgeRequest, code: int) -> ShareAcknowledgeResponse:
+    return ShareAcknowledgeResponse(error_code=code)
+
+
+HANDLER = Handler(ShareAcknowledgeRequest, 1, 2, behind_feature(SHARE_VERSION, handle, _refuse))

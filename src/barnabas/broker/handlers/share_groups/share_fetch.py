@@ -14,7 +14,9 @@ from functools import partial
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.handlers.nodes import Endpoint
 from barnabas.broker.handlers.share_groups.acknowledgements import (
     acknowledge,
@@ -201,4 +203,8 @@ def _lend(
     return has_news
 
 
-HANDLER = Handler(ShareFetchRequest, 1, 2, handle)
+def _refuse(request: ShareFetchRequest, code: int) -> ShareFetchResponse:
+    return ShareFetchResponse(error_code=code)
+
+
+HANDLER = Handler(ShareFetchRequest, 1, 2, behind_feature(SHARE_VERSION, handle, _refuse))

@@ -8,7 +8,9 @@ from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.consumer_groups.records import by_topic
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.share_groups import assignor
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.share_group_describe import (
@@ -69,4 +71,10 @@ def _assignment(
     )
 
 
-HANDLER = Handler(ShareGroupDescribeRequest, 1, 1, handle)
+def _refuse(request: ShareGroupDescribeRequest, code: int) -> ShareGroupDescribeResponse:
+    return ShareGroupDescribeResponse(
+        groups=[DescribedGroup(code, group_id=name) for name in request.group_ids]
+    )
+
+
+HANDLER = Handler(ShareGroupDescribeRequest, 1, 1, behind_feature(SHARE_VERSION, handle, _refuse))

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_groups.records import by_topic
+from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.share_groups.coordinator import ShareHeartbeat
 from barnabas.broker.share_groups.group import JOINING_EPOCH, LEAVING_EPOCH
 from barnabas.broker_errors import InvalidRequestError, TopicAuthorizationFailedError
@@ -79,4 +81,8 @@ def _complaints(request: ShareGroupHeartbeatRequest) -> Iterator[str]:
         yield "MemberEpoch is invalid."
 
 
-HANDLER = Handler(ShareGroupHeartbeatRequest, 1, 1, handle)
+def _refuse(request: ShareGroupHeartbeatRequest, code: int) -> ShareGroupHeartbeatResponse:
+    return ShareGroupHeartbeatResponse(error_code=code)
+
+
+HANDLER = Handler(ShareGroupHeartbeatRequest, 1, 1, behind_feature(SHARE_VERSION, handle, _refuse))

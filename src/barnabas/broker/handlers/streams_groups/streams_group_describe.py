@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.features import STREAMS_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.streams_groups.group import StreamsGroup, StreamsMember
 from barnabas.broker.streams_groups.tasks import MemberTasks, by_subtopology
 from barnabas.broker.streams_groups.topology import ConfiguredTopology, InternalTopic, Topology
@@ -151,4 +153,8 @@ def _assignment(tasks: MemberTasks) -> Response.Assignment:
     return Response.Assignment(active, standby, warmup)
 
 
-HANDLER = Handler(StreamsGroupDescribeRequest, 0, 0, handle)
+def _refuse(request: StreamsGroupDescribeRequest, code: int) -> StreamsGroupDescribeResponse:
+    return Response(groups=[DescribedGroup(code, group_id=name) for name in request.group_ids])
+
+
+HANDLER = Handler(StreamsGroupDescribeRequest, 0, 0, behind_feature(STREAMS_VERSION, handle, _refuse))

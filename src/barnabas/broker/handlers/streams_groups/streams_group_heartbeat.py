@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import INTERNAL_TOPICS, is_topic_name
+from barnabas.broker.features import STREAMS_VERSION
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.handlers.topics.create_topics import may_create
 from barnabas.broker.streams_groups.coordinator import StreamsAnswer, StreamsHeartbeat
 from barnabas.broker.streams_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
@@ -43,7 +45,7 @@ async def handle(call: Call, request: Request) -> Response:
             _check_changelogs(request.topology)
         answer = call.parts.streams_groups.heartbeat(_heartbeat(call, request))
     except BrokerError as error:
-        return Response(error_code=error.code, error_message=error.context or None, status=None)
+        return Response(error_code=error.code, error_message=error.context or None)
     return _response(answer, _with_creation(call, answer))
 
 
@@ -251,4 +253,8 @@ def _partitions(found: Mapping[str, Sequence[int]]) -> list[Response.TopicPartit
     return [Response.TopicPartition(topic, list(indexes)) for topic, indexes in found.items()]
 
 
-HANDLER = Handler(StreamsGroupHeartbeatRequest, 0, 0, handle)
+def _refuse(request: StreamsGroupHeartbeatRequest, code: int) -> StreamsGroupHeartbeatResponse:
+    return Response(error_code=code)
+
+
+HANDLER = Handler(StreamsGroupHeartbeatRequest, 0, 0, behind_feature(STREAMS_VERSION, handle, _refuse))
