@@ -1,7 +1,6 @@
 """A secure broker of each kind and one Kerberos for all tests of this folder.
 
-`only_apache` marks tests of what the embedded broker does not have: GSSAPI, delegation tokens and
-alerts of TLS.
+`only_apache` marks tests of what the embedded broker does not have: GSSAPI.
 """
 
 from __future__ import annotations

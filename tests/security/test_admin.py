@@ -131,7 +131,6 @@ def test_a_password_that_was_set_lets_its_user_in(admin: Admin, secure: SecureKa
         assert eventually(cluster_id) == admin.describe_cluster().cluster_id
 
 
-@pytest.mark.only_apache
 def test_tokens_are_created_renewed_described_and_expired(admin: Admin, eventually: Any) -> None:
     token = admin.create_delegation_token(["User:bob"], max_lifetime_ms=3_600_000)
     assert (token.owner, token.requester, token.renewers) == ("User:admin", "User:admin", ("User:bob",))

@@ -92,7 +92,6 @@ def test_a_login_module_of_java_serves_as_it_is(secure: SecureKafka, new_topic: 
     assert round_trip(secure.server("SASL_SSL"), new_topic, settings) == b"through"
 
 
-@pytest.mark.only_apache
 def test_a_delegation_token_stands_for_its_owner(secure: SecureKafka, eventually: Callable[..., Any]) -> None:
     token_id, hmac = secure.delegation_token("alice")
     # The broker hears of a new token from the controller a moment later.
@@ -292,17 +291,7 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
 }
 
 
-# The embedded broker, which stands on asyncio's TLS, hangs up without an alert.
-WITHOUT_ALERTS = {"no client certificate", "no client certificate, TLS 1.2", "no TLS to a port with it"}
-
-
-@pytest.mark.parametrize(
-    "mistake",
-    [
-        pytest.param(name, marks=pytest.mark.only_apache) if name in WITHOUT_ALERTS else name
-        for name in MISTAKES
-    ],
-)
+@pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_shows_at_once_and_says_which_it_is(
     secure: SecureKafka, topic: Callable[[], str], mistake: str
 ) -> None:
@@ -324,7 +313,6 @@ def test_a_mechanism_error_lists_what_is_offered(secure: SecureKafka) -> None:
     assert sorted(caught.value.offered) == sorted(secure.mechanisms)
 
 
-@pytest.mark.only_apache
 @pytest.mark.parametrize(
     ("certificate", "key"), [("client_expired", "client_key"), ("stranger", "stranger_key")]
 )

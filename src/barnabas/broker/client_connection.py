@@ -14,10 +14,11 @@ from barnabas.net.server import RequestContext
 
 @dataclass(slots=True, eq=False)
 class ClientConnection(RequestContext):
-    """`listener`: Kafka's name of where the client came in, `node`: to which node.
-    `software_name` and `software_version`: what it says of itself (KIP-511), empty until then."""
+    """`listener`: Kafka's name of where the client came in, `protocol`: what is spoken there, `node`: to
+    which node. `software_name` and `software_version`: what it says of itself (KIP-511), empty until then."""
 
     listener: str = "PLAINTEXT"
+    protocol: str = "PLAINTEXT"
     node: int = 1
     principal: Principal = ANONYMOUS
     software_name: str = ""

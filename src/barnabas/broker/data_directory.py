@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from barnabas.broker.authorization.acls import AccessControlEntry
+from barnabas.broker.delegation_tokens.kept_token import KeptToken
 from barnabas.broker.log.files import open_descriptor, replace_file
 from barnabas.broker.log.manager import log_directories
 from barnabas.broker.log.memory_files import AnyPath
@@ -65,6 +66,7 @@ class BrokerMetadata:
     """How often the metadata has been kept."""
     scram_credentials: list[ScramCredential] = field(default_factory=list[ScramCredential])
     acls: list[AccessControlEntry] = field(default_factory=list[AccessControlEntry])
+    delegation_tokens: list[KeptToken] = field(default_factory=list[KeptToken])
     client_quotas: list[ClientQuota] = field(default_factory=list[ClientQuota])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
     client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
@@ -144,8 +146,14 @@ class DataDirectory:
             users = [ScramCredential(**user) for user in content.pop("scram_credentials", ())]
             acls = [AccessControlEntry(**entry) for entry in content.pop("acls", ())]
             quotas = [ClientQuota(**quota) for quota in content.pop("client_quotas", ())]
+            tokens = [KeptToken(**token) for token in content.pop("delegation_tokens", ())]
             return BrokerMetadata(
-                **content, topics=topics, scram_credentials=users, acls=acls, client_quotas=quotas
+                **content,
+                topics=topics,
+                scram_credentials=users,
+                acls=acls,
+                client_quotas=quotas,
+                delegation_tokens=tokens,
             )
         except (ValueError, KeyError, TypeError) as error:
             raise DataDirectoryError(f"{path} cannot be read: {error}; restore it from a copy") from None
@@ -159,12 +167,13 @@ class DataDirectory:
         ]
         content["scram_credentials"] = [_as_dict(user) for user in metadata.scram_credentials]
         content["acls"] = [_as_dict(entry) for entry in metadata.acls]
+        content["delegation_tokens"] = [_as_dict(token) for token in metadata.delegation_tokens]
         content["client_quotas"] = [_as_dict(quota) for quota in metadata.client_quotas]
         # Without line ends json writes in C, which tells where there are thousands of topics.
         replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
 
 
-Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota
+Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota | KeptToken
 
 
 def _as_dict(kept: Kept) -> dict[str, object]:

@@ -32,6 +32,7 @@ from barnabas.broker.log.files import described
 from barnabas.broker.log.memory_files import AnyPath, MemoryFolder
 from barnabas.broker.login.door import Door
 from barnabas.broker.login.listeners import BrokerListener, configured_listeners
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.older_release import (
     FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS,
     FIRST_WITH_FEATURES,
@@ -218,8 +219,9 @@ class Broker:
             controller.on_led.append(moves.note_led)
             authorizer = configured_authorizer(cluster.settings)
             throttle = ClientThrottle()
+            tokens = DelegationTokenStore(cluster)
             parts = BrokerParts(
-                *(cluster, controller, authorizer, AclStore(cluster, authorizer)),
+                *(cluster, controller, authorizer, AclStore(cluster, authorizer), tokens),
                 *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, share_groups, share_states, share_lending),
                 *(streams_groups, store, transactions, transaction_store),
@@ -228,7 +230,7 @@ class Broker:
             )
             self._parts = parts
             self._doors = {
-                listener.name: Door(listener, cluster, self._users)
+                listener.name: Door(listener, cluster, tokens, self._users)
                 for listener in configured_listeners(cluster.settings, self._host, self._ports[0])
             }
             self._nodes = {
@@ -367,6 +369,9 @@ class Broker:
         async def prune_share_states() -> None:
             parts.share_states.prune()
 
+        async def sweep_tokens() -> None:
+            parts.tokens.sweep()
+
         async def finish_decided() -> None:
             parts.transactions.finish_decided()
 
@@ -386,6 +391,7 @@ class Broker:
             (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
             (number("offsets.retention.check.interval.ms"), expire_offsets),
             (number("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
+            (number("delegation.token.expiry.check.interval.ms"), sweep_tokens),
             (FLUSH_INTERVAL_MS, finish_decided),
             (FLUSH_INTERVAL_MS, read_coordinators_state),
             (FLUSH_INTERVAL_MS, keep_registrations),

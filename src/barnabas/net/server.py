@@ -15,11 +15,13 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from barnabas import background
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.frames import FrameProtocol
+from barnabas.net.server_tls import REFUSE
 from barnabas.protocol.codec import encode_parts
 from barnabas.protocol.encoder import Part
 from barnabas.protocol.frame import (
@@ -46,6 +48,8 @@ MAX_JOINED_BYTES = 65_536
 # A client that goes on without a goodbye of TLS is not waited for.
 SHUTDOWN_SECONDS = 2.0
 MAX_HANDSHAKE_SECONDS = 60.0
+# How long a client that is refused has to read why.
+ALERT_SECONDS = 2.0
 _REQUEST_START = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
 
@@ -205,11 +209,11 @@ class KafkaServer:
 
 
 class _Accepted(FrameProtocol):
-    """What becomes a connection once it is made. With TLS, bytes may come before that."""
+    """What becomes a connection once it is made. With TLS, bytes may come before that, which are cut into
+    frames only then: how long one may be is the connection's to say."""
 
     def __init__(self, server: KafkaServer) -> None:
-        self._early: list[bytes | memoryview] = []
-        super().__init__(self._early.append, self._lose_early)
+        super().__init__(_no_frame_yet, _never_was)
         self._server = server
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -224,11 +228,22 @@ class _Accepted(FrameProtocol):
             transport.close()
             return
         self._on_frame, self._on_lost = connection.on_frame, connection.on_lost
-        for frame in self._early:
-            connection.on_frame(frame)
+        if self._staged:
+            self._cut_staged()
 
-    def _lose_early(self, error: Exception | None) -> None:
-        """There never was a connection."""
+    def buffer_updated(self, nbytes: int) -> None:
+        if self.transport is None:
+            self._staged += nbytes
+        else:
+            super().buffer_updated(nbytes)
+
+
+def _no_frame_yet(_frame: bytes | memoryview) -> None:
+    """None is cut before there is a connection."""
+
+
+def _never_was(_error: Exception | None) -> None:
+    """There was no connection that could be lost."""
 
 
 class _Handshake(asyncio.Protocol):
@@ -239,6 +254,7 @@ class _Handshake(asyncio.Protocol):
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
+        self._is_refused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -252,8 +268,17 @@ class _Handshake(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
 
+    def _refuse(self, transport: asyncio.Transport, error: ssl.SSLError) -> None:
+        """asyncio is about to send the alert, and reads on until the client has it and goes."""
+        self._is_refused = True
+        logger.warning("no handshake with %s: %s", transport.get_extra_info("peername"), error)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(transport.write_eof)
+        loop.call_later(ALERT_SECONDS, self.give_up)
+
     async def _shake_hands(self, transport: asyncio.Transport) -> None:
         accepted = _Accepted(self._server)
+        REFUSE.set(partial(self._refuse, transport))
         try:
             secure = await asyncio.get_running_loop().start_tls(
                 transport,
@@ -264,7 +289,8 @@ class _Handshake(asyncio.Protocol):
                 ssl_shutdown_timeout=SHUTDOWN_SECONDS,
             )
         except (OSError, TimeoutError) as error:
-            logger.warning("no handshake with %s: %s", transport.get_extra_info("peername"), error)
+            if not self._is_refused:
+                logger.warning("no handshake with %s: %s", transport.get_extra_info("peername"), error)
             transport.abort()
             return
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,20 +16,11 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.testing import ApacheKafka, EmbeddedBroker, SecureListeners
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 ALICE = b"\0alice\0alice-secret"
 WRONG = b"\0alice\0wrong"
 PATIENCE_SECONDS = 30
-
-
-@pytest.fixture(scope="module")
-def brokers() -> Iterator[tuple[ApacheKafka, EmbeddedBroker]]:
-    with (
-        ApacheKafka(security=SecureListeners()) as kafka,
-        EmbeddedBroker(security=SecureListeners()) as embedded,
-    ):
-        yield kafka, embedded
 
 
 class Talk:

@@ -14,6 +14,7 @@ from tests.conftest import wait_for_async
 
 from barnabas import _kernel
 from barnabas.broker.server import Broker
+from barnabas.errors import KafkaConnectionError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
@@ -39,7 +40,13 @@ class ClusterOfThree:
         if connection is None:
             port = self.broker.nodes[node].port
             connection = self._connections[node] = await Connection.open("127.0.0.1", port, client_id="test")
-        return await connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)
+        try:
+            return await connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)
+        except KafkaConnectionError:
+            # It was made while the node ended, and would be kept.
+            if self._connections.get(node) is connection:
+                del self._connections[node]
+            raise
 
     def close(self) -> None:
         for connection in self._connections.values():

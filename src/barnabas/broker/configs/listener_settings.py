@@ -26,7 +26,12 @@ LISTENER_SETTINGS = table_of(
     _fixed("advertised.listeners", _STRING, "", "The addresses that clients are told, if others."),
     _fixed("connection.failed.authentication.delay.ms", _INT, "100", "How long a refusal waits.", low=0),
     _fixed("connections.max.reauth.ms", _LONG, "0", "Longest session of SASL; 0 is without limit.", low=0),
-    _fixed("delegation.token.secret.key", _PASSWORD, "", "Kept for configurations of Kafka's."),
+    _fixed(
+        "delegation.token.expiry.check.interval.ms", _LONG, "3600000", "How often expired tokens go.", low=1
+    ),
+    _fixed("delegation.token.expiry.time.ms", _LONG, "86400000", "How long a token lives unrenewed.", low=1),
+    _fixed("delegation.token.max.lifetime.ms", _LONG, "604800000", "How long a token lives at most.", low=1),
+    _fixed("delegation.token.secret.key", _PASSWORD, "", "What tokens are made of; empty: there are none."),
     _fixed("inter.broker.listener.name", _STRING, "", "Kept for configurations of Kafka's."),
     _fixed("listener.security.protocol.map", _STRING, "", "What is spoken on each listener."),
     _fixed("listeners", _LIST, "", "NAME://host:port of each listener; empty: one by host and port."),

@@ -16,6 +16,7 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.group_store import GroupStore
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import Principal
 from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
@@ -36,6 +37,7 @@ class BrokerParts:
     controller: Controller
     authorizer: Authorizer
     acls: AclStore
+    tokens: DelegationTokenStore
     quotas: QuotaStore
     throttle: ClientThrottle
     groups: GroupCoordinator

@@ -10,6 +10,7 @@ from barnabas.broker.cluster import Cluster
 from barnabas.broker.login.doorkeeper import SaslDoorkeeper
 from barnabas.broker.login.listeners import BrokerListener, tls_context
 from barnabas.broker.login.mechanisms import mechanisms_of
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.errors import InvalidSettingError
@@ -20,7 +21,13 @@ from barnabas.net.server import DisconnectError
 class Door:
     """`users`: passwords by name. Raises: InvalidConfigError."""
 
-    def __init__(self, listener: BrokerListener, cluster: Cluster, users: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        listener: BrokerListener,
+        cluster: Cluster,
+        tokens: DelegationTokenStore,
+        users: Mapping[str, str],
+    ) -> None:
         self.listener = listener
         settings = cluster.settings
         self.tls = tls_context(settings, listener)
@@ -29,7 +36,7 @@ class Door:
         except InvalidSettingError as error:
             raise InvalidConfigError(str(error)) from None
         self._mechanisms = (
-            mechanisms_of(listener, settings, users, lambda: cluster.scram_credentials)
+            mechanisms_of(listener, settings, users, lambda: cluster.scram_credentials, tokens)
             if listener.has_sasl
             else {}
         )
@@ -49,7 +56,13 @@ class Door:
                 raise DisconnectError(f"no rule of ssl.principal.mapping.rules fits {name}")
             principal = Principal(user)
         return ClientConnection(
-            host, port, certificate, listener=self.listener.name, node=node, principal=principal
+            host,
+            port,
+            certificate,
+            listener=self.listener.name,
+            protocol=self.listener.protocol,
+            node=node,
+            principal=principal,
         )
 
     def doorkeeper(self, connection: ClientConnection) -> SaslDoorkeeper:

@@ -164,7 +164,7 @@ class SaslDoorkeeper:
         proof = conversation.proof
         if proof is None:
             return answer
-        principal = Principal(proof.user)
+        principal = Principal(proof.user, by_token=proof.by_token)
         known = self._connection.principal
         if self._is_let_in and principal != known:
             raise RefusedError(

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 
 from barnabas.broker.login.listeners import BrokerListener
+from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import BrokerSettings
 from barnabas.broker_errors import InvalidConfigError
@@ -17,7 +18,7 @@ from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError
 from barnabas.net.sasl import jaas
 from barnabas.net.sasl.scram import HASHES
-from barnabas.net.sasl_server.conversation import MakeConversation
+from barnabas.net.sasl_server.conversation import MakeConversation, Proof
 from barnabas.net.sasl_server.oauthbearer import OAuthBearerServer, unsecured_check
 from barnabas.net.sasl_server.plain import PlainServer
 from barnabas.net.sasl_server.scram import ScramSecret, ScramServer
@@ -32,7 +33,11 @@ ScramCredentials = Callable[[], Mapping[UserAndMechanism, ScramCredential]]
 
 
 def mechanisms_of(
-    listener: BrokerListener, settings: BrokerSettings, users: Mapping[str, str], stored: ScramCredentials
+    listener: BrokerListener,
+    settings: BrokerSettings,
+    users: Mapping[str, str],
+    stored: ScramCredentials,
+    tokens: DelegationTokenStore,
 ) -> dict[str, MakeConversation]:
     """Those that are enabled. `users`: passwords by name, beside those of the settings and `stored` ones.
 
@@ -47,12 +52,16 @@ def mechanisms_of(
                 f"{', '.join(OFFERED)} are"
             )
         options = _jaas_options(settings, listener, mechanism)
-        found[mechanism] = _maker(mechanism, options, users, stored)
+        found[mechanism] = _maker(mechanism, options, users, stored, tokens)
     return found
 
 
 def _maker(
-    mechanism: str, options: Mapping[str, str], users: Mapping[str, str], stored: ScramCredentials
+    mechanism: str,
+    options: Mapping[str, str],
+    users: Mapping[str, str],
+    stored: ScramCredentials,
+    tokens: DelegationTokenStore,
 ) -> MakeConversation:
     if mechanism == "PLAIN":
         of_settings = {
@@ -67,18 +76,34 @@ def _maker(
         return lambda: OAuthBearerServer(check)
     known = {user: scram_secret(mechanism, password) for user, password in users.items()}
 
-    def find(_: str, user: str, is_token: bool) -> ScramSecret | None:
-        credential = None if is_token else stored().get((user, _SCRAM_NUMBERS[mechanism]))
-        if credential is None:
-            return None if is_token else known.get(user)
-        return ScramSecret(
-            base64.b64decode(credential.salt),
-            credential.iterations,
-            base64.b64decode(credential.stored_key),
-            base64.b64decode(credential.server_key),
-        )
+    def find(user: str, is_token: bool) -> tuple[ScramSecret, Proof] | None:
+        if is_token:
+            return _find_token(mechanism, tokens, user)
+        credential = stored().get((user, _SCRAM_NUMBERS[mechanism]))
+        secret = known.get(user) if credential is None else _kept_secret(credential)
+        return None if secret is None else (secret, Proof(user))
 
     return lambda: ScramServer(mechanism, find)
+
+
+def _find_token(
+    mechanism: str, tokens: DelegationTokenStore, token_id: str
+) -> tuple[ScramSecret, Proof] | None:
+    token = tokens.find(token_id)
+    if token is None:
+        return None
+    password = base64.b64encode(tokens.hmac(token)).decode()
+    owner = token.owner.partition(":")[2]
+    return scram_secret(mechanism, password), Proof(owner, token.expiry_timestamp_ms, by_token=True)
+
+
+def _kept_secret(credential: ScramCredential) -> ScramSecret:
+    return ScramSecret(
+        base64.b64decode(credential.salt),
+        credential.iterations,
+        base64.b64decode(credential.stored_key),
+        base64.b64decode(credential.server_key),
+    )
 
 
 def scram_secret(mechanism: str, password: str) -> ScramSecret:

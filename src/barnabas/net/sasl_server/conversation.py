@@ -22,11 +22,12 @@ class NotProvedError(BarnabasError):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Who the client is. `expires_at_ms`: when its credentials end, if they do, in milliseconds since
-    1970."""
+    """Who the client is. `expires_at_ms`: when its credentials end, if they do, in milliseconds since 1970.
+    `by_token`: they are a delegation token."""
 
     user: str
     expires_at_ms: int | None = None
+    by_token: bool = False
 
 
 class ServerConversation(Protocol):

@@ -48,16 +48,15 @@ class ScramSecret:
         return cls(salt, iterations, stored_key, server_key)
 
 
-FindSecret = Callable[[str, str, bool], ScramSecret | None]
-"""Of a mechanism and a user, or the id of a delegation token, as the last argument tells; None if there is
-none."""
+FindSecret = Callable[[str, bool], tuple[ScramSecret, Proof] | None]
+"""Of a user, or the id of a delegation token, as the second argument tells, and what it proves; None if
+there is none."""
 
 
 class ScramServer:
     """Four messages, two of them the client's."""
 
     def __init__(self, mechanism: str, find: FindSecret, nonce: str | None = None) -> None:
-        self._mechanism = mechanism
         self._digest = HASHES[mechanism]
         self._find = find
         self._server_nonce = nonce or secrets.token_urlsafe(24)
@@ -81,17 +80,17 @@ class ScramServer:
         if found is None:
             raise NotProvedError("Invalid SCRAM client first message format")
         user = found["user"].replace("=2C", ",").replace("=3D", "=")
-        is_token = "tokenauth=true" in found["extensions"].split(",")
+        is_token = "tokenauth=true" in found["extensions"].lower().split(",")
+        known = self._find(user, is_token)
+        if known is None:
+            raise NotProvedError("Authentication failed: Invalid user credentials")
         authorization = found["authorization"]
         if authorization is not None and authorization.replace("=2C", ",").replace("=3D", "=") != user:
             raise RefusedError(
                 "Authentication failed: Client requested an authorization id that is different from username"
             )
-        secret = self._find(self._mechanism, user, is_token)
-        if secret is None:
-            raise NotProvedError("Authentication failed: Invalid user credentials")
+        secret, self._promised = known
         self._secret = secret
-        self._promised = Proof(user)
         self._nonce = found["nonce"] + self._server_nonce
         salt = base64.b64encode(secret.salt).decode()
         answer = f"r={self._nonce},s={salt},i={secret.iterations}"

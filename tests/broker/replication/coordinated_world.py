@@ -1,0 +1,277 @@
+"""A cluster of three whose nodes are stopped, killed, paused and moved from at random, while groups commit
+offsets and transactions are committed and aborted.
+
+Owns what is known of it from outside: what was acknowledged, and what may have become of the rest.
+`python -m tests.broker.replication.coordinated_world 50` runs 50 seeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import wait_for_async
+
+from barnabas import _kernel
+from barnabas.broker.server import Broker
+from barnabas.errors import BarnabasError
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.fetch import FetchRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.protocol.messages.produce import ProduceRequest
+
+from .cluster_of_three import ClusterOfThree
+
+NODES = (1, 2, 3)
+STEPS = 60
+CONFIG = {"broker.session.timeout.ms": "60"}
+TOPIC = "t"
+PARTITIONS = (0, 1)
+GROUPS = ("one", "two", "three")
+PRODUCERS = ("red", "green", "blue")
+ELSEWHERE = (1, 3, 5, 6, 14, 15, 16)
+"""Another node is to be asked, which may have more, or the same one later."""
+NOBODY = (-1, -1)
+
+
+class RefusedError(Exception):
+    """It was answered that something is not done."""
+
+
+class CoordinatedWorld:
+    def __init__(self, cluster: ClusterOfThree, chance: random.Random) -> None:
+        self.cluster = cluster
+        self._chance = chance
+        self._committed: dict[str, int] = dict.fromkeys(GROUPS, -1)
+        """What was acknowledged, or read, last."""
+        self._tried: dict[str, int] = dict.fromkeys(GROUPS, -1)
+        self.may_be_shown: set[str] = set()
+        """Values of transactions that were asked to commit."""
+        self.must_be_shown: set[str] = set()
+        self._last_shown: list[list[str]] = []
+        self._is_over = False
+
+    async def create(self) -> None:
+        await self.cluster.create(TOPIC, [1, 2, 3], [2, 3, 1])
+
+    async def live(self) -> None:
+        """All at once, until nodes have been upset often enough. Then all run, and all that is open ends."""
+        actors = [asyncio.create_task(self._commit_offsets(group)) for group in GROUPS]
+        actors += [asyncio.create_task(self._produce(name)) for name in PRODUCERS]
+        actors.append(asyncio.create_task(self._read()))
+        try:
+            for _ in range(STEPS):
+                await self._upset()
+                await asyncio.sleep(self._chance.choice((0, 0.01, 0.03)))
+        finally:
+            self._is_over = True
+            for node in NODES:
+                self.cluster.broker.nodes[node].resume()
+                await self.cluster.start(node)
+            await asyncio.gather(*actors)
+
+    # Nodes
+
+    async def _upset(self) -> None:
+        nodes = self.cluster.broker.nodes
+        running = [node for node in NODES if nodes[node].is_running and not nodes[node].is_paused]
+        others = [node for node in NODES if node not in running]
+        act = self._chance.choices(("end", "pause", "return", "elect"), weights=(3, 2, 6, 2))[0]
+        if act == "end" and len(running) > 1:
+            await self._chance.choice((self.cluster.stop, self.cluster.kill))(self._chance.choice(running))
+        elif act == "pause" and len(running) > 1:
+            nodes[self._chance.choice(running)].pause()
+        elif act == "return" and others:
+            node = self._chance.choice(others)
+            nodes[node].resume()
+            await self.cluster.start(node)
+        elif act == "elect":
+            with contextlib.suppress(BarnabasError):
+                await self.cluster.elect(TOPIC, 0)
+
+    async def _ask(
+        self, request: Any, version: int | None, code_of: Callable[[Any], int], *, tries: int = 6
+    ) -> Any:
+        """From whichever node takes it. Raises: RefusedError; BarnabasError where no answer came."""
+        for _ in range(tries):
+            nodes = self.cluster.broker.nodes
+            running = [node for node in NODES if nodes[node].is_running and not nodes[node].is_paused]
+            for node in self._chance.sample(running, len(running)):
+                if not nodes[node].is_running:
+                    continue
+                answer = await asyncio.wait_for(self.cluster.ask(node, request, version), 20)
+                code = code_of(answer)
+                if code == 0:
+                    return answer
+                if code not in ELSEWHERE:
+                    raise RefusedError(code)
+            await asyncio.sleep(0.02)
+        raise RefusedError
+
+    async def _repeat(self, act: Callable[[], Awaitable[None]]) -> None:
+        while not self._is_over:
+            with contextlib.suppress(RefusedError, BarnabasError):
+                await act()
+            await asyncio.sleep(0.005)
+
+    # Groups
+
+    async def _commit_offsets(self, group: str) -> None:
+        async def act() -> None:
+            if self._chance.random() < 0.3:
+                await self._look_at(group)
+                return
+            self._tried[group] = offset = self._tried[group] + 1
+            partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
+            topic = OffsetCommitRequest.OffsetCommitRequestTopic(TOPIC, partitions=[partition])
+            request = OffsetCommitRequest(group, topics=[topic])
+            await self._ask(request, 8, lambda answer: answer.topics[0].partitions[0].error_code)
+            self._committed[group] = offset
+
+        await self._repeat(act)
+
+    async def _look_at(self, group: str) -> None:
+        request = OffsetFetchRequest(groups=[OffsetFetchRequest.OffsetFetchRequestGroup(group, topics=None)])
+        answer = await self._ask(request, 9, lambda answer: answer.groups[0].error_code)
+        topics = answer.groups[0].topics
+        found = topics[0].partitions[0].committed_offset if topics else -1
+        assert self._committed[group] <= found <= self._tried[group], group
+        self._committed[group] = found
+
+    # Transactions
+
+    async def _produce(self, name: str) -> None:
+        count = 0
+        producer = NOBODY
+
+        async def act() -> None:
+            nonlocal count, producer
+            count += 1
+            value = f"{name} {count}"
+            known, producer = producer, NOBODY
+            if known == NOBODY:
+                begun = await self._ask(InitProducerIdRequest(name, 60_000), 5, _code)
+                known = begun.producer_id, begun.producer_epoch
+            for partition in PARTITIONS:
+                await self._ask(
+                    _record(name, known, partition, value),
+                    12,
+                    lambda answer: answer.responses[0].partition_responses[0].error_code,
+                )
+            commits = self._chance.random() < 0.6
+            if commits:
+                self.may_be_shown.add(value)
+            ended = await self._ask(EndTxnRequest(name, *known, commits), 5, _code, tries=1)
+            if commits:
+                self.must_be_shown.add(value)
+            producer = ended.producer_id, ended.producer_epoch
+
+        await self._repeat(act)
+
+    async def _read(self) -> None:
+        async def act() -> None:
+            for partition in PARTITIONS:
+                assert set(await self.shown(partition)) <= self.may_be_shown
+
+        await self._repeat(act)
+
+    async def shown(self, partition: int) -> list[str]:
+        """What who reads what is committed finds in a partition."""
+        found: list[str] = []
+        offset = 0
+        while True:
+            wanted = FetchRequest.FetchPartition(partition, fetch_offset=offset, partition_max_bytes=1 << 22)
+            request = FetchRequest(
+                isolation_level=1,
+                session_epoch=-1,
+                max_bytes=1 << 22,
+                topics=[FetchRequest.FetchTopic(topic=TOPIC, partitions=[wanted])],
+            )
+            answer = await self._ask(request, 12, lambda answer: answer.responses[0].partitions[0].error_code)
+            data = answer.responses[0].partitions[0]
+            batches = _kernel.scan_batches(data.records or b"")
+            if not batches:
+                return found
+            aborted = [(span.producer_id, span.first_offset) for span in data.aborted_transactions or ()]
+            records = _kernel.RecordReader(TOPIC, partition, data.records or b"", aborted=aborted)
+            found.extend((record.value or b"").decode() for record in records)
+            offset = batches[-1].last_offset + 1
+
+    # In the end
+
+    async def check(self) -> None:
+        for name in PRODUCERS:
+            # What is open is aborted by it.
+            await self._until(lambda name=name: self._ask(InitProducerIdRequest(name, 60_000), 5, _code))
+        for group in GROUPS:
+            await self._until(lambda group=group: self._look_at(group))
+        await wait_for_async(self._has_all, timeout=20)
+        first, second = self._last_shown
+        assert len(set(first)) == len(first), "a record twice"
+        assert set(first) == set(second), "half a transaction"
+        assert set(first) <= self.may_be_shown
+
+    async def _has_all(self) -> bool:
+        # A follower that is behind may be the one that is asked: halves have to become whole.
+        self._last_shown = [await self.shown(partition) for partition in PARTITIONS]
+        shown = [set(found) for found in self._last_shown]
+        return shown[0] == shown[1] and _holds(self.must_be_shown, shown)
+
+    async def _until(self, act: Callable[[], Awaitable[Any]]) -> None:
+        async def is_done() -> bool:
+            with contextlib.suppress(RefusedError, BarnabasError):
+                await act()
+                return True
+            return False
+
+        await wait_for_async(is_done, timeout=20)
+
+
+def _holds(values: Collection[str], shown: list[set[str]]) -> bool:
+    return all(value in found for found in shown for value in values)
+
+
+def _code(answer: Any) -> int:
+    return answer.error_code
+
+
+def _record(name: str, producer: tuple[int, int], partition: int, value: str) -> ProduceRequest:
+    builder = _kernel.BatchBuilder(max_bytes=1 << 16)
+    builder.append(1_700_000_000_000, None, value.encode())
+    batch = builder.build(
+        producer_id=producer[0], producer_epoch=producer[1], base_sequence=0, is_transactional=True
+    )
+    data = ProduceRequest.PartitionProduceData(index=partition, records=batch)
+    topics = [ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])]
+    return ProduceRequest(name, acks=-1, timeout_ms=1_000, topic_data=topics)
+
+
+async def live(directory: Path, seed: int) -> CoordinatedWorld:
+    """One seed. Raises: AssertionError."""
+    broker = Broker(directory, config=CONFIG, nodes=3)
+    await broker.start()
+    cluster = ClusterOfThree(broker, directory)
+    world = CoordinatedWorld(cluster, random.Random(seed))
+    try:
+        await world.create()
+        await asyncio.wait_for(world.live(), 60)
+        await asyncio.wait_for(world.check(), 60)
+    finally:
+        cluster.close()
+        await broker.stop()
+    return world
+
+
+if __name__ == "__main__":
+    for seed in range(int(sys.argv[1])):
+        with tempfile.TemporaryDirectory() as name:
+            world = asyncio.run(live(Path(name), seed))
+        print(f"seed {seed}: {len(world.must_be_shown)} transactions", flush=True)

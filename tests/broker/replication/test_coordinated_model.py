@@ -1,0 +1,17 @@
+"""While nodes are stopped, killed and paused at random: an offset that was committed or shown stays, a
+committed transaction is in all its partitions and no other in any, and records are there once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from .coordinated_world import live
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_that_coordinators_acknowledged_is_lost(tmp_path: Path, seed: int) -> None:
+    world = asyncio.run(live(tmp_path, seed))
+    assert world.must_be_shown
