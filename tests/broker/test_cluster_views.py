@@ -77,6 +77,8 @@ def test_topics_and_brokers_can_be_configured(broker: Kafka, make_topic: Callabl
         answer = ask(broker, ListConfigResourcesRequest(types), 1)
         found = {(found.resource_name, found.resource_type) for found in answer.config_resources}
         assert expected <= found
-    assert ask(broker, ListConfigResourcesRequest([16, 32]), 1).config_resources == []
+    # Other tests give settings to groups of this broker.
+    others = ask(broker, ListConfigResourcesRequest([16, 32]), 1).config_resources
+    assert {found.resource_type for found in others} <= {32}
     assert ask(broker, ListConfigResourcesRequest([64]), 1).error_code == 35
     assert ask(broker, ListConfigResourcesRequest(), 0).config_resources == []

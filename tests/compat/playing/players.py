@@ -48,7 +48,7 @@ class Player:
         self._python = python
         self._path = path
         self._process: subprocess.Popen[str] | None = None
-        self._words: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._complaints: IO[str] | None = None
 
     def play(self, script: Played, theatre: Theatre | None) -> list[tuple[str, Any]]:
@@ -58,11 +58,13 @@ class Player:
         self._tell(process, (script.module, script.name, place))
         while True:
             try:
-                word = self._words.get(timeout=script.limit_seconds)
+                line = self._lines.get(timeout=script.limit_seconds)
             except queue.Empty:
                 return self._hung(script)
-            if word is None:
+            if line is None:
                 return self._ended("the player ended")
+            # Not where it is read: Python 3.11 counts for all threads together how deep a literal is.
+            word = ast.literal_eval(line)
             if word[0] == "seen":
                 return word[1]
             _, name, arguments, named = word
@@ -88,7 +90,7 @@ class Player:
         path = [str(ROOT), *([str(self._path)] if self._path else [])]
         # What a package does by the order of a set is not its word.
         environment |= {"PYTHONPATH": os.pathsep.join(reversed(path)), "PYTHONHASHSEED": "0"}
-        self._words = queue.SimpleQueue()
+        self._lines = queue.SimpleQueue()
         self._complaints = tempfile.TemporaryFile("w+")  # noqa: SIM115 it lasts as long as the process
         self._process = process = subprocess.Popen(
             [self._python, "-m", self._module, *self._arguments],
@@ -100,9 +102,9 @@ class Player:
             text=True,
             start_new_session=True,
         )
-        threading.Thread(target=_read, args=(process, self._words), daemon=True).start()
+        threading.Thread(target=_read, args=(process, self._lines), daemon=True).start()
         try:
-            ready = self._words.get(timeout=START_SECONDS)
+            ready = self._lines.get(timeout=START_SECONDS)
         except queue.Empty:
             ready = None
         if ready is None:
@@ -145,12 +147,12 @@ def _answer(theatre: Theatre | None, name: str, arguments: Any, named: Mapping[s
         return False, f"{type(error).__name__}: {error}"
 
 
-def _read(process: subprocess.Popen[str], words: queue.SimpleQueue[Any]) -> None:
+def _read(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
     assert process.stdout is not None
     with process.stdout:
         for line in process.stdout:
-            words.put(ast.literal_eval(line))
-    words.put(None)
+            lines.put(line)
+    lines.put(None)
 
 
 def _kill_group(process: subprocess.Popen[str]) -> None:

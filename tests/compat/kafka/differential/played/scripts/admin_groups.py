@@ -162,6 +162,10 @@ def producers_of_partitions_are_described(kafka, stage):
     partition = stage.partition(topic)
     [state] = admin.describe_producers([partition]).values()
     [producer] = state.active_producers
+    # A commit is answered before its marker is in the log.
+    while producer.current_transaction_start_offset >= 0:
+        [state] = admin.describe_producers([partition]).values()
+        [producer] = state.active_producers
     stage.record("fields", (type(state).__name__, type(producer).__name__, producer._fields))
     stage.record("last", (producer.last_sequence, producer.current_transaction_start_offset))
     stage.record("at a replica", len(admin.describe_producers([partition], broker_id=1)))
