@@ -46,6 +46,8 @@ class Theatre:
         self._admin = barnabas.Admin(self.bootstrap, **self._security)
         self._producer = barnabas.Producer(self.bootstrap, linger_ms=0, **self._security)
         self._lock = threading.Lock()
+        # The first who asks for a group's coordinator has its topic made, and is refused meanwhile.
+        self._admin.list_group_offsets("first")
 
     @property
     def place(self) -> Any:
