@@ -24,6 +24,9 @@ from tests.compat.playing.theatre import Theatre
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 60.0
 
+# Python 3.11 counts for all threads together how deep a literal is, and players are heard side by side.
+_parsing = threading.Lock()
+
 
 class Played(Protocol):
     """What a player needs to know of a script."""
@@ -63,8 +66,8 @@ class Player:
                 return self._hung(script)
             if line is None:
                 return self._ended("the player ended")
-            # Not where it is read: Python 3.11 counts for all threads together how deep a literal is.
-            word = ast.literal_eval(line)
+            with _parsing:
+                word = ast.literal_eval(line)
             if word[0] == "seen":
                 return word[1]
             _, name, arguments, named = word
