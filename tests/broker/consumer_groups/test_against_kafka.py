@@ -21,6 +21,7 @@ from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDesc
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -107,6 +108,18 @@ class Theatre:
 
     async def ask(self, request: Any, version: int | None = None) -> Any:
         return await self.connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)
+
+    async def configure(self, name: str, value: str) -> None:
+        """A setting of the group, until the broker tells it."""
+        config = IncrementalAlterConfigsRequest.AlterableConfig(name, 0, value)
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, self.group, [config])
+        await self.ask(IncrementalAlterConfigsRequest([resource]))
+        asked = DescribeConfigsRequest.DescribeConfigsResource(GROUP_RESOURCE, self.group, [name])
+        while True:
+            [result] = (await self.ask(DescribeConfigsRequest([asked]))).results
+            if result.configs[0].value == value:
+                return
+            await asyncio.sleep(0.05)
 
     async def beat(
         self, member: str, epoch: int, *, owned: Any = (), topics: str | None = None, **fields: Any
@@ -486,16 +499,13 @@ async def a_group_is_given_back_while_members_come(on: Theatre) -> None:
 
 
 async def assignments_wait_for_their_time(on: Theatre) -> None:
-    config = IncrementalAlterConfigsRequest.AlterableConfig("consumer.assignment.interval.ms", 0, "1000")
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, on.group, [config])
-    await on.ask(IncrementalAlterConfigsRequest([resource]))
-    await asyncio.sleep(0.3)
+    await on.configure("consumer.assignment.interval.ms", "15000")
     await on.join(ONE)
     await on.join(TWO)
     await on.stay(ONE)
     await on.stay(TWO)
     await on.describe()
-    await asyncio.sleep(1.1)
+    await on.configure("consumer.assignment.interval.ms", "0")
     await on.stay(ONE)
     await on.stay(ONE)
     await on.stay(TWO)

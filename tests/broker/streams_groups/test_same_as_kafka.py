@@ -216,19 +216,19 @@ async def an_application_is_shut_down(on: StreamsSession) -> None:
 
 
 async def assignments_are_delayed(on: StreamsSession) -> None:
-    await on.configure(streams_initial_rebalance_delay_ms="400", streams_assignment_interval_ms="1500")
+    await on.configure(streams_initial_rebalance_delay_ms="400", streams_assignment_interval_ms="15000")
     topology = on.topology(on.part("0", ["a"]))
     await on.beat(ONE, 0, topology)
     await on.beat(ONE)
     await on.beat(TWO, 0, topology)
-    await asyncio.sleep(0.5)
+    await on.settle(ONE, TWO)
     await on.owns(ONE)
     await on.owns(TWO)
     await on.describe()
     await on.beat(TWO, -1)
     await on.owns(ONE)
     await on.describe()
-    await asyncio.sleep(1.5)
+    await on.configure(streams_assignment_interval_ms="0")
     await on.owns(ONE)
     await on.describe()
 
