@@ -5,7 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 SETUP = @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench bench-paired bench-spark test-spark-versions oracle wheels clean
+.PHONY: help setup demo test test-long check bench bench-paired bench-spark test-spark-versions oracle wheels docs clean
 
 help: ## Print this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -20,6 +20,10 @@ demo: ## Run the main job: flights through Kafka and Spark (FORMAT=avro, FOLLOW=
 test: ## Run all tests (ARGS="-k name" passes on to pytest)
 	$(SETUP) test
 	@scripts/test.sh $(ARGS)
+
+test-long: ## Run the tests that take minutes: the tutorial, soaks, other languages' clients, Spark's own connector beside ours
+	$(SETUP) test
+	@scripts/test.sh -m long --timeout 1800 $(ARGS)
 
 check: ## Lint, types, imports, formats, generated code
 	$(SETUP) test
@@ -48,5 +52,9 @@ oracle: ## Compare our bytes with Kafka's own Java classes
 wheels: ## Build wheels and the source distribution into dist/, and try them (ARGS="--here" for this machine's alone)
 	@$(PYTHON) scripts/wheels.py $(ARGS)
 
+docs: ## Build the documentation as a site into build/site, and check it
+	$(SETUP) test
+	@.venv/bin/python scripts/site.py
+
 clean: ## Remove what was built, and .venv/
-	rm -rf .venv build kernel/target dist spark-warehouse metastore_db derby.log src/barnabas/_kernel*.so
+	rm -rf .venv build .cache kernel/target dist spark-warehouse metastore_db derby.log src/barnabas/_kernel*.so

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -18,7 +17,8 @@ from barnabas.testing.distribution import DEFAULT_VERSION
 from bench.broker import kafka
 from bench.clients.pykafka_rdkafka import is_built
 from bench.page_cache import PageCache, page_cache
-from bench.results import Result, Results, markdown, rich_tables
+from bench.report import REPORT, write_all_but, write_section
+from bench.results import FACADES_HEADING, Result, Results, facades_section, markdown, rich_tables
 from bench.runs import Topics, asked, measure, run
 from bench.works import (
     COMPAT_WORKS,
@@ -42,7 +42,6 @@ BROKERS_TIMEOUT_SECONDS = 1_200
 RECORDS = 2_000_000
 # A machine on which the peer consumes fewer a second is given half of the records, which takes it as long.
 SLOW_RECORDS_A_SECOND = 800_000
-REPORT = Path("docs/benchmarks.md")
 # Slow ones, of which one run without compression tells enough.
 SIDE_CLIENTS = (PEER_AS_IT_COMES, "aiokafka", "kafka-python")
 
@@ -56,9 +55,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clients", default="", help="comma-separated names, all if left out")
     parser.add_argument("--codecs", default=",".join(CODECS), help=f"default {','.join(CODECS)}")
     parser.add_argument("--compat", action="store_true", help="others' own code on our facades")
+    parser.add_argument("--write", action="store_true", help=f"put all of --compat into {REPORT}")
     parser.add_argument("--bootstrap", help="a Kafka to use instead of starting one")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.write and (not options.compat or options.only or options.clients):
+        parser.error("--write goes with --compat, and with nothing left out")
+    return options
 
 
 def is_whole(options: argparse.Namespace) -> bool:
@@ -185,6 +188,9 @@ def main() -> int:
     if not wanted:
         names = ", ".join(work.name for table in tables.values() for work in table)
         sys.exit(f"bench: no work has {options.only!r} in its name; there are {names}")
+    clients = {client for works in wanted.values() for work in works for client in work.share_of_records}
+    if unknown := [name for name in options.clients.split(",") if name and name not in clients]:
+        sys.exit(f"bench: no client is called {unknown[0]!r}; there are {', '.join(sorted(clients))}")
     codecs = ["none"] if options.compat else [codec for codec in options.codecs.split(",") if codec]
     errors = Console(stderr=True)
     began = time.monotonic()
@@ -211,8 +217,10 @@ def main() -> int:
         for rich_table in rich_tables(results):
             console.print(rich_table)
     if is_whole(options):
-        REPORT.write_text(markdown(results, "make bench"))
+        write_all_but(FACADES_HEADING, markdown(results, "make bench"))
         errors.print(f"bench: written to {REPORT}")
+    if options.write:
+        write_section(facades_section(results, "python -m bench --compat --write"))
     for error in results.errors:
         errors.print(f"bench: {error}")
     errors.print(f"bench: {time.monotonic() - began:.0f} s in all")

@@ -1,4 +1,4 @@
-"""The embedded broker beside Apache Kafka, in one run: `python -m bench.brokers [--only NAME] [--json]`.
+"""The embedded broker beside Apache Kafka, in one run: `python -m bench.brokers [--only NAME] [--write]`.
 
 Owns what is measured of a broker as a program: its start, its memory, how much it holds, how soon it is back,
 and what clients move through it. Each figure is taken of both brokers in turn.
@@ -27,13 +27,16 @@ from barnabas.errors import BarnabasError
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 from barnabas.testing.broker_process import BrokerProcess
 from bench.broker import KAFKA_JAVA_OPTIONS, KAFKA_SETTINGS
+from bench.report import REPORT, write_section
 from bench.runs import Topics, measure
 from bench.works import OURS, PEER, is_writing
 
 EMBEDDED = "embedded"
 KAFKA = "Apache Kafka"
 BROKERS = (EMBEDDED, KAFKA)
+HEADING = "## The embedded broker, beside Apache Kafka"
 RUNS = 3
+CLIENT_RUNS = 6
 TOPICS = 1_000
 PARTITIONS = 10_000
 CONNECTIONS = 1_000
@@ -43,6 +46,9 @@ TOPICS_A_REQUEST = {1: TOPICS, PARTITIONS // 10: 1}
 """Kafka takes no request for as many as 10,000 partitions. By the number of each topic's partitions."""
 # As many as fill about a second on a slow machine.
 RECORDS = 500_000
+READ_FACTOR = 4
+"""So many times as many are read as are written in one run: reading takes a tenth of the time, and what ends
+after a tenth of a second measures how caches and the scheduler stood."""
 # Collections and page faults of the start are over by then.
 IDLE_SECONDS = 3.0
 ANSWER_SECONDS = 60.0
@@ -283,20 +289,43 @@ class BrokerBench:
             filled = {name: stack.enter_context(topics[name].fresh()) for name in BROKERS}
             for name in BROKERS:
                 # What is read later; and Kafka's compilers have to see some work.
-                measure(OURS, "produce/plain", bootstraps[name], filled[name], 4 * self._records, "none")
-            for _ in range(RUNS):
+                count = READ_FACTOR * self._records
+                measure(OURS, "produce/plain", bootstraps[name], filled[name], count, "none")
+            for number in range(CLIENT_RUNS):
                 for row in rows:
                     work, client = row.split(" ")
-                    for name in BROKERS:
+                    # Who comes second finds the machine's caches otherwise than who came first.
+                    for name in BROKERS[:: -1 if number % 2 else 1]:
                         self._note(
                             row, name, self._rate(work, client, bootstraps[name], topics[name], filled[name])
                         )
 
     def _rate(self, work: str, client: str, bootstrap: str, topics: Topics, filled: str) -> float:
         if not is_writing(work):
-            return measure(client, work, bootstrap, filled, self._records, "none").rate
+            return measure(client, work, bootstrap, filled, READ_FACTOR * self._records, "none").rate
         with topics.fresh() as topic:
             return measure(client, work, bootstrap, topic, self._records, "none").rate
+
+
+def section(figures: BrokerFigures, command: str) -> str:
+    """Of docs/benchmarks.md: all rows, and which of them are missed."""
+    lines = [
+        HEADING,
+        "",
+        f"Written by `{command}`: medians of {RUNS} starts and of {CLIENT_RUNS} runs of what",
+        f"clients move, each broker in turn; one run of the rest. {os.cpu_count()} cores; the load of the",
+        f"machine, with the run's own, was {os.getloadavg()[2]:.1f} in the 15 minutes before the end.",
+        "",
+        "| what | embedded | Apache Kafka | wanted | met |",
+        "| --- | ---: | ---: | --- | --- |",
+    ]
+    for name, row in BROKER_ROWS.items():
+        if name in figures:
+            found = figures[name]
+            shown = [f"{found[each]:,.2f}" if each in found else "" for each in BROKERS]
+            met = "" if not row.wanted else "yes" if row.is_met(found) else "**missed**"
+            lines.append(f"| {row.title}, {row.unit} | {shown[0]} | {shown[1]} | {row.wanted} | {met} |")
+    return "\n".join([*lines, ""])
 
 
 def main() -> None:
@@ -304,11 +333,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose name has this in it, such as ready")
     parser.add_argument("--records", type=int, default=RECORDS, help=f"of one run (default {RECORDS})")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--write", action="store_true", help=f"put all figures into {REPORT}")
     options = parser.parse_args()
     # Of brokers that do not answer yet, which is what is measured.
     logging.getLogger("barnabas").setLevel(logging.CRITICAL)
     bench = BrokerBench(options.only, options.records)
     bench.run()
+    if options.write:
+        write_section(section(bench.figures, "python -m bench.brokers --write"))
     if options.json:
         print(json.dumps(bench.figures))
         return

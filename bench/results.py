@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from bench.brokers import BROKER_ROWS, BrokerFigures
+from bench.brokers import BROKER_ROWS, BrokerFigures, section
 from bench.works import (
     ARROW_TURNS,
     LIMIT,
@@ -138,6 +138,10 @@ class Results:
             what = f"{work.title}: {row['ours']:,.0f}/s"
             wanted = f"at least {work.least_ratio:g} x {work.compared_with}"
             checks.append(Check(what, f"{row['ratio']:.1f} x", wanted, row["ratio"] >= work.least_ratio))
+        return checks
+
+    def broker_checks(self) -> list[Check]:
+        checks: list[Check] = []
         for name, figures in self.brokers.items():
             row = BROKER_ROWS[name]
             shown = ", ".join(f"{broker} {figure:,.2f}" for broker, figure in figures.items())
@@ -244,6 +248,7 @@ HEADINGS = (
     "bytes/record",
     "against the best",
 )
+FACADES_HEADING = "## The facades, beside the packages that they stand for"
 RIGHT_ALIGNED = {"records/s", "lowest - highest", "CPU s/million", "bytes/record"}
 
 
@@ -261,7 +266,7 @@ def rich_tables(results: Results) -> list[Table]:
     wanted = Table(title="what is wanted")
     for heading in ("what", "figure", "wanted", ""):
         wanted.add_column(heading)
-    for check in results.checks():
+    for check in (*results.checks(), *results.broker_checks()):
         wanted.add_row(check.what, check.figure, check.wanted, "yes" if check.is_met else "[red]missed")
     return [table, wanted] if results.checks() else [table]
 
@@ -298,6 +303,26 @@ def markdown(results: Results, command: str) -> str:
             "median of the ratios of each two, and between what it lies with a confidence of 95 %.",
         ]
         lines += ["## Latency", "", *how, "", _markdown_table(headings, rows), ""]
+    if results.brokers:
+        lines.append(section(results.brokers, command))
+    return "\n".join(lines)
+
+
+def facades_section(results: Results, command: str) -> str:
+    """Programs for the originals, the very same code on both."""
+    checks = [(c.what, c.figure, c.wanted, "yes" if c.is_met else "**missed**") for c in results.checks()]
+    lines = [
+        FACADES_HEADING,
+        "",
+        f"Written by `{command}`: medians of {results.runs} runs or more, each client in turn;",
+        f"{_conditions()}; {os.cpu_count()} cores. The load of",
+        f"the machine, with the run's own, was {os.getloadavg()[2]:.1f} in the 15 minutes before the end.",
+        "",
+        _markdown_table(HEADINGS, results.rows()),
+        "",
+        _markdown_table(("what", "figure", "wanted", "met"), checks),
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -32,7 +32,7 @@ import barnabas
 from barnabas.spark import precompiling
 from bench import spark_connector
 from bench.broker import kafka
-from bench.process_time import processor_seconds
+from bench.processes import processor_seconds
 from bench.runs import Topics, measure
 from bench.spark_works import FIELDS, FORMATS, OURS, PEER_FORMAT, RECORDS_A_SECOND, Works, percentile
 from bench.works import PEER, VALUE_BYTES
@@ -112,6 +112,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help=f"only some, by commas, of {', '.join(WORKS)}")
     parser.add_argument("--unix-sockets", action="store_true", help="between Spark and its Python workers")
     parser.add_argument("--precompiled", action="store_true", help="as `barnabas spark precompile` has it")
+    parser.add_argument("--write", action="store_true", help=f"put them into {REPORT}, though only some")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     return parser.parse_args()
 
@@ -135,14 +136,15 @@ def compare(
 
 
 def compare_ways(works: Works, begin: Begin) -> list[Comparison]:
-    """One run of each, which has thousands of records in it."""
+    """Two runs of each, which have thousands of records in them, after one of each that warms up."""
     title = f"a record's way at {RECORDS_A_SECOND} records a second, p%d"
     found = {percent: Comparison(title % percent, 1, is_most=True) for percent in (50, 99)}
-    for name in FORMATS:
+    for number, name in enumerate((*FORMATS, *FORMATS, *reversed(FORMATS))):
         begin(f"a record's way: {name}")
         taken = works.way(name)
         for percent, comparison in found.items():
-            comparison.seconds[name].append(percentile(taken, percent))
+            if number >= len(FORMATS):
+                comparison.seconds[name].append(percentile(taken, percent))
     return list(found.values())
 
 
@@ -190,10 +192,16 @@ def markdown(found: list[Comparison], options: argparse.Namespace) -> str:
     lines = [HEADINGS, ("---", *["---:"] * 3, "---", "---", "---:"), *(each.row() for each in found)]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     ways = ((options.unix_sockets, "Unix domain sockets"), (options.precompiled, "compiled archives"))
+    command = (
+        f"python -m bench.spark --only {options.only} --runs {options.runs} --write"
+        if options.only
+        else "make bench-spark"
+    )
     besides = "".join(f", {way}" for is_used, way in ways if is_used)
     return (
         "# Benchmarks on Spark\n\n"
-        f"Written by `make bench-spark`: the median of {options.runs} runs in turn, both warm, in one\n"
+        f"Written by `{command}`:\n"
+        f"the median of {options.runs} runs in turn, both warm, in one\n"
         f"session of local[2] with Spark's default settings{besides}, on {os.cpu_count()} cores;\n"
         f"{options.records:,} records of {VALUE_BYTES} bytes, two partitions, one broker beside;\n"
         f"Spark's connector is `{spark_connector.ARTIFACTS[0]}`.\n"
@@ -268,7 +276,7 @@ def main() -> int:
         for comparison in found:
             table.add_row(*comparison.row())
         Console(width=None if sys.stdout.isatty() else 150).print(table)
-    if not options.only:
+    if options.write or not options.only:
         REPORT.write_text(markdown(found, options))
         errors.print(f"bench: written to {REPORT}")
     errors.print(f"bench: {time.monotonic() - began:.0f} s in all")

@@ -156,15 +156,19 @@ class Works:
             finally:
                 query.stop()
 
-    def way(self, format_name: str) -> list[float]:
+    def way(self, format_name: str, real_time: str | None = None) -> list[float]:
         """How long each of a thousand records a second takes from the producer that sends it, through a
-        query, at least once, to a consumer of the topic that the query writes."""
+        query, at least once, to a consumer of the topic that the query writes. `real_time`: not in
+        micro-batches, but in real-time mode with batches as long as this, which takes Spark's connector."""
         with (
             self._topics.fresh() as topic,
             self._topics.fresh() as target,
             tempfile.TemporaryDirectory() as checkpoint,
         ):
-            query = self._copying(format_name, topic, target, checkpoint, is_once=False).start()
+            writer = self._copying(format_name, topic, target, checkpoint, is_once=False)
+            if real_time is not None:
+                writer = writer.outputMode("update").trigger(realTime=real_time)
+            query = writer.start()
             try:
                 with self._trickle(topic, 1 / RECORDS_A_SECOND):
                     return arrivals(self._bootstrap, target)
@@ -176,7 +180,8 @@ class Works:
         number = f.col("id")
         columns = {
             "INT": lambda at: (number % (1000 + at)).cast("int"),
-            "BIGINT": lambda at: number * 1_000_003 + at,
+            # Of 5,000,000 rows the sum is a BIGINT, too.
+            "BIGINT": lambda at: number * 100_003 + at,
             "DOUBLE": lambda at: number / (7 + at),
             "STRING": lambda at: f.concat(f.lit(f"name {at} "), (number % 5000).cast("string")),
             "BOOLEAN": lambda at: number % 2 == 0,

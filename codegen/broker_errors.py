@@ -1,4 +1,5 @@
-"""Kafka's table of errors, read out of its own Java class, as the source of barnabas/broker_errors.py."""
+"""Kafka's table of errors, read out of its own Java class, as the source of barnabas/error_codes.py and
+barnabas/broker_errors.py."""
 
 from __future__ import annotations
 
@@ -39,21 +40,37 @@ def read_errors() -> list[BrokerErrorRow]:
     return sorted(rows, key=lambda row: row.code)
 
 
-def render_errors(rows: list[BrokerErrorRow]) -> str:
-    """The source of broker_errors.py."""
-    unknown = EXPLANATIONS.keys() - {row.name for row in rows}
-    if unknown:
-        raise ValueError(f"explanations of errors that do not exist: {', '.join(sorted(unknown))}")
+def render_codes(rows: list[BrokerErrorRow]) -> str:
+    """The source of error_codes.py."""
     lines = [
-        HEADER.format(title="One class for each of Kafka's error codes."),
+        HEADER.format(title="The numbers of Kafka's errors."),
         "from enum import IntEnum\n",
-        "from typing import ClassVar\n\n",
+        "from typing import Any\n\n",
         "from barnabas.errors import BrokerError\n\n\n",
         "class ErrorCode(IntEnum):\n",
         '    """Kafka\'s error codes by their names."""\n\n',
     ]
     lines += [f"    {row.name} = {row.code}\n" for row in rows]
+    lines.append(_ERROR_FOR)
+    return "".join(lines)
+
+
+def render_errors(rows: list[BrokerErrorRow]) -> str:
+    """The source of broker_errors.py."""
+    unknown = EXPLANATIONS.keys() - {row.name for row in rows}
+    if unknown:
+        raise ValueError(f"explanations of errors that do not exist: {', '.join(sorted(unknown))}")
     errors = [row for row in rows if row.name != "NONE"]
+    classes = [error_class_name(row.name) for row in errors]
+    lines = [
+        HEADER.format(title="One class for each of Kafka's error codes."),
+        "from typing import ClassVar\n\n",
+        "from barnabas.error_codes import ErrorCode, error_for\n",
+        "from barnabas.errors import BrokerError\n\n",
+        "__all__ = [\n",
+        *(f'    "{name}",\n' for name in sorted(["BY_CODE", "ErrorCode", "error_for", *classes])),
+        "]\n",
+    ]
     for row in errors:
         lines.append(f"\n\nclass {error_class_name(row.name)}(BrokerError):\n")
         if row.name in EXPLANATIONS:
@@ -70,24 +87,41 @@ def render_errors(rows: list[BrokerErrorRow]) -> str:
     lines += [f"    {row.code}: {error_class_name(row.name)},\n" for row in errors]
     lines.append("}\n")
     lines.append('"""The class of each error code but NONE."""\n')
-    lines.append(_ERROR_FOR)
     return "".join(lines)
 
 
 _ERROR_FOR = '''
 
-def error_for(code: int, context: str = "") -> BrokerError:
+def error_for(
+    code: int, context: str = "", reason: str | None = None, *, advice: str | None = None
+) -> BrokerError:
     """The error for a code of a broker's answer, to be raised.
 
-    `context` says what was tried, on which topic, partition or group. A code that this release does not know
-    (a newer broker's) gives a BrokerError that carries the number, and is not retriable. Raises ValueError
-    for code 0, which is no error.
+    `context` says what was tried, on which topic, partition or group, `reason` is the broker's own text,
+    `advice` what to do, in place of what the code's explanation says of that. A code that this release does
+    not know (a newer broker's) gives a BrokerError that carries the number, and is not retriable. Raises
+    ValueError for code 0, which is no error.
     """
     if code == 0:
         raise ValueError("code 0 (NONE) is not an error")
-    found = BY_CODE.get(code)
-    if found is None:
-        attributes = {"code": code, "name": f"UNKNOWN_ERROR_CODE_{code}"}
-        found = type("UnknownErrorCodeError", (BrokerError,), attributes)
-    return found(context)
+    # Most processes meet none of the classes.
+    from barnabas.broker_errors import BY_CODE
+
+    return (BY_CODE.get(code) or _unknown(code))(context, reason, advice=advice)
+
+
+def _unknown(code: int) -> type[BrokerError]:
+    class UnknownErrorCodeError(BrokerError):
+        def __reduce__(self) -> tuple[Any, ...]:
+            # Pickles find no class that is made here.
+            return _unpickled, (code, self.args), self.__dict__
+
+    UnknownErrorCodeError.code, UnknownErrorCodeError.name = code, f"UNKNOWN_ERROR_CODE_{code}"
+    return UnknownErrorCodeError
+
+
+def _unpickled(code: int, arguments: tuple[Any, ...]) -> BrokerError:
+    error = error_for(code)
+    error.args = arguments
+    return error
 '''

@@ -1,4 +1,5 @@
-"""Generates src/barnabas/protocol/messages, protocol/api_key.py and broker_errors.py from Kafka's jars.
+"""Generates protocol/messages, protocol/api_key.py, error_codes.py, broker_errors.py and
+broker/configs/kafka_settings.json from Kafka's jars.
 
 python codegen/generate.py            write them
 python codegen/generate.py --check    exit with 1, naming the files, if they are not what would be written
@@ -14,7 +15,8 @@ from pathlib import Path
 import definitions
 import jars
 import python_source
-from broker_errors import read_errors, render_errors
+from broker_errors import read_errors, render_codes, render_errors
+from broker_settings import read_settings, render_settings
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "barnabas"
 
@@ -41,8 +43,11 @@ def generated_files() -> dict[Path, str]:
         for name, group in sorted(modules.items())
     }
     sources[PACKAGE / "protocol" / "api_key.py"] = python_source.render_api_keys(messages)
-    sources[PACKAGE / "broker_errors.py"] = render_errors(read_errors())
-    return formatted(sources)
+    errors = read_errors()
+    sources[PACKAGE / "error_codes.py"] = render_codes(errors)
+    sources[PACKAGE / "broker_errors.py"] = render_errors(errors)
+    kafka_settings = PACKAGE / "broker" / "configs" / "kafka_settings.json"
+    return {**formatted(sources), kafka_settings: render_settings(read_settings())}
 
 
 def formatted(sources: dict[Path, str]) -> dict[Path, str]:

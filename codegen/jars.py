@@ -20,6 +20,17 @@ SHARE_COORDINATOR = f"org.apache.kafka:kafka-share-coordinator:{NEWEST_KAFKA}"
 TRANSACTION_COORDINATOR = f"org.apache.kafka:kafka-transaction-coordinator:{NEWEST_KAFKA}"
 COORDINATORS = (GROUP_COORDINATOR, SHARE_COORDINATOR, TRANSACTION_COORDINATOR)
 """Whose records are in internal topics."""
+SERVER = (
+    *(
+        f"org.apache.kafka:kafka-{part}:{NEWEST_KAFKA}"
+        for part in (
+            *("coordinator-common", "group-coordinator-api", "metadata", "raft", "server", "server-common"),
+            *("storage", "storage-api"),
+        )
+    ),
+    "commons-validator:commons-validator:1.10.1",
+)
+"""Where the settings of brokers are."""
 JAVA_LIBRARIES = (
     "org.slf4j:slf4j-api:1.7.36",
     "com.fasterxml.jackson.core:jackson-core:2.21.2",
@@ -28,7 +39,7 @@ JAVA_LIBRARIES = (
 )
 """What Kafka's classes need at run time to be read, written and turned into JSON."""
 
-_ALL = (CLIENTS, OLDER_CLIENTS, *COORDINATORS, *JAVA_LIBRARIES)
+_ALL = (CLIENTS, OLDER_CLIENTS, *COORDINATORS, *SERVER, *JAVA_LIBRARIES)
 
 
 class MissingToolError(Exception):

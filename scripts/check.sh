@@ -29,6 +29,7 @@ check "rust imports" $bin/python scripts/check_rust_imports.py
 check "sizes" $bin/python scripts/check_sizes.py
 check "generated code" $bin/python codegen/generate.py --check
 check "generated docs" $bin/python scripts/kafka_python_differences.py --check
+check "reference pages" $bin/python scripts/reference_pages.py --check
 check "cargo fmt" cargo fmt --manifest-path kernel/Cargo.toml --check
 check "cargo clippy" cargo clippy --quiet --manifest-path kernel/Cargo.toml --features python --all-targets -- -D warnings
 

@@ -22,7 +22,7 @@ SUFFIXES = (".py", ".pyi", ".rs")
 DOCUMENTS = ("README.md", "CHANGELOG.md", "docs")
 # Their modules are those that kafka-python and pykafka have.
 NAMED_BY_ORIGINALS = ("src/barnabas/compat/kafka", "src/barnabas/compat/pykafka")
-GENERATED = ("src/barnabas/broker_errors.py", "src/barnabas/protocol/messages")
+GENERATED = ("src/barnabas/broker_errors.py", "src/barnabas/error_codes.py", "src/barnabas/protocol/messages")
 
 
 def is_generated(file: PurePosixPath) -> bool:

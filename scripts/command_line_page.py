@@ -24,7 +24,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "command-line.md"
 MARKER = "<!-- From here on made by scripts/command_line_page.py -->\n"
 WIDTH = 120
 # They are the same everywhere, and told once, above the marker.
-COMMON = frozenset({"bootstrap", "command_config", "setting", "as_json", "help", "registry_url"})
+COMMON = frozenset({"bootstrap", "command_config", "profile", "setting", "as_json", "help", "registry_url"})
 
 
 def page(was: str) -> str:

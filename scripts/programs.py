@@ -66,6 +66,12 @@ KERBEROS = Program(
     ("krb5-kdc", "krb5-admin-server", "krb5-user", "libkrb5-dev"),
 )
 
+CHROMIUM = Program(
+    "Chromium and its driver",
+    lambda: all(shutil.which(name) is not None for name in ("chromium", "chromedriver")),
+    ("chromium", "chromium-driver"),
+)
+
 
 def missing_of(programs: list[Program]) -> list[Program]:
     return [program for program in programs if not program.is_present()]

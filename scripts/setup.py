@@ -28,7 +28,14 @@ PROFILES: dict[str, tuple[list[str], list[Program]]] = {
     "demo": (["demo"], [programs.JAVA]),
     "test": (
         ["dev"],
-        [programs.JDK, programs.MAVEN, programs.CLIPPY, programs.RUSTFMT, programs.KERBEROS],
+        [
+            programs.JDK,
+            programs.MAVEN,
+            programs.CLIPPY,
+            programs.RUSTFMT,
+            programs.KERBEROS,
+            programs.CHROMIUM,
+        ],
     ),
     "bench": (["bench"], [programs.JAVA, programs.MAVEN]),
 }

@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 unset PYTHONDONTWRITEBYTECODE
 
 if [ $# -eq 0 ]; then
-    # Four at a time, each with brokers and a Spark of its own: most of the time goes into waiting for those.
+    # Five at a time, each with brokers and a Spark of its own: half of the time goes into waiting for those.
     # Worksteal keeps the order, which groups tests by their broker.
-    set -- -n 4 --dist worksteal
+    set -- -n 5 --dist worksteal --durations 30 --durations-min 10
     echo "test: cargo test"
     # Rust's tests call Python, so they load the same libpython as .venv.
     PYO3_PYTHON=$PWD/.venv/bin/python cargo test --quiet --manifest-path kernel/Cargo.toml
@@ -17,4 +17,4 @@ if [ $# -eq 0 ]; then
 fi
 echo "test: pytest $*"
 # SIGINT, so that pytest says what failed until then.
-exec timeout --signal=INT --kill-after=60 3000 .venv/bin/python -m pytest "$@"
+exec timeout --signal=INT --kill-after=60 3240 .venv/bin/python -m pytest "$@"

@@ -3,7 +3,8 @@
     python3 scripts/wheels.py [--here]
 
 Each wheel is for one platform and for every CPython from 3.11 on (abi3); zig links, so that all are built on
-one machine, and old C libraries will do. `auditwheel` says whether a wheel holds what its name promises.
+one machine, and old C libraries will do. Whether a wheel holds what its name promises say maturin, as it
+builds it, and `auditwheel`.
 What can run here is installed into an empty environment, without Rust on the path and away from the
 checkout, and used. Runs on the system's Python, so it uses only its library.
 """
@@ -11,6 +12,7 @@ checkout, and used. Runs on the system's Python, so it uses only its library.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import shutil
@@ -53,7 +55,7 @@ def main() -> None:
         build(next(filter(runs_here, targets)), ["--interpreter", FREE_THREADED])
     wheels = sorted(DIST.glob("*.whl"))
     for wheel in wheels:
-        run(f"auditing {wheel.name}", [BIN / "auditwheel", "show", wheel])
+        audit(wheel)
     for wheel in wheels:
         if f"_{platform.machine()}" in wheel.name and "manylinux" in wheel.name:
             try_out(wheel)
@@ -85,6 +87,15 @@ def build(target: str, more: list[str]) -> None:
     run(f"the wheel for {target}", [*command, "--compatibility", TARGETS[target], *more])
 
 
+def audit(wheel: Path) -> None:
+    """auditwheel takes this machine's C library for the wheel's own, so that it cannot judge musl's."""
+    if "manylinux" not in wheel.name:
+        return
+    found = json.loads(run(f"auditing {wheel.name}", [BIN / "auditwheel", "show", "--json", wheel]))
+    if found["overall_tag"] not in wheel.stem.split("-")[-1].split("."):
+        sys.exit(f"wheels: {wheel.name} is good for {found['overall_tag']} only")
+
+
 def try_out(distribution: Path, *, needs_rust: bool = False) -> None:
     """Installs it into an empty environment, and uses it."""
     path = os.environ["PATH"] if needs_rust else "/usr/bin:/bin"
@@ -101,7 +112,8 @@ def try_out(distribution: Path, *, needs_rust: bool = False) -> None:
 
 def run(
     what: str, command: list[str | Path], environment: dict[str, str] | None = None, cwd: str | Path = ROOT
-) -> None:
+) -> str:
+    """What it printed."""
     print(f"wheels: {what} ...", flush=True)
     # maturin finds zig by Python's module of that name, in the environment it runs in.
     own = environment or os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "VIRTUAL_ENV": str(TOOLS)}
@@ -111,6 +123,7 @@ def run(
     if done.returncode:
         last_words = "\n".join(done.stdout.splitlines()[-40:])
         sys.exit(f"wheels: {what} failed:\n{last_words}")
+    return done.stdout
 
 
 if __name__ == "__main__":

@@ -7,22 +7,28 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import hypothesis
 import pytest
+from tests.spark_home import make_spark_home
 
-from barnabas import Admin, NewTopic, TopicPartition
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
+if TYPE_CHECKING:
+    from tests.telemetry_receiver import Receiver
+
 # A machine that is busy with other tests is no failure; pytest's own limit holds for each test.
-hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.register_profile("tests", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("tests")
 
 # Of brokers that no test stops: a machine that stands still for a few seconds makes them elect nobody. There
-# are many of them, and what a controller writes twice a second is a third of what each takes while idle.
+# are many of them, and what a controller writes twice a second is a third of what each takes while idle, and
+# what brokers tell it by their heartbeats another third.
 PATIENCE = {
-    "broker.session.timeout.ms": "30000",
+    "broker.session.timeout.ms": "45000",
+    "broker.heartbeat.interval.ms": "10000",
     "controller.quorum.fetch.timeout.ms": "15000",
     "metadata.max.idle.interval.ms": "5000",
 }
@@ -83,10 +89,28 @@ def eventually_async() -> Callable[..., Awaitable[T]]:
 
 
 @pytest.fixture(scope="session")
+def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """That of every Spark from now on, those in processes that tests start included."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_HOME", str(make_spark_home(tmp_path_factory.mktemp("spark"))))
+        yield
+
+
+@pytest.fixture(scope="session")
 def apache_kafka() -> Iterator[ApacheKafka]:
     """One Apache Kafka for the whole run. A test that stops or kills a broker starts its own."""
     with ApacheKafka(config=PATIENCE) as kafka:
+        _meet_coordinators(kafka.bootstrap)
         yield kafka
+
+
+def _meet_coordinators(bootstrap: str) -> None:
+    """Has a new broker make the topics that its coordinators keep. Until they are loaded, clients that are
+    compared meet errors that pass, each as its own timing has it."""
+    with Producer(bootstrap, transactional_id="first") as producer:
+        producer.init_transactions()
+    with Consumer(bootstrap, group_id="first") as consumer:
+        consumer.committed([TopicPartition("none", 0)])
 
 
 @pytest.fixture(scope="session")
@@ -94,6 +118,16 @@ def embedded_broker() -> Iterator[EmbeddedBroker]:
     """One embedded broker for the whole run. A test that stops or kills a broker starts its own."""
     with EmbeddedBroker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def telemetry_receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+    """An Apache Kafka that keeps what clients push of themselves. It asks for nothing."""
+    # Most tests should not wait for OpenTelemetry to be imported.
+    from tests.telemetry_receiver import receiving_kafka
+
+    with receiving_kafka(tmp_path_factory.mktemp("classes"), tmp_path_factory.mktemp("pushed")) as receiver:
+        yield receiver
 
 
 @pytest.fixture(scope="session", params=["apache", "embedded"])
@@ -109,22 +143,50 @@ def own_broker(request: pytest.FixtureRequest) -> Iterator[ApacheKafka | Embedde
         yield broker
 
 
+# Each node has a rack of its own, and tells a consumer which replica is closest.
+RACKS = ["rack-1", "rack-2", "rack-3"]
+CLOSEST = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+
+
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[ApacheKafkaCluster]:
-    """Three brokers for the whole run, of which a test may stop none. Each has a rack of its own, and tells
-    a consumer which replica is closest."""
-    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    config = {"replica.selector.class": selector, **PATIENCE}
-    with ApacheKafkaCluster(racks=["rack-1", "rack-2", "rack-3"], config=config) as cluster:
+def apache_cluster() -> Iterator[ApacheKafkaCluster]:
+    """Three brokers of Apache Kafka for the whole run, of which a test may stop none."""
+    with ApacheKafkaCluster(racks=RACKS, config=CLOSEST | PATIENCE) as cluster:
         yield cluster
 
 
+@pytest.fixture(scope="session")
+def embedded_cluster() -> Iterator[EmbeddedBroker]:
+    """Three nodes of an embedded broker for the whole run, of which a test may stop none."""
+    with EmbeddedBroker(nodes=3, racks=RACKS, config=CLOSEST) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session", params=["apache", "embedded"])
+def cluster(request: pytest.FixtureRequest) -> ApacheKafkaCluster | EmbeddedBroker:
+    """Every test that takes this runs against clusters of both kinds."""
+    return request.getfixturevalue(f"{request.param}_cluster")
+
+
 @pytest.fixture(scope="module")
-def own_cluster() -> Iterator[ApacheKafkaCluster]:
+def own_apache_cluster() -> Iterator[ApacheKafkaCluster]:
     """Three brokers for this module's tests alone, which may stop, kill, pause and restart them, and leave
     all of them running."""
     with ApacheKafkaCluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def own_embedded_cluster() -> Iterator[EmbeddedBroker]:
+    """Three nodes for this module's tests alone, as above."""
+    with EmbeddedBroker(nodes=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module", params=["apache", "embedded"])
+def own_cluster(request: pytest.FixtureRequest) -> ApacheKafkaCluster | EmbeddedBroker:
+    """Every test that takes this runs against clusters of both kinds, which are this module's alone."""
+    return request.getfixturevalue(f"own_{request.param}_cluster")
 
 
 @pytest.fixture

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
-from typing import Any
+from collections.abc import Generator
+from typing import Any, AnyStr
 
 from barnabas import Admin, TopicPartition
 
@@ -13,6 +15,18 @@ from barnabas import Admin, TopicPartition
 def started(code: str, *arguments: str, warn: str = "always") -> subprocess.Popen[str]:
     command = [sys.executable, "-W", warn, "-c", code, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def running(process: subprocess.Popen[AnyStr]) -> Generator[subprocess.Popen[AnyStr]]:
+    """Ends with the process, which it kills where a test fails: to leave `Popen` as a context is to wait for
+    an end that nobody may bring about any more."""
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, float]:

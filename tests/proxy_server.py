@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from barnabas.listening import stop_listening
+
 
 class ProxyServer:
     """`asked`: the (host, port) that clients wanted to reach. `user` and `password`: what it lets in."""
@@ -39,7 +41,7 @@ class ProxyServer:
         self._loop.close()
 
     async def _stop(self) -> None:
-        self._server.close()
+        await stop_listening(self._server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -41,6 +41,28 @@ def test_an_unknown_setting_names_the_nearest_one() -> None:
         producer(zzzzzz=5)
 
 
+def test_a_setting_of_another_client_is_told_as_such() -> None:
+    with pytest.raises(UnknownSettingError) as raised:
+        producer(group_id="g")
+    assert str(raised.value) == ("unknown setting 'group_id': it is a consumer's setting, not a producer's")
+
+
+def test_the_nearest_setting_may_be_another_clients() -> None:
+    with pytest.raises(UnknownSettingError) as raised:
+        producer(max_poll_recs=5)
+    assert str(raised.value) == (
+        "unknown setting 'max_poll_recs'; did you mean 'max_poll_records', which is a consumer's setting?"
+    )
+    with pytest.raises(UnknownSettingError, match="did you mean 'compression', which is a producer's"):
+        load(ConsumerConfig, {"bootstrap_servers": "host:9092", "compresion": "zstd"})
+
+
+@pytest.mark.parametrize("name", ["value_serializer", "key_deserializer"])
+def test_a_serializer_is_told_that_records_are_bytes(name: str) -> None:
+    with pytest.raises(UnknownSettingError, match=f"'{name}': keys and values are bytes; encode what"):
+        producer(**{name: str.encode})
+
+
 @pytest.mark.parametrize(
     ("given", "match"),
     [

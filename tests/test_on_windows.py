@@ -14,6 +14,7 @@ import urllib.request, webbrowser
 import zipfile, mimetypes
 import celpy, jsonata, pyarrow, rich, typer, httpx, kazoo.client, jsonschema_rs, fastavro, cryptography.x509
 import google.protobuf, pytest
+import anyio.from_thread, authlib.integrations.starlette_client, jinja2, starlette.testclient, uvicorn
 
 for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "posix", "syslog"):
     sys.modules[name] = None

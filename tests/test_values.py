@@ -1,4 +1,5 @@
-"""`frozen` makes of a class what `dataclass(frozen=True, slots=True)` does."""
+"""`frozen` makes of a class what `dataclass(frozen=True, slots=True)` does, and `mutable` what
+`dataclass(slots=True, eq=False)` does."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ import dataclasses
 import inspect
 import pickle
 from dataclasses import FrozenInstanceError, dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
-from barnabas.values import frozen
+from barnabas.values import frozen, mutable
+
+T = TypeVar("T")
 
 
 @frozen
@@ -48,6 +51,32 @@ class Nothing:
     pass
 
 
+@frozen
+class Numbered:
+    kind: ClassVar[str] = "number"
+    number: int
+
+
+@frozen
+class Box(Generic[T]):
+    content: T
+
+
+@mutable
+class Count:
+    name: str
+    seen: list[str] = field(default_factory=list[str])
+    total: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class DataclassCount:
+    name: str
+    seen: list[str] = field(default_factory=list[str])
+    total: int = 0
+
+
+COUNTS = pytest.mark.parametrize("cls", [Count, DataclassCount])
 BOTH = pytest.mark.parametrize("cls", [Place, DataclassPlace])
 
 
@@ -130,3 +159,60 @@ def test_a_class_whose_fields_are_given_by_name_alone_refuses_places() -> None:
 def test_a_class_without_fields_has_one_value() -> None:
     assert Nothing() == Nothing()
     assert len({Nothing(), Nothing()}) == 1
+
+
+def test_what_belongs_to_the_class_is_no_field() -> None:
+    assert Numbered.kind == Numbered(1).kind == "number"
+    assert [each.name for each in dataclasses.fields(Numbered)] == ["number"]
+
+
+def test_a_class_may_be_generic() -> None:
+    assert Box[int](1) == Box(1)
+    assert [each.name for each in dataclasses.fields(Box)] == ["content"]
+
+
+def test_a_class_is_known_as_a_dataclass_before_its_first_use() -> None:
+    @frozen
+    class Unused:
+        name: str = "n"
+
+    assert dataclasses.is_dataclass(Unused)
+    assert [(each.name, each.default) for each in dataclasses.fields(Unused)] == [("name", "n")]
+
+
+def test_a_dataclass_may_have_an_unused_class_as_its_base() -> None:
+    @frozen
+    class Unused:
+        name: str
+
+    @dataclass(slots=True)
+    class Derived(Unused):
+        size: int = 1
+
+    assert [each.name for each in dataclasses.fields(Derived)] == ["name", "size"]
+
+
+@COUNTS
+def test_fields_that_may_change_are_set_and_have_defaults_of_their_own(cls: Any) -> None:
+    first, second = cls("a"), cls("a", total=2)
+    first.total += 1
+    first.seen.append("x")
+    assert (first.total, first.seen, second.total, second.seen) == (1, ["x"], 2, [])
+    assert repr(first) == f"{cls.__name__}(name='a', seen=['x'], total=1)"
+    with pytest.raises(AttributeError):
+        first.other = 1
+
+
+@COUNTS
+def test_what_may_change_is_equal_to_itself_alone_and_can_be_copied(cls: Any) -> None:
+    count = cls("a")
+    assert count != cls("a")
+    assert len({count, count, cls("a")}) == 2
+    for other in (pickle.loads(pickle.dumps(count)), copy.copy(count), dataclasses.replace(count)):
+        assert dataclasses.astuple(other) == ("a", [], 0)
+
+
+@COUNTS
+def test_the_signature_of_what_may_change_is_that_of_the_fields(cls: Any) -> None:
+    expected = "(name: 'str', seen: 'list[str]' = <factory>, total: 'int' = 0)"
+    assert str(inspect.signature(cls)).removesuffix(" -> None") == expected

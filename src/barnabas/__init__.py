@@ -9,9 +9,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+# What type checkers take for typing's own, without what importing typing costs.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from barnabas._kernel import Delivery, Record, RecordMetadata
     from barnabas.assignor import Assignor, GroupMember
     from barnabas.client.admin.types import (

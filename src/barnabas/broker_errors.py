@@ -2,158 +2,160 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import ClassVar
 
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BrokerError
 
-
-class ErrorCode(IntEnum):
-    """Kafka's error codes by their names."""
-
-    UNKNOWN_SERVER_ERROR = -1
-    NONE = 0
-    OFFSET_OUT_OF_RANGE = 1
-    CORRUPT_MESSAGE = 2
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    INVALID_FETCH_SIZE = 4
-    LEADER_NOT_AVAILABLE = 5
-    NOT_LEADER_OR_FOLLOWER = 6
-    REQUEST_TIMED_OUT = 7
-    BROKER_NOT_AVAILABLE = 8
-    REPLICA_NOT_AVAILABLE = 9
-    MESSAGE_TOO_LARGE = 10
-    STALE_CONTROLLER_EPOCH = 11
-    OFFSET_METADATA_TOO_LARGE = 12
-    NETWORK_EXCEPTION = 13
-    COORDINATOR_LOAD_IN_PROGRESS = 14
-    COORDINATOR_NOT_AVAILABLE = 15
-    NOT_COORDINATOR = 16
-    INVALID_TOPIC_EXCEPTION = 17
-    RECORD_LIST_TOO_LARGE = 18
-    NOT_ENOUGH_REPLICAS = 19
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-    INVALID_REQUIRED_ACKS = 21
-    ILLEGAL_GENERATION = 22
-    INCONSISTENT_GROUP_PROTOCOL = 23
-    INVALID_GROUP_ID = 24
-    UNKNOWN_MEMBER_ID = 25
-    INVALID_SESSION_TIMEOUT = 26
-    REBALANCE_IN_PROGRESS = 27
-    INVALID_COMMIT_OFFSET_SIZE = 28
-    TOPIC_AUTHORIZATION_FAILED = 29
-    GROUP_AUTHORIZATION_FAILED = 30
-    CLUSTER_AUTHORIZATION_FAILED = 31
-    INVALID_TIMESTAMP = 32
-    UNSUPPORTED_SASL_MECHANISM = 33
-    ILLEGAL_SASL_STATE = 34
-    UNSUPPORTED_VERSION = 35
-    TOPIC_ALREADY_EXISTS = 36
-    INVALID_PARTITIONS = 37
-    INVALID_REPLICATION_FACTOR = 38
-    INVALID_REPLICA_ASSIGNMENT = 39
-    INVALID_CONFIG = 40
-    NOT_CONTROLLER = 41
-    INVALID_REQUEST = 42
-    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
-    POLICY_VIOLATION = 44
-    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-    DUPLICATE_SEQUENCE_NUMBER = 46
-    INVALID_PRODUCER_EPOCH = 47
-    INVALID_TXN_STATE = 48
-    INVALID_PRODUCER_ID_MAPPING = 49
-    INVALID_TRANSACTION_TIMEOUT = 50
-    CONCURRENT_TRANSACTIONS = 51
-    TRANSACTION_COORDINATOR_FENCED = 52
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
-    SECURITY_DISABLED = 54
-    OPERATION_NOT_ATTEMPTED = 55
-    KAFKA_STORAGE_ERROR = 56
-    LOG_DIR_NOT_FOUND = 57
-    SASL_AUTHENTICATION_FAILED = 58
-    UNKNOWN_PRODUCER_ID = 59
-    REASSIGNMENT_IN_PROGRESS = 60
-    DELEGATION_TOKEN_AUTH_DISABLED = 61
-    DELEGATION_TOKEN_NOT_FOUND = 62
-    DELEGATION_TOKEN_OWNER_MISMATCH = 63
-    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
-    DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
-    DELEGATION_TOKEN_EXPIRED = 66
-    INVALID_PRINCIPAL_TYPE = 67
-    NON_EMPTY_GROUP = 68
-    GROUP_ID_NOT_FOUND = 69
-    FETCH_SESSION_ID_NOT_FOUND = 70
-    INVALID_FETCH_SESSION_EPOCH = 71
-    LISTENER_NOT_FOUND = 72
-    TOPIC_DELETION_DISABLED = 73
-    FENCED_LEADER_EPOCH = 74
-    UNKNOWN_LEADER_EPOCH = 75
-    UNSUPPORTED_COMPRESSION_TYPE = 76
-    STALE_BROKER_EPOCH = 77
-    OFFSET_NOT_AVAILABLE = 78
-    MEMBER_ID_REQUIRED = 79
-    PREFERRED_LEADER_NOT_AVAILABLE = 80
-    GROUP_MAX_SIZE_REACHED = 81
-    FENCED_INSTANCE_ID = 82
-    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-    ELECTION_NOT_NEEDED = 84
-    NO_REASSIGNMENT_IN_PROGRESS = 85
-    GROUP_SUBSCRIBED_TO_TOPIC = 86
-    INVALID_RECORD = 87
-    UNSTABLE_OFFSET_COMMIT = 88
-    THROTTLING_QUOTA_EXCEEDED = 89
-    PRODUCER_FENCED = 90
-    RESOURCE_NOT_FOUND = 91
-    DUPLICATE_RESOURCE = 92
-    UNACCEPTABLE_CREDENTIAL = 93
-    INCONSISTENT_VOTER_SET = 94
-    INVALID_UPDATE_VERSION = 95
-    FEATURE_UPDATE_FAILED = 96
-    PRINCIPAL_DESERIALIZATION_FAILURE = 97
-    SNAPSHOT_NOT_FOUND = 98
-    POSITION_OUT_OF_RANGE = 99
-    UNKNOWN_TOPIC_ID = 100
-    DUPLICATE_BROKER_REGISTRATION = 101
-    BROKER_ID_NOT_REGISTERED = 102
-    INCONSISTENT_TOPIC_ID = 103
-    INCONSISTENT_CLUSTER_ID = 104
-    TRANSACTIONAL_ID_NOT_FOUND = 105
-    FETCH_SESSION_TOPIC_ID_ERROR = 106
-    INELIGIBLE_REPLICA = 107
-    NEW_LEADER_ELECTED = 108
-    OFFSET_MOVED_TO_TIERED_STORAGE = 109
-    FENCED_MEMBER_EPOCH = 110
-    UNRELEASED_INSTANCE_ID = 111
-    UNSUPPORTED_ASSIGNOR = 112
-    STALE_MEMBER_EPOCH = 113
-    MISMATCHED_ENDPOINT_TYPE = 114
-    UNSUPPORTED_ENDPOINT_TYPE = 115
-    UNKNOWN_CONTROLLER_ID = 116
-    UNKNOWN_SUBSCRIPTION_ID = 117
-    TELEMETRY_TOO_LARGE = 118
-    INVALID_REGISTRATION = 119
-    TRANSACTION_ABORTABLE = 120
-    INVALID_RECORD_STATE = 121
-    SHARE_SESSION_NOT_FOUND = 122
-    INVALID_SHARE_SESSION_EPOCH = 123
-    FENCED_STATE_EPOCH = 124
-    INVALID_VOTER_KEY = 125
-    DUPLICATE_VOTER = 126
-    VOTER_NOT_FOUND = 127
-    INVALID_REGULAR_EXPRESSION = 128
-    REBOOTSTRAP_REQUIRED = 129
-    STREAMS_INVALID_TOPOLOGY = 130
-    STREAMS_INVALID_TOPOLOGY_EPOCH = 131
-    STREAMS_TOPOLOGY_FENCED = 132
-    SHARE_SESSION_LIMIT_REACHED = 133
+__all__ = [
+    "BY_CODE",
+    "BrokerIdNotRegisteredError",
+    "BrokerNotAvailableError",
+    "ClusterAuthorizationFailedError",
+    "ConcurrentTransactionsError",
+    "CoordinatorLoadInProgressError",
+    "CoordinatorNotAvailableError",
+    "CorruptMessageError",
+    "DelegationTokenAuthDisabledError",
+    "DelegationTokenAuthorizationFailedError",
+    "DelegationTokenExpiredError",
+    "DelegationTokenNotFoundError",
+    "DelegationTokenOwnerMismatchError",
+    "DelegationTokenRequestNotAllowedError",
+    "DuplicateBrokerRegistrationError",
+    "DuplicateResourceError",
+    "DuplicateSequenceNumberError",
+    "DuplicateVoterError",
+    "ElectionNotNeededError",
+    "EligibleLeadersNotAvailableError",
+    "ErrorCode",
+    "FeatureUpdateFailedError",
+    "FencedInstanceIdError",
+    "FencedLeaderEpochError",
+    "FencedMemberEpochError",
+    "FencedStateEpochError",
+    "FetchSessionIdNotFoundError",
+    "FetchSessionTopicIdError",
+    "GroupAuthorizationFailedError",
+    "GroupIdNotFoundError",
+    "GroupMaxSizeReachedError",
+    "GroupSubscribedToTopicError",
+    "IllegalGenerationError",
+    "IllegalSaslStateError",
+    "InconsistentClusterIdError",
+    "InconsistentGroupProtocolError",
+    "InconsistentTopicIdError",
+    "InconsistentVoterSetError",
+    "IneligibleReplicaError",
+    "InvalidCommitOffsetSizeError",
+    "InvalidConfigError",
+    "InvalidFetchSessionEpochError",
+    "InvalidFetchSizeError",
+    "InvalidGroupIdError",
+    "InvalidPartitionsError",
+    "InvalidPrincipalTypeError",
+    "InvalidProducerEpochError",
+    "InvalidProducerIdMappingError",
+    "InvalidRecordError",
+    "InvalidRecordStateError",
+    "InvalidRegistrationError",
+    "InvalidRegularExpressionError",
+    "InvalidReplicaAssignmentError",
+    "InvalidReplicationFactorError",
+    "InvalidRequestError",
+    "InvalidRequiredAcksError",
+    "InvalidSessionTimeoutError",
+    "InvalidShareSessionEpochError",
+    "InvalidTimestampError",
+    "InvalidTopicError",
+    "InvalidTransactionTimeoutError",
+    "InvalidTxnStateError",
+    "InvalidUpdateVersionError",
+    "InvalidVoterKeyError",
+    "KafkaStorageError",
+    "LeaderNotAvailableError",
+    "ListenerNotFoundError",
+    "LogDirNotFoundError",
+    "MemberIdRequiredError",
+    "MessageTooLargeError",
+    "MismatchedEndpointTypeError",
+    "NetworkError",
+    "NewLeaderElectedError",
+    "NoReassignmentInProgressError",
+    "NonEmptyGroupError",
+    "NotControllerError",
+    "NotCoordinatorError",
+    "NotEnoughReplicasAfterAppendError",
+    "NotEnoughReplicasError",
+    "NotLeaderOrFollowerError",
+    "OffsetMetadataTooLargeError",
+    "OffsetMovedToTieredStorageError",
+    "OffsetNotAvailableError",
+    "OffsetOutOfRangeError",
+    "OperationNotAttemptedError",
+    "OutOfOrderSequenceNumberError",
+    "PolicyViolationError",
+    "PositionOutOfRangeError",
+    "PreferredLeaderNotAvailableError",
+    "PrincipalDeserializationFailureError",
+    "ProducerFencedError",
+    "ReassignmentInProgressError",
+    "RebalanceInProgressError",
+    "RebootstrapRequiredError",
+    "RecordListTooLargeError",
+    "ReplicaNotAvailableError",
+    "RequestTimedOutError",
+    "ResourceNotFoundError",
+    "SaslAuthenticationFailedError",
+    "SecurityDisabledError",
+    "ShareSessionLimitReachedError",
+    "ShareSessionNotFoundError",
+    "SnapshotNotFoundError",
+    "StaleBrokerEpochError",
+    "StaleControllerEpochError",
+    "StaleMemberEpochError",
+    "StreamsInvalidTopologyEpochError",
+    "StreamsInvalidTopologyError",
+    "StreamsTopologyFencedError",
+    "TelemetryTooLargeError",
+    "ThrottlingQuotaExceededError",
+    "TopicAlreadyExistsError",
+    "TopicAuthorizationFailedError",
+    "TopicDeletionDisabledError",
+    "TransactionAbortableError",
+    "TransactionCoordinatorFencedError",
+    "TransactionalIdAuthorizationFailedError",
+    "TransactionalIdNotFoundError",
+    "UnacceptableCredentialError",
+    "UnknownControllerIdError",
+    "UnknownLeaderEpochError",
+    "UnknownMemberIdError",
+    "UnknownProducerIdError",
+    "UnknownServerError",
+    "UnknownSubscriptionIdError",
+    "UnknownTopicIdError",
+    "UnknownTopicOrPartitionError",
+    "UnreleasedInstanceIdError",
+    "UnstableOffsetCommitError",
+    "UnsupportedAssignorError",
+    "UnsupportedCompressionTypeError",
+    "UnsupportedEndpointTypeError",
+    "UnsupportedForMessageFormatError",
+    "UnsupportedSaslMechanismError",
+    "UnsupportedVersionError",
+    "VoterNotFoundError",
+    "error_for",
+]
 
 
 class UnknownServerError(BrokerError):
-    """the broker failed in a way that it has no code for; its log says more"""
+    """the broker failed in a way that it has no code for; the broker's log says more"""
 
     code: ClassVar[int] = -1
     name: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
-    explanation: ClassVar[str] = "the broker failed in a way that it has no code for; its log says more"
+    explanation: ClassVar[str] = (
+        "the broker failed in a way that it has no code for; the broker's log says more"
+    )
 
 
 class OffsetOutOfRangeError(BrokerError):
@@ -184,8 +186,11 @@ class UnknownTopicOrPartitionError(BrokerError):
 
 
 class InvalidFetchSizeError(BrokerError):
+    """the broker takes no fetch of that size"""
+
     code: ClassVar[int] = 4
     name: ClassVar[str] = "INVALID_FETCH_SIZE"
+    explanation: ClassVar[str] = "the broker takes no fetch of that size"
 
 
 class LeaderNotAvailableError(BrokerError):
@@ -236,18 +241,19 @@ class ReplicaNotAvailableError(BrokerError):
 
 
 class MessageTooLargeError(BrokerError):
-    """the batch is larger than max.message.bytes of the topic; raise that or send less"""
+    """the batch is too large; raise max.message.bytes of the topic, or send less"""
 
     code: ClassVar[int] = 10
     name: ClassVar[str] = "MESSAGE_TOO_LARGE"
-    explanation: ClassVar[str] = (
-        "the batch is larger than max.message.bytes of the topic; raise that or send less"
-    )
+    explanation: ClassVar[str] = "the batch is too large; raise max.message.bytes of the topic, or send less"
 
 
 class StaleControllerEpochError(BrokerError):
+    """a controller spoke that is the controller no more"""
+
     code: ClassVar[int] = 11
     name: ClassVar[str] = "STALE_CONTROLLER_EPOCH"
+    explanation: ClassVar[str] = "a controller spoke that is the controller no more"
 
 
 class OffsetMetadataTooLargeError(BrokerError):
@@ -501,11 +507,11 @@ class NotControllerError(BrokerError):
 
 
 class InvalidRequestError(BrokerError):
-    """the broker found the request contradictory; its log says more"""
+    """the broker found the request contradictory, and its log says why"""
 
     code: ClassVar[int] = 42
     name: ClassVar[str] = "INVALID_REQUEST"
-    explanation: ClassVar[str] = "the broker found the request contradictory; its log says more"
+    explanation: ClassVar[str] = "the broker found the request contradictory, and its log says why"
 
 
 class UnsupportedForMessageFormatError(BrokerError):
@@ -624,8 +630,11 @@ class KafkaStorageError(BrokerError):
 
 
 class LogDirNotFoundError(BrokerError):
+    """the broker has no log directory of that path"""
+
     code: ClassVar[int] = 57
     name: ClassVar[str] = "LOG_DIR_NOT_FOUND"
+    explanation: ClassVar[str] = "the broker has no log directory of that path"
 
 
 class SaslAuthenticationFailedError(BrokerError):
@@ -645,51 +654,75 @@ class UnknownProducerIdError(BrokerError):
 
 
 class ReassignmentInProgressError(BrokerError):
+    """replicas of the partition are being moved already"""
+
     code: ClassVar[int] = 60
     name: ClassVar[str] = "REASSIGNMENT_IN_PROGRESS"
+    explanation: ClassVar[str] = "replicas of the partition are being moved already"
 
 
 class DelegationTokenAuthDisabledError(BrokerError):
+    """the brokers have no delegation.token.secret.key"""
+
     code: ClassVar[int] = 61
     name: ClassVar[str] = "DELEGATION_TOKEN_AUTH_DISABLED"
+    explanation: ClassVar[str] = "the brokers have no delegation.token.secret.key"
 
 
 class DelegationTokenNotFoundError(BrokerError):
+    """no delegation token has this HMAC (any more)"""
+
     code: ClassVar[int] = 62
     name: ClassVar[str] = "DELEGATION_TOKEN_NOT_FOUND"
+    explanation: ClassVar[str] = "no delegation token has this HMAC (any more)"
 
 
 class DelegationTokenOwnerMismatchError(BrokerError):
+    """only the token's owner and its renewers may do this"""
+
     code: ClassVar[int] = 63
     name: ClassVar[str] = "DELEGATION_TOKEN_OWNER_MISMATCH"
+    explanation: ClassVar[str] = "only the token's owner and its renewers may do this"
 
 
 class DelegationTokenRequestNotAllowedError(BrokerError):
+    """tokens are given over TLS or SASL, and not to who came with one"""
+
     code: ClassVar[int] = 64
     name: ClassVar[str] = "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"
+    explanation: ClassVar[str] = "tokens are given over TLS or SASL, and not to who came with one"
 
 
 class DelegationTokenAuthorizationFailedError(BrokerError):
+    """this user may not do that with the token"""
+
     code: ClassVar[int] = 65
     name: ClassVar[str] = "DELEGATION_TOKEN_AUTHORIZATION_FAILED"
+    explanation: ClassVar[str] = "this user may not do that with the token"
 
 
 class DelegationTokenExpiredError(BrokerError):
+    """the delegation token's time is over; get another one"""
+
     code: ClassVar[int] = 66
     name: ClassVar[str] = "DELEGATION_TOKEN_EXPIRED"
+    explanation: ClassVar[str] = "the delegation token's time is over; get another one"
 
 
 class InvalidPrincipalTypeError(BrokerError):
+    """the broker knows no such type of principal as User is"""
+
     code: ClassVar[int] = 67
     name: ClassVar[str] = "INVALID_PRINCIPAL_TYPE"
+    explanation: ClassVar[str] = "the broker knows no such type of principal as User is"
 
 
 class NonEmptyGroupError(BrokerError):
-    """the group still has members; stop them first"""
+    """the group still has members; stop its members first"""
 
     code: ClassVar[int] = 68
     name: ClassVar[str] = "NON_EMPTY_GROUP"
-    explanation: ClassVar[str] = "the group still has members; stop them first"
+    explanation: ClassVar[str] = "the group still has members; stop its members first"
 
 
 class GroupIdNotFoundError(BrokerError):
@@ -719,15 +752,23 @@ class InvalidFetchSessionEpochError(BrokerError):
 
 
 class ListenerNotFoundError(BrokerError):
+    """the partition's leader has no listener of the name that this broker was asked on"""
+
     code: ClassVar[int] = 72
     name: ClassVar[str] = "LISTENER_NOT_FOUND"
     retriable: ClassVar[bool] = True
     invalid_metadata: ClassVar[bool] = True
+    explanation: ClassVar[str] = (
+        "the partition's leader has no listener of the name that this broker was asked on"
+    )
 
 
 class TopicDeletionDisabledError(BrokerError):
+    """the brokers have delete.topic.enable=false"""
+
     code: ClassVar[int] = 73
     name: ClassVar[str] = "TOPIC_DELETION_DISABLED"
+    explanation: ClassVar[str] = "the brokers have delete.topic.enable=false"
 
 
 class FencedLeaderEpochError(BrokerError):
@@ -758,8 +799,11 @@ class UnsupportedCompressionTypeError(BrokerError):
 
 
 class StaleBrokerEpochError(BrokerError):
+    """the broker was started again since"""
+
     code: ClassVar[int] = 77
     name: ClassVar[str] = "STALE_BROKER_EPOCH"
+    explanation: ClassVar[str] = "the broker was started again since"
 
 
 class OffsetNotAvailableError(BrokerError):
@@ -780,10 +824,13 @@ class MemberIdRequiredError(BrokerError):
 
 
 class PreferredLeaderNotAvailableError(BrokerError):
+    """the first of the partition's replicas is not there to lead"""
+
     code: ClassVar[int] = 80
     name: ClassVar[str] = "PREFERRED_LEADER_NOT_AVAILABLE"
     retriable: ClassVar[bool] = True
     invalid_metadata: ClassVar[bool] = True
+    explanation: ClassVar[str] = "the first of the partition's replicas is not there to lead"
 
 
 class GroupMaxSizeReachedError(BrokerError):
@@ -795,30 +842,41 @@ class GroupMaxSizeReachedError(BrokerError):
 
 
 class FencedInstanceIdError(BrokerError):
-    """another member with the same group_instance_id has joined"""
+    """another member has joined with it; each needs a group_instance_id of its own"""
 
     code: ClassVar[int] = 82
     name: ClassVar[str] = "FENCED_INSTANCE_ID"
-    explanation: ClassVar[str] = "another member with the same group_instance_id has joined"
+    explanation: ClassVar[str] = (
+        "another member has joined with it; each needs a group_instance_id of its own"
+    )
 
 
 class EligibleLeadersNotAvailableError(BrokerError):
+    """none of the replicas that may lead is there"""
+
     code: ClassVar[int] = 83
     name: ClassVar[str] = "ELIGIBLE_LEADERS_NOT_AVAILABLE"
     retriable: ClassVar[bool] = True
     invalid_metadata: ClassVar[bool] = True
+    explanation: ClassVar[str] = "none of the replicas that may lead is there"
 
 
 class ElectionNotNeededError(BrokerError):
+    """the partition has the leader already that was to be elected"""
+
     code: ClassVar[int] = 84
     name: ClassVar[str] = "ELECTION_NOT_NEEDED"
     retriable: ClassVar[bool] = True
     invalid_metadata: ClassVar[bool] = True
+    explanation: ClassVar[str] = "the partition has the leader already that was to be elected"
 
 
 class NoReassignmentInProgressError(BrokerError):
+    """no replicas of the partition are being moved"""
+
     code: ClassVar[int] = 85
     name: ClassVar[str] = "NO_REASSIGNMENT_IN_PROGRESS"
+    explanation: ClassVar[str] = "no replicas of the partition are being moved"
 
 
 class GroupSubscribedToTopicError(BrokerError):
@@ -866,48 +924,75 @@ class ProducerFencedError(BrokerError):
 
 
 class ResourceNotFoundError(BrokerError):
+    """there is no user, token or other resource of that name"""
+
     code: ClassVar[int] = 91
     name: ClassVar[str] = "RESOURCE_NOT_FOUND"
+    explanation: ClassVar[str] = "there is no user, token or other resource of that name"
 
 
 class DuplicateResourceError(BrokerError):
+    """the request names a resource twice"""
+
     code: ClassVar[int] = 92
     name: ClassVar[str] = "DUPLICATE_RESOURCE"
+    explanation: ClassVar[str] = "the request names a resource twice"
 
 
 class UnacceptableCredentialError(BrokerError):
+    """too few or too many iterations, or an empty name"""
+
     code: ClassVar[int] = 93
     name: ClassVar[str] = "UNACCEPTABLE_CREDENTIAL"
+    explanation: ClassVar[str] = "too few or too many iterations, or an empty name"
 
 
 class InconsistentVoterSetError(BrokerError):
+    """the controllers do not agree on who votes"""
+
     code: ClassVar[int] = 94
     name: ClassVar[str] = "INCONSISTENT_VOTER_SET"
+    explanation: ClassVar[str] = "the controllers do not agree on who votes"
 
 
 class InvalidUpdateVersionError(BrokerError):
+    """the version to write is not above the one that is there"""
+
     code: ClassVar[int] = 95
     name: ClassVar[str] = "INVALID_UPDATE_VERSION"
+    explanation: ClassVar[str] = "the version to write is not above the one that is there"
 
 
 class FeatureUpdateFailedError(BrokerError):
+    """the feature cannot have that level, which perhaps not all brokers support"""
+
     code: ClassVar[int] = 96
     name: ClassVar[str] = "FEATURE_UPDATE_FAILED"
+    explanation: ClassVar[str] = "the feature cannot have that level, which perhaps not all brokers support"
 
 
 class PrincipalDeserializationFailureError(BrokerError):
+    """the controller cannot read whom the broker forwards for"""
+
     code: ClassVar[int] = 97
     name: ClassVar[str] = "PRINCIPAL_DESERIALIZATION_FAILURE"
+    explanation: ClassVar[str] = "the controller cannot read whom the broker forwards for"
 
 
 class SnapshotNotFoundError(BrokerError):
+    """the controller has no such snapshot"""
+
     code: ClassVar[int] = 98
     name: ClassVar[str] = "SNAPSHOT_NOT_FOUND"
+    explanation: ClassVar[str] = "the controller has no such snapshot"
 
 
 class PositionOutOfRangeError(BrokerError):
+    """the snapshot has no such position"""
+
     code: ClassVar[int] = 99
     name: ClassVar[str] = "POSITION_OUT_OF_RANGE"
+    explanation: ClassVar[str] = "the snapshot has no such position"
 
 
 class UnknownTopicIdError(BrokerError):
@@ -923,13 +1008,19 @@ class UnknownTopicIdError(BrokerError):
 
 
 class DuplicateBrokerRegistrationError(BrokerError):
+    """another broker that is running has this id"""
+
     code: ClassVar[int] = 101
     name: ClassVar[str] = "DUPLICATE_BROKER_REGISTRATION"
+    explanation: ClassVar[str] = "another broker that is running has this id"
 
 
 class BrokerIdNotRegisteredError(BrokerError):
+    """no broker of this id has registered"""
+
     code: ClassVar[int] = 102
     name: ClassVar[str] = "BROKER_ID_NOT_REGISTERED"
+    explanation: ClassVar[str] = "no broker of this id has registered"
 
 
 class InconsistentTopicIdError(BrokerError):
@@ -943,8 +1034,11 @@ class InconsistentTopicIdError(BrokerError):
 
 
 class InconsistentClusterIdError(BrokerError):
+    """the request is for another cluster"""
+
     code: ClassVar[int] = 104
     name: ClassVar[str] = "INCONSISTENT_CLUSTER_ID"
+    explanation: ClassVar[str] = "the request is for another cluster"
 
 
 class TransactionalIdNotFoundError(BrokerError):
@@ -956,19 +1050,28 @@ class TransactionalIdNotFoundError(BrokerError):
 
 
 class FetchSessionTopicIdError(BrokerError):
+    """the fetch session was begun with, or without, ids of topics"""
+
     code: ClassVar[int] = 106
     name: ClassVar[str] = "FETCH_SESSION_TOPIC_ID_ERROR"
     retriable: ClassVar[bool] = True
+    explanation: ClassVar[str] = "the fetch session was begun with, or without, ids of topics"
 
 
 class IneligibleReplicaError(BrokerError):
+    """the replica may not be counted as in sync"""
+
     code: ClassVar[int] = 107
     name: ClassVar[str] = "INELIGIBLE_REPLICA"
+    explanation: ClassVar[str] = "the replica may not be counted as in sync"
 
 
 class NewLeaderElectedError(BrokerError):
+    """the partition was given another leader"""
+
     code: ClassVar[int] = 108
     name: ClassVar[str] = "NEW_LEADER_ELECTED"
+    explanation: ClassVar[str] = "the partition was given another leader"
 
 
 class OffsetMovedToTieredStorageError(BrokerError):
@@ -988,11 +1091,11 @@ class FencedMemberEpochError(BrokerError):
 
 
 class UnreleasedInstanceIdError(BrokerError):
-    """another live member still has this group_instance_id"""
+    """another live member has it still; each needs a group_instance_id of its own"""
 
     code: ClassVar[int] = 111
     name: ClassVar[str] = "UNRELEASED_INSTANCE_ID"
-    explanation: ClassVar[str] = "another live member still has this group_instance_id"
+    explanation: ClassVar[str] = "another live member has it still; each needs a group_instance_id of its own"
 
 
 class UnsupportedAssignorError(BrokerError):
@@ -1012,78 +1115,119 @@ class StaleMemberEpochError(BrokerError):
 
 
 class MismatchedEndpointTypeError(BrokerError):
+    """a controller was taken for a broker, or the other way about"""
+
     code: ClassVar[int] = 114
     name: ClassVar[str] = "MISMATCHED_ENDPOINT_TYPE"
+    explanation: ClassVar[str] = "a controller was taken for a broker, or the other way about"
 
 
 class UnsupportedEndpointTypeError(BrokerError):
+    """the broker knows no such kind of endpoint"""
+
     code: ClassVar[int] = 115
     name: ClassVar[str] = "UNSUPPORTED_ENDPOINT_TYPE"
+    explanation: ClassVar[str] = "the broker knows no such kind of endpoint"
 
 
 class UnknownControllerIdError(BrokerError):
+    """no controller has this id"""
+
     code: ClassVar[int] = 116
     name: ClassVar[str] = "UNKNOWN_CONTROLLER_ID"
+    explanation: ClassVar[str] = "no controller has this id"
 
 
 class UnknownSubscriptionIdError(BrokerError):
+    """what the brokers want to know of clients has changed since"""
+
     code: ClassVar[int] = 117
     name: ClassVar[str] = "UNKNOWN_SUBSCRIPTION_ID"
+    explanation: ClassVar[str] = "what the brokers want to know of clients has changed since"
 
 
 class TelemetryTooLargeError(BrokerError):
+    """the figures that were pushed are larger than the broker takes"""
+
     code: ClassVar[int] = 118
     name: ClassVar[str] = "TELEMETRY_TOO_LARGE"
+    explanation: ClassVar[str] = "the figures that were pushed are larger than the broker takes"
 
 
 class InvalidRegistrationError(BrokerError):
+    """the controller refuses what the broker says of itself"""
+
     code: ClassVar[int] = 119
     name: ClassVar[str] = "INVALID_REGISTRATION"
+    explanation: ClassVar[str] = "the controller refuses what the broker says of itself"
 
 
 class TransactionAbortableError(BrokerError):
-    """the transaction cannot be committed any more; abort it and begin again"""
+    """it cannot be committed any more; abort the transaction and begin again"""
 
     code: ClassVar[int] = 120
     name: ClassVar[str] = "TRANSACTION_ABORTABLE"
-    explanation: ClassVar[str] = "the transaction cannot be committed any more; abort it and begin again"
+    explanation: ClassVar[str] = "it cannot be committed any more; abort the transaction and begin again"
 
 
 class InvalidRecordStateError(BrokerError):
+    """the record is not lent to this member (any more), or was acknowledged before"""
+
     code: ClassVar[int] = 121
     name: ClassVar[str] = "INVALID_RECORD_STATE"
+    explanation: ClassVar[str] = (
+        "the record is not lent to this member (any more), or was acknowledged before"
+    )
 
 
 class ShareSessionNotFoundError(BrokerError):
+    """the broker has forgotten the share session; it begins anew"""
+
     code: ClassVar[int] = 122
     name: ClassVar[str] = "SHARE_SESSION_NOT_FOUND"
     retriable: ClassVar[bool] = True
+    explanation: ClassVar[str] = "the broker has forgotten the share session; it begins anew"
 
 
 class InvalidShareSessionEpochError(BrokerError):
+    """a request of the share session was lost or came twice; it begins anew"""
+
     code: ClassVar[int] = 123
     name: ClassVar[str] = "INVALID_SHARE_SESSION_EPOCH"
     retriable: ClassVar[bool] = True
+    explanation: ClassVar[str] = "a request of the share session was lost or came twice; it begins anew"
 
 
 class FencedStateEpochError(BrokerError):
+    """another leader of the share partition writes its state by now"""
+
     code: ClassVar[int] = 124
     name: ClassVar[str] = "FENCED_STATE_EPOCH"
+    explanation: ClassVar[str] = "another leader of the share partition writes its state by now"
 
 
 class InvalidVoterKeyError(BrokerError):
+    """the voter's directory is not the one that it has"""
+
     code: ClassVar[int] = 125
     name: ClassVar[str] = "INVALID_VOTER_KEY"
+    explanation: ClassVar[str] = "the voter's directory is not the one that it has"
 
 
 class DuplicateVoterError(BrokerError):
+    """this controller is a voter already"""
+
     code: ClassVar[int] = 126
     name: ClassVar[str] = "DUPLICATE_VOTER"
+    explanation: ClassVar[str] = "this controller is a voter already"
 
 
 class VoterNotFoundError(BrokerError):
+    """this controller is not a voter"""
+
     code: ClassVar[int] = 127
     name: ClassVar[str] = "VOTER_NOT_FOUND"
+    explanation: ClassVar[str] = "this controller is not a voter"
 
 
 class InvalidRegularExpressionError(BrokerError):
@@ -1103,24 +1247,36 @@ class RebootstrapRequiredError(BrokerError):
 
 
 class StreamsInvalidTopologyError(BrokerError):
+    """the broker takes no such topology of a Streams program"""
+
     code: ClassVar[int] = 130
     name: ClassVar[str] = "STREAMS_INVALID_TOPOLOGY"
+    explanation: ClassVar[str] = "the broker takes no such topology of a Streams program"
 
 
 class StreamsInvalidTopologyEpochError(BrokerError):
+    """the topology's epoch is not one that the group can have"""
+
     code: ClassVar[int] = 131
     name: ClassVar[str] = "STREAMS_INVALID_TOPOLOGY_EPOCH"
+    explanation: ClassVar[str] = "the topology's epoch is not one that the group can have"
 
 
 class StreamsTopologyFencedError(BrokerError):
+    """the Streams group has a newer topology than this member"""
+
     code: ClassVar[int] = 132
     name: ClassVar[str] = "STREAMS_TOPOLOGY_FENCED"
+    explanation: ClassVar[str] = "the Streams group has a newer topology than this member"
 
 
 class ShareSessionLimitReachedError(BrokerError):
+    """the broker has as many share sessions as it may; try again later"""
+
     code: ClassVar[int] = 133
     name: ClassVar[str] = "SHARE_SESSION_LIMIT_REACHED"
     retriable: ClassVar[bool] = True
+    explanation: ClassVar[str] = "the broker has as many share sessions as it may; try again later"
 
 
 BY_CODE: dict[int, type[BrokerError]] = {
@@ -1260,19 +1416,3 @@ BY_CODE: dict[int, type[BrokerError]] = {
     133: ShareSessionLimitReachedError,
 }
 """The class of each error code but NONE."""
-
-
-def error_for(code: int, context: str = "") -> BrokerError:
-    """The error for a code of a broker's answer, to be raised.
-
-    `context` says what was tried, on which topic, partition or group. A code that this release does not know
-    (a newer broker's) gives a BrokerError that carries the number, and is not retriable. Raises ValueError
-    for code 0, which is no error.
-    """
-    if code == 0:
-        raise ValueError("code 0 (NONE) is not an error")
-    found = BY_CODE.get(code)
-    if found is None:
-        attributes = {"code": code, "name": f"UNKNOWN_ERROR_CODE_{code}"}
-        found = type("UnknownErrorCodeError", (BrokerError,), attributes)
-    return found(context)

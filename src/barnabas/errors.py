@@ -268,7 +268,9 @@ class NoCommonVersionError(BrokenProtocolError):
 class BrokerError(BarnabasError):
     """A broker answered with an error code. Subclasses: `barnabas.broker_errors`.
 
-    `code` is Kafka's number, `name` Kafka's name (`UNKNOWN_TOPIC_OR_PARTITION`).
+    `code` is Kafka's number, `name` Kafka's name (`UNKNOWN_TOPIC_OR_PARTITION`), `context` what was tried,
+    and `reason` the broker's own words, None where it had none. In the text these stand in place of what the
+    explanation says the code means, unless they only say its name; advice stays, if `advice` is not given.
     """
 
     code: ClassVar[int] = -1
@@ -276,9 +278,30 @@ class BrokerError(BarnabasError):
     invalid_metadata: ClassVar[bool] = False
     """Whether the client should refresh its metadata before it tries again."""
     explanation: ClassVar[str] = ""
-    """What the code means and what to do, where there is more to say than its name."""
+    """What the code means and, behind a semicolon, what to do, where there is more to say than its name."""
 
-    def __init__(self, context: str = "") -> None:
+    def __init__(self, context: str = "", reason: str | None = None, *, advice: str | None = None) -> None:
         self.context = context
-        text = f"{self.name} ({self.explanation})" if self.explanation else self.name
+        self.reason = reason or None
+        meaning, _, usual = self.explanation.partition("; ")
+        if reason and not _is_name(reason, self.name):
+            meaning = reason
+        advice = usual if advice is None else advice
+        told = f"{meaning.rstrip('. ')}; {advice}" if meaning and advice else meaning or advice
+        text = f"{self.name} ({told})" if told else self.name
         super().__init__(f"{context}: {text}" if context else text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made anew of their text otherwise, which would be told twice.
+        return _unpickled, (type(self), self.args), self.__dict__
+
+
+def _unpickled(kind: type[BrokerError], arguments: tuple[Any, ...]) -> BrokerError:
+    error = kind()
+    error.args = arguments
+    return error
+
+
+def _is_name(reason: str, name: str) -> bool:
+    """Whether it is no more than the name in words, as "Topic authorization failed."."""
+    return reason.rstrip(".").replace(" ", "_").upper() == name

@@ -39,6 +39,8 @@ class TimestampType(IntEnum):
 
 
 class TopicPartition(NamedTuple):
+    """A partition of a topic. A tuple, and as text `topic-partition`."""
+
     topic: str
     partition: int
 

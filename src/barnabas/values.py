@@ -1,15 +1,15 @@
-"""Values: dataclasses that are frozen and have slots, and that cost little to import.
+"""Values: dataclasses that have slots, and that cost little to import.
 
-`dataclass(frozen=True, slots=True)` compiles six methods of each class while its module is imported, which
-takes half a millisecond, and most processes import a hundred such classes. `frozen` makes the same of a
-class, except that all share their methods, and that `__init__` is compiled for the first instance. Knows
-nothing of the classes.
+`dataclass(slots=True)` compiles up to six methods of each class while its module is imported, which takes
+half a millisecond, and most processes import a hundred such classes. `frozen` and `mutable` make the same of
+a class, except that all share their methods, that `__init__` is compiled for the first instance, and that
+the fields are read when they are first asked for. Knows nothing of the classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from functools import cache
 from inspect import Signature, signature
 from operator import attrgetter
@@ -69,29 +69,66 @@ def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
 def frozen(cls: type[T] | None = None, /, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
     """Makes a frozen dataclass with slots: `fields`, `replace` and `asdict` know it."""
     if cls is None:
-        return lambda cls: _made(cls, kw_only)
-    return _made(cls, kw_only)
+        return lambda cls: _made(cls, _OF_FROZEN, kw_only=kw_only, is_frozen=True)
+    return _made(cls, _OF_FROZEN, kw_only=kw_only, is_frozen=True)
 
 
-def _made(cls: type[T], kw_only: bool) -> type[T]:
-    own = vars(cls)
-    for name, method in _SHARED.items():
-        if name not in own:
-            setattr(cls, name, method)
-    # Without one, `dataclass` would take long to describe the parameters.
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    made: Any = dataclass(slots=True, init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def mutable(cls: type[T], /) -> type[T]:
+    """Makes a dataclass with slots whose instances are equal to nothing but themselves."""
+    return _made(cls, _OF_MUTABLE, kw_only=False, is_frozen=False)
+
+
+def _made(cls: type[T], methods: Mapping[str, Any], *, kw_only: bool, is_frozen: bool) -> type[T]:
+    own = dict(vars(cls))
+    own.pop("__dict__", None)
+    own.pop("__weakref__", None)
+    # A string, as every module here takes its annotations for later.
+    annotations: dict[str, str] = cls.__annotations__
+    names = [name for name, written in annotations.items() if not written.startswith("ClassVar")]
+    given = {name: own.pop(name) for name in names if name in own}
+    described = {name: _Description(name, given, kw_only) for name in _DESCRIBED}
+    slots = {"__slots__": tuple(names), "__qualname__": cls.__qualname__}
+    made: Any = type(cls)(cls.__name__, cls.__bases__, {**methods, **described, **own, **slots})
 
     def init(self: Any, *values: Any, **values_by_name: Any) -> None:
-        made.__init__ = _init_of(made)
+        made.__init__ = _init_of(made, is_frozen=is_frozen)
         made.__init__(self, *values, **values_by_name)
 
     made.__init__ = init
     return made
 
 
-def _init_of(cls: type[Any]) -> Callable[..., None]:
-    init = compiled_init(cls, map(_parameter, fields(cls)), is_frozen=True)
+_DESCRIBED = "__dataclass_fields__", "__dataclass_params__", "__match_args__"
+
+
+class _Description:
+    """What `dataclass` says of a class by one of these names, found when it is first asked for. `given` is
+    what stood in the class for its fields: defaults and `field(...)`."""
+
+    def __init__(self, name: str, given: dict[str, Any], kw_only: bool) -> None:
+        self._name = name
+        self._given = given
+        self._kw_only = kw_only
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._owner = owner
+
+    def __get__(self, instance: Any, cls: type[Any]) -> Any:
+        owner: Any = self._owner
+        # Without a text, `dataclass` would take long to describe the parameters.
+        body = {"__annotations__": owner.__annotations__, "__module__": owner.__module__, "__doc__": "."}
+        if "__orig_bases__" in vars(owner):
+            body["__orig_bases__"] = owner.__orig_bases__
+        likeness = type(owner)(owner.__name__, owner.__bases__, body | self._given)
+        described = dataclass(init=False, repr=False, eq=False, kw_only=self._kw_only)(likeness)
+        for name in _DESCRIBED:
+            setattr(owner, name, getattr(described, name))
+        return getattr(owner, self._name)
+
+
+def _init_of(cls: type[Any], *, is_frozen: bool) -> Callable[..., None]:
+    init = compiled_init(cls, map(_parameter, fields(cls)), is_frozen=is_frozen)
     init.__annotations__ = {each.name: each.type for each in fields(cls)}
     return init
 
@@ -145,17 +182,21 @@ class _SignatureOfInit:
     """What `help` shows of a class that has not been used yet."""
 
     def __get__(self, instance: Any, cls: type[Any]) -> Signature:
-        found = signature(_init_of(cls))
+        found = signature(_init_of(cls, is_frozen=True))
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 
-_SHARED: dict[str, Any] = {
+_OF_MUTABLE: Mapping[str, Any] = {
+    "__repr__": _repr,
+    "__replace__": replace,
+    "__signature__": _SignatureOfInit(),
+}
+_OF_FROZEN: Mapping[str, Any] = {
+    **_OF_MUTABLE,
     "__eq__": _equals,
     "__hash__": _hash,
-    "__repr__": _repr,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
     "__getstate__": _state,
     "__setstate__": _set_state,
-    "__signature__": _SignatureOfInit(),
 }

@@ -6,12 +6,17 @@ import math
 import time
 from array import array
 from collections.abc import Iterable
+from functools import cache
 
 from barnabas.stats import WindowStats
 
 WINDOW_SECONDS = 60.0
 WINDOW_SAMPLES = 1024
-NO_SAMPLES = WindowStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+@cache
+def no_samples() -> WindowStats:
+    return WindowStats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class RollingWindow:
@@ -55,7 +60,7 @@ class RollingWindow:
 def _figures(samples: Iterable[float]) -> WindowStats:
     values = sorted(samples)
     if not values:
-        return NO_SAMPLES
+        return no_samples()
     count, total = len(values), math.fsum(values)
     mean = total / count
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / count)

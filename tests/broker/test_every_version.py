@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.handlers import HANDLERS, offered_versions
+from barnabas.broker.handlers.cluster.api_versions import TELEMETRY
 from barnabas.broker.older_release import Release
 from barnabas.protocol.codec import decode, encode
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
@@ -34,6 +35,7 @@ from barnabas.protocol.messages.produce import ProduceRequest
 from .conftest import batch_of, values
 from .in_process import Client, run
 
+CLIENT_METRICS, SET = 16, 0
 ADVERTISED = [
     (handler.request_type, version)
     for handler in HANDLERS.values()
@@ -144,6 +146,8 @@ def test_it_is_answered_and_the_broker_goes_on(
 ) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t")
+        if request_type.API_KEY in TELEMETRY:
+            client = await offered_telemetry(client)
         response = await client.send(filled(request_type, version), version=version)
         assert decode(type(response), version, encode(response, version)) == response
         assert (await client.send(MetadataRequest(topics=None))).error_code == 0
@@ -168,8 +172,18 @@ def test_it_is_answered_where_the_broker_passes_for_an_older_release(
     assert not [record for record in caplog.records if record.exc_info]
 
 
+async def offered_telemetry(client: Client) -> Client:
+    """A client that came when there was a subscription to telemetry, without which that is not offered."""
+    interval = IncrementalAlterConfigsRequest.AlterableConfig("interval.ms", SET, "1000")
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(CLIENT_METRICS, "all", [interval])
+    answer = await client.send(IncrementalAlterConfigsRequest([resource]))
+    assert answer.responses[0].error_code == 0
+    return await client.another()
+
+
 def test_only_what_is_handled_is_advertised(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
+        client = await offered_telemetry(client)
         assert client.connection.versions == {
             # As Kafka says, and does not do (KAFKA-18659).
             api_key: (0 if api_key == ProduceRequest.API_KEY else handler.lowest, handler.highest)

@@ -56,7 +56,7 @@ def test_topics_are_created_described_extended_and_deleted(tool: Tool, topic: To
     tool(TOPICS, "--alter", "--topic", name, "--partitions", "3")
     described = tool(TOPICS, "--describe", "--topic", name)
     assert "PartitionCount: 3" in described
-    assert "Configs: retention.ms=5000" in described
+    assert "Configs: min.insync.replicas=1,retention.ms=5000" in described
     assert described.count("Leader: 1") == 3
     assert name in tool(TOPICS, "--list").split()
     tool(TOPICS, "--delete", "--topic", name)

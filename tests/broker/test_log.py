@@ -120,6 +120,19 @@ def test_a_log_is_the_same_after_opening_it_again(opened: Open, clean: bool) -> 
     assert append(again, batch_of(values("more"))).base_offset == 100
 
 
+def test_records_are_forced_to_the_disk_after_as_many_as_the_setting_says(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = opened(flush_messages=3)
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    append(log, batch_of(values("a", "b")))
+    assert (forced, log.recovery_point) == ([], 0)
+    append(log, batch_of(values("c")))
+    assert forced
+    assert log.recovery_point == 3
+
+
 def test_segments_below_the_recovery_point_are_taken_from_their_indexes(opened: Open) -> None:
     log = opened(segment_bytes=1_000, index_interval_bytes=100)
     for index in range(60):

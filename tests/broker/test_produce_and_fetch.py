@@ -353,3 +353,31 @@ def test_a_fetch_that_waits_learns_that_the_topic_is_deleted(tmp_path: Path) -> 
         other.connection.close()
 
     run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("are_faults_told", [False, True], ids=["from the file", "by way of memory"])
+def test_large_fetches_give_what_is_in_the_log(tmp_path: Path, are_faults_told: bool) -> None:
+    """Whoever harms answers needs them in memory; else they are sent from the log's files."""
+
+    async def scenario(client: Client) -> None:
+        await client.create_topic("t")
+        sent = [f"{number}" * 300 for number in range(2_000)]
+        for first in range(0, len(sent), 500):
+            await client.produce("t", batch_of(values(*sent[first : first + 500])))
+        if are_faults_told:
+            client.broker.faults.clear()
+        asked = [client.start(fetch_request("t", offset), version=12) for offset in (0, 0, 1_500)]
+        for offset, answer in zip((0, 0, 1_500), asked, strict=True):
+            (partition,) = (await answer).responses[0].partitions
+            found = texts(partition.records, offset)
+            assert len(found) >= 500
+            assert found == sent[offset : offset + len(found)]
+        assert client.broker._parts is not None
+        connections = [
+            connection.context.sends_files
+            for server in client.broker.nodes[1]._servers.values()
+            for connection in server.connections
+        ]
+        assert connections == [not are_faults_told]
+
+    run(tmp_path, scenario)

@@ -119,7 +119,7 @@ def test_damaged_metadata_is_named_and_nothing_is_deleted(tmp_path: Path) -> Non
 
 
 async def create_again_fails(client: Client) -> None:
-    with pytest.raises(AssertionError, match="topic t exists already"):
+    with pytest.raises(AssertionError, match="Topic 't' already exists"):
         await client.create_topic("t")
 
 

@@ -33,7 +33,7 @@ def recent() -> int:
 
 def test_old_segments_are_removed(tmp_path: Path, eventually_async: Eventually) -> None:
     async def scenario(client: Client) -> None:
-        await client.create_topic("t", retention_bytes="2000", segment_bytes="1024")
+        await client.create_topic("t", retention_bytes="2000", internal_segment_bytes="1024")
         for index in range(50):
             await client.produce("t", batch_of(values(f"value {index}"), timestamp=recent()))
 
@@ -48,7 +48,7 @@ def test_old_segments_are_removed(tmp_path: Path, eventually_async: Eventually) 
 
 def test_closed_segments_are_compacted(tmp_path: Path, eventually_async: Eventually) -> None:
     async def scenario(client: Client) -> None:
-        await client.create_topic("t", cleanup_policy="compact", segment_bytes="2000")
+        await client.create_topic("t", cleanup_policy="compact", internal_segment_bytes="2000")
         for index in range(200):
             await client.produce("t", batch_of([(b"key", b"%d" % index)], timestamp=recent()))
 
@@ -68,7 +68,7 @@ def test_ended_segments_reach_the_disk_and_the_recovery_point_follows(
     tmp_path: Path, eventually_async: Eventually
 ) -> None:
     async def scenario(client: Client) -> None:
-        await client.create_topic("t", segment_bytes="1024")
+        await client.create_topic("t", internal_segment_bytes="1024")
         for index in range(50):
             await client.produce("t", batch_of(values(f"value {index}"), timestamp=recent()))
         checkpoint = tmp_path / "recovery-point-offset-checkpoint"
@@ -78,6 +78,25 @@ def test_ended_segments_reach_the_disk_and_the_recovery_point_follows(
             return any(line.startswith("t 0 ") and int(line.split()[2]) > 30 for line in lines)
 
         await eventually_async(noted)
+
+    run(tmp_path, scenario, config=QUICK)
+
+
+def test_records_reach_the_disk_after_as_long_as_the_setting_says(
+    tmp_path: Path, eventually_async: Eventually
+) -> None:
+    async def scenario(client: Client) -> None:
+        await client.create_topic("at-leisure")
+        await client.create_topic("t", flush_ms="1")
+        for name in ("at-leisure", "t"):
+            await client.produce(name, batch_of(values("a"), timestamp=recent()))
+        checkpoint = tmp_path / "recovery-point-offset-checkpoint"
+
+        def noted() -> list[str]:
+            return checkpoint.read_text().splitlines() if checkpoint.exists() else []
+
+        await eventually_async(lambda: "t 0 1" in noted())
+        assert "at-leisure 0 1" not in noted()
 
     run(tmp_path, scenario, config=QUICK)
 

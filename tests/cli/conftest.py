@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,32 +12,55 @@ from barnabas import Admin, NewTopic
 from barnabas.cli import application
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
-Cli = Callable[..., subprocess.CompletedProcess[str]]
-
 
 def command_line(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "barnabas.cli", *arguments]
 
 
-@pytest.fixture
-def cli(broker: ApacheKafka | EmbeddedBroker) -> Cli:
-    """`cli("topics", "list")` runs on each broker in turn, and must succeed unless `ok=False`."""
+@dataclass
+class Ended:
+    """What a command line that ran in this process left behind."""
 
-    def run(*arguments: str, input: str | None = None, ok: bool = True) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            command_line(*arguments),
-            input=input,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "BARNABAS_BOOTSTRAP": broker.bootstrap},
-            check=False,
-        )
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Cli = Callable[..., Ended]
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def whole_command_line(arguments: Sequence[str]) -> None:
+    sys.exit(application.run(list(arguments)))
+
+
+def run_here(bootstrap: str) -> Cli:
+    """Runs a command line in this process, with these brokers in its environment."""
+
+    def run(*arguments: str, input: str | bytes | None = None, ok: bool = True, **environment: str) -> Ended:
+        given = {"BARNABAS_BOOTSTRAP": bootstrap, **environment}
+        result = CliRunner().invoke(whole_command_line, arguments, input=input, env=given)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
         if ok:
-            assert done.returncode == 0, done.stderr
-        return done
+            assert result.exit_code == 0, result.stderr
+        return Ended(result.exit_code, result.stdout, result.stderr)
 
     return run
+
+
+@pytest.fixture
+def here(embedded_broker: EmbeddedBroker) -> Cli:
+    """`here("topics", "list")` runs in this process, on the embedded broker, and must succeed unless
+    `ok=False`. `input` may be bytes."""
+    return run_here(embedded_broker.bootstrap)
+
+
+@pytest.fixture
+def cli(broker: ApacheKafka | EmbeddedBroker) -> Cli:
+    """`here`, on each broker in turn."""
+    return run_here(broker.bootstrap)
 
 
 @pytest.fixture
@@ -59,38 +80,6 @@ def created(
         return name
 
     return create
-
-
-@dataclass
-class Ended:
-    """What a command line that ran in this process left behind."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def whole_command_line(arguments: Sequence[str]) -> None:
-    sys.exit(application.run(list(arguments)))
-
-
-@pytest.fixture
-def here(embedded_broker: EmbeddedBroker) -> Callable[..., Ended]:
-    """`here("topics", "list")` runs in this process, on the embedded broker, and must succeed unless
-    `ok=False`. `input` may be bytes."""
-
-    def run(*arguments: str, input: str | bytes | None = None, ok: bool = True, **environment: str) -> Ended:
-        given = {"BARNABAS_BOOTSTRAP": embedded_broker.bootstrap, **environment}
-        result = CliRunner().invoke(whole_command_line, arguments, input=input, env=given)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        if ok:
-            assert result.exit_code == 0, result.stderr
-        return Ended(result.exit_code, result.stdout, result.stderr)
-
-    return run
 
 
 @pytest.fixture

@@ -50,13 +50,14 @@ def test_people_get_a_table_and_a_summary(cli: Cli, filled: str) -> None:
 def test_a_micro_batch_goes_on_where_a_checkpoint_stands(cli: Cli, filled: str, tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
     (tmp_path / "commits").mkdir()
-    (tmp_path / "metadata").write_text("{}")
+    (tmp_path / "metadata").write_text('{"id":"6b1c"}')
     offsets = json.dumps({filled: {"0": 25, "1": 3}})
     (tmp_path / "offsets" / "4").write_text(f"v1\n{{}}\n{offsets}")
     (tmp_path / "commits" / "4").write_text("v1\n{}")
     arguments = ("pipeline", "plan", f"subscribe={filled}", "maxOffsetsPerTrigger=4", "--checkpoint")
-    found = json.loads(cli(*arguments, str(tmp_path), "--json").stdout)
-    assert [(r["partition"], r["start"], r["end"]) for r in found["ranges"]] == [(0, 25, 29)]
+    for place in (str(tmp_path), tmp_path.as_uri()):
+        found = json.loads(cli(*arguments, place, "--json").stdout)
+        assert [(r["partition"], r["start"], r["end"]) for r in found["ranges"]] == [(0, 25, 29)]
     wrong = cli(*arguments, str(tmp_path), "--source", "3", ok=False)
     assert wrong.returncode != 0
     assert "has the Kafka sources 0" in wrong.stderr

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.programs import running
 
 from barnabas import Admin, TopicPartition
 from barnabas.testing import ApacheKafka, EmbeddedBroker
@@ -151,12 +152,13 @@ def test_ctrl_c_ends_consume_with_what_it_has(
     name = created()
     cli("produce", name, input="a\n")
     arguments = ["consume", name, "--from-beginning", "--bootstrap", broker.bootstrap]
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "barnabas.cli", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+    with running(process):
         assert process.stdout is not None
         assert process.stdout.readline() == "a\n"
         process.send_signal(signal.SIGINT)
@@ -170,12 +172,13 @@ def test_a_reader_that_goes_away_ends_consume(
     name = created()
     cli("produce", name, input="line\n" * 1000)
     read_end, write_end = os.pipe()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "barnabas.cli", "consume", name, "--from-beginning", "-b", broker.bootstrap],
         stdout=write_end,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+    with running(process):
         os.close(write_end)
         os.close(read_end)
         _, errors = process.communicate(timeout=60)
@@ -189,12 +192,13 @@ def test_a_group_does_not_pass_over_what_a_reader_that_went_away_was_not_given(
     cli("produce", name, input="line\n" * 100)
     reading = ["consume", name, "--group", f"group-{name}", "-X", "auto.offset.reset=earliest"]
     read_end, write_end = os.pipe()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "barnabas.cli", *reading, "-b", broker.bootstrap],
         stdout=write_end,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+    with running(process):
         os.close(write_end)
         os.close(read_end)
         _, errors = process.communicate(timeout=60)
@@ -233,12 +237,13 @@ def test_produce_says_how_many_it_sent_before_ctrl_c(
     broker: ApacheKafka | EmbeddedBroker, created: Created
 ) -> None:
     name = created()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "barnabas.cli", "produce", name, "-b", broker.bootstrap],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+    with running(process):
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write("line\n" * 100)

@@ -66,3 +66,20 @@ def test_the_command_line_names_the_brokers_before_the_file(tmp_path: Path) -> N
     path.write_text("bootstrap.servers=file:1\n")
     assert client_settings(AdminConfig, None, path, None)["bootstrap_servers"] == "file:1"
     assert client_settings(AdminConfig, "given:2", path, None)["bootstrap_servers"] == "given:2"
+
+
+def test_what_only_java_knows_is_left_out_with_one_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("value.serializer=org.x.S\nmetric.reporters=\nclient.id=me\nsasl.login.class=org.x.L\n")
+    for kind in (AdminConfig, ProducerConfig):
+        assert client_settings(kind, None, path, None).keys() == {
+            "client_id",
+            "bootstrap_servers",
+            "default_api_timeout_ms",
+        }
+    assert capsys.readouterr().err == (
+        "warning: left out, as only Java's clients know them: metric.reporters, sasl.login.class, "
+        "value.serializer\n"
+    )

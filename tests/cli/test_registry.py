@@ -19,6 +19,7 @@ import httpx
 import pytest
 from tests.cli.test_up import command, run
 from tests.conftest import wait_for
+from tests.programs import running
 
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
@@ -167,7 +168,7 @@ def test_what_cannot_be_is_one_clear_line(arguments: tuple[str, ...], said: str)
 def test_a_registry_that_waits_for_its_brokers_ends_when_it_is_told_to() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         arguments = ("registry", "-b", f"127.0.0.1:{silent.getsockname()[1]}", "--port", "0")
-        with subprocess.Popen(command(*arguments)) as popen:
+        with running(subprocess.Popen(command(*arguments))) as popen:
             connection, _ = silent.accept()
             popen.send_signal(signal.SIGTERM)
             assert popen.wait(60) == 0

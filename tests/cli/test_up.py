@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from tests.programs import running
+
 from barnabas.testing import free_ports
+
+from .conftest import run_here
+
+LAST_PROPERTY = "ssl.truststore.location="
+"""Of a listener with TLS."""
 
 
 def command(*arguments: str) -> list[str]:
@@ -31,12 +40,12 @@ def start_broker(data_dir: Path, *arguments: str) -> tuple[subprocess.Popen[str]
 
 def test_up_serves_until_ctrl_c_and_keeps_its_data(tmp_path: Path) -> None:
     broker, address = start_broker(tmp_path, "--config", "num.partitions=3")
-    with broker:
+    with running(broker):
         assert run("topics", "create", "kept", "-b", address).returncode == 0
         broker.send_signal(signal.SIGINT)
         assert broker.wait(60) == 0
     broker, address = start_broker(tmp_path)
-    with broker:
+    with running(broker):
         described = run("topics", "describe", "kept", "-b", address).stdout
         broker.send_signal(signal.SIGTERM)
         assert broker.wait(60) == 0
@@ -45,12 +54,76 @@ def test_up_serves_until_ctrl_c_and_keeps_its_data(tmp_path: Path) -> None:
 
 def test_up_runs_several_nodes_as_one_cluster(tmp_path: Path) -> None:
     broker, addresses = start_broker(tmp_path, "--nodes", "3")
-    with broker:
+    with running(broker):
         assert len(addresses.split(",")) == 3
         created = run("topics", "create", "t", "--replication-factor", "3", "-b", addresses.split(",")[2])
         broker.send_signal(signal.SIGTERM)
         assert broker.wait(60) == 0
     assert created.returncode == 0, created.stderr
+
+
+def test_up_has_listeners_with_tls_and_users_and_tells_clients_how_to_come_in(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    broker, first = start_broker(
+        *(data, "--nodes", "2", "--listener", "PLAINTEXT", "--listener", "SASL_SSL", "--listener", "SSL"),
+        *("--user", 'alice=a"quoted\\secret', "--user", "bob=b", "--make-certificates"),
+    )
+    with running(broker):
+        told = printed_properties(broker, 3)
+        assert list(told) == ["PLAINTEXT", "SASL_SSL", "SSL"]
+        assert told["PLAINTEXT"] == [f"bootstrap.servers={first}", "security.protocol=PLAINTEXT"]
+        found: set[str] = set()
+        for name, properties in told.items():
+            path = tmp_path / f"{name}.properties"
+            path.write_text("\n".join(properties))
+            listed = run_here("")("brokers", "list", "--json", "--command-config", str(path))
+            addresses = {f"{each['host']}:{each['port']}" for each in json.loads(listed.stdout)}
+            assert addresses == {*properties[0].removeprefix("bootstrap.servers=").split(",")}
+            found |= addresses
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(60) == 0
+    assert len(found) == 6
+    # The authority stays, so that clients need nothing new.
+    assert (tmp_path / "data-certificates" / "ca.pem").exists()
+
+
+def printed_properties(broker: subprocess.Popen[str], count: int) -> dict[str, list[str]]:
+    """What is printed for each of so many listeners, behind an empty line each."""
+    assert broker.stdout is not None
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    while len(found) < count or not any(line.startswith(LAST_PROPERTY) for line in lines):
+        line = broker.stdout.readline().rstrip("\n")
+        if line.startswith("# "):
+            lines = found[line.removeprefix("# ")] = []
+        elif line:
+            lines.append(line)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--listener", "TLS"], "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        (["--listener", "PLAINTEXT:x"], "'x' is no port"),
+        (["--listener", "PLAINTEXT:99999"], "'99999' is no port"),
+        (["--listener", "PLAINTEXT", "--listener", "PLAINTEXT"], "PLAINTEXT is there twice"),
+        (["--listener", "SSL"], "--make-certificates"),
+        (["--listener", "SASL_PLAINTEXT"], "--user NAME=PASSWORD"),
+        (["--listener", "PLAINTEXT", "--user", "a=b"], "none of PLAINTEXT has SASL"),
+        (["--listener", "PLAINTEXT", "--make-certificates"], "none of PLAINTEXT has TLS"),
+        (["--user", "a=b"], "--listener SASL_SSL"),
+        (["--listener", "PLAINTEXT", "--config", "listeners=PLAINTEXT://:1"], "say it once"),
+        (["--listener", "PLAINTEXT:5000", "--listener", "SSL:5001", "--nodes", "2"], "PLAINTEXT is at 5000"),
+        (["--listener", "SASL_PLAINTEXT", "--user", "a"], "'a' is not name=value"),
+    ],
+)
+def test_listeners_that_cannot_be_are_one_clear_line(options: list[str], told: str, tmp_path: Path) -> None:
+    done = run_here("")("up", "--data-dir", str(tmp_path / "data"), *options, ok=False)
+    assert done.returncode
+    assert len(done.stderr.splitlines()) == 1
+    assert told in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
@@ -64,7 +137,7 @@ def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_a_data_folder_in_use_is_one_clear_line(tmp_path: Path) -> None:
     broker, _ = start_broker(tmp_path)
-    with broker:
+    with running(broker):
         done = run("up", "--port", "0", "--data-dir", str(tmp_path))
         broker.send_signal(signal.SIGTERM)
         assert broker.wait(60) == 0

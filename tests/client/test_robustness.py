@@ -406,7 +406,9 @@ def test_a_broker_that_hangs_is_given_up_at_the_request_time_out(
             own_broker.pause()
             try:
                 started = time.monotonic()
-                with pytest.raises(KafkaTimeoutError, match="did not answer Metadata within 500 ms"):
+                with pytest.raises(
+                    KafkaTimeoutError, match="did not answer Metadata within request_timeout_ms=500"
+                ):
                     await client.send(1, MetadataRequest(topics=[]))
                 assert time.monotonic() - started < 10
                 # The request's own time begins a moment after the call's.
@@ -503,16 +505,14 @@ async def set_quota(bootstrap: str, client_id: str, quotas: dict[str, float], ev
         await eventually_async(lambda: admin.describe_client_quotas(exactly))
 
 
-def test_a_quota_is_kept_to_and_told(
-    apache_kafka: Any, make_topic: Any, topic: Any, eventually_async: Any
-) -> None:
-    name, client_id = make_topic(apache_kafka), topic()
+def test_a_quota_is_kept_to_and_told(broker: Any, make_topic: Any, topic: Any, eventually_async: Any) -> None:
+    name, client_id = make_topic(broker), topic()
 
     async def main() -> None:
         quotas = {"producer_byte_rate": 40_000.0}
-        await set_quota(apache_kafka.bootstrap, client_id, quotas, eventually_async)
+        await set_quota(broker.bootstrap, client_id, quotas, eventually_async)
         async with aio.Producer(
-            apache_kafka.bootstrap, client_id=client_id, linger_ms=0, batch_size=20_000
+            broker.bootstrap, client_id=client_id, linger_ms=0, batch_size=20_000
         ) as producer:
             events: list[Throttled] = []
             told_at: list[float] = []
@@ -537,16 +537,16 @@ def test_a_quota_is_kept_to_and_told(
 
 
 def test_a_quota_on_reading_is_kept_to_and_counted(
-    apache_kafka: Any, make_topic: Any, fill_topic: Any, topic: Any, eventually_async: Any
+    broker: Any, make_topic: Any, fill_topic: Any, topic: Any, eventually_async: Any
 ) -> None:
-    name, client_id = make_topic(apache_kafka), topic()
-    fill_topic(apache_kafka, name, [b"x" * 10_000] * 40)
+    name, client_id = make_topic(broker), topic()
+    fill_topic(broker, name, [b"x" * 10_000] * 40)
 
     async def main() -> None:
         quotas = {"consumer_byte_rate": 30_000.0}
-        await set_quota(apache_kafka.bootstrap, client_id, quotas, eventually_async)
+        await set_quota(broker.bootstrap, client_id, quotas, eventually_async)
         async with aio.Consumer(
-            apache_kafka.bootstrap,
+            broker.bootstrap,
             topics=[name],
             client_id=client_id,
             auto_offset_reset="earliest",

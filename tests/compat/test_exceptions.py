@@ -351,6 +351,21 @@ def test_calls_of_what_was_never_initialized(name: str) -> None:
     calls.check()
 
 
+@pytest.mark.parametrize("name", ["AIOProducer", "AIOConsumer"])
+def test_calls_of_a_client_for_asyncio_that_was_never_initialized(name: str) -> None:
+    kind, _, right = ASYNC[name]
+    calls = Calls()
+
+    async def main() -> None:
+        for method in methods_of(kind):
+            args, kwargs = right[method]
+            client = kind.__new__(kind)
+            await calls.make_async(f"{name}.{method}", getattr(client, method), *args, **kwargs)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    calls.check()
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", ASYNC)
 def test_calls_of_clients_for_asyncio(name: str, conf: dict[str, Any]) -> None:

@@ -9,9 +9,11 @@ import struct
 from collections.abc import Callable
 from typing import Self
 
-from barnabas.protocol.frame import decode_response, encode_response
+from barnabas.listening import stop_listening
+from barnabas.protocol.frame import decode_response
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from barnabas.protocol.server_frame import encode_response
 
 Harm = Callable[[random.Random, bytes], bytes | None]
 """What is sent in place of an answer, given without its length; None sends nothing any more."""
@@ -118,7 +120,7 @@ class HostileProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
+        await stop_listening(self._server)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -43,12 +43,12 @@ HARMS: dict[str, list[Harm]] = {
 
 
 @pytest.fixture(scope="module")
-def topic(apache_kafka: Any) -> str:
+def topic(broker: Any) -> str:
     """A topic with records, which the brokers' answers hold."""
     name = f"hostile-{uuid.uuid4().hex[:12]}"
-    with Admin(apache_kafka.bootstrap) as admin:
+    with Admin(broker.bootstrap) as admin:
         admin.create_topics([NewTopic(name, 2, 1)])
-    with Producer(apache_kafka.bootstrap, compression="lz4") as producer:
+    with Producer(broker.bootstrap, compression="lz4") as producer:
         for number in range(200):
             producer.send(name, b"value %d" % number, key=b"key", headers=[("header", b"x")])
     return name
@@ -121,14 +121,15 @@ def run(topic: str, proxies: list[HostileProxy], caplog: pytest.LogCaptureFixtur
 
     async def use(hostile: HostileProxy) -> None:
         async with hostile:
-            await asyncio.gather(
-                produce(hostile.bootstrap, topic),
-                consume(hostile.bootstrap, topic, None),
-                consume(hostile.bootstrap, topic, f"group-{uuid.uuid4().hex}"),
-                share(hostile.bootstrap, topic),
-                administer(hostile.bootstrap, topic),
-            )
-            assert hostile.harmed, "the proxy harmed nothing"
+            # A slow machine has few answers in one round, of which the first ones are spared.
+            while not hostile.harmed:
+                await asyncio.gather(
+                    produce(hostile.bootstrap, topic),
+                    consume(hostile.bootstrap, topic, None),
+                    consume(hostile.bootstrap, topic, f"group-{uuid.uuid4().hex}"),
+                    share(hostile.bootstrap, topic),
+                    administer(hostile.bootstrap, topic),
+                )
 
     async def main() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
@@ -150,37 +151,35 @@ def run(topic: str, proxies: list[HostileProxy], caplog: pytest.LogCaptureFixtur
 
 @pytest.mark.parametrize("kind", HARMS)
 def test_clients_live_through_a_server_whose_every_answer_is_harmed(
-    apache_kafka: Any, topic: str, kind: str, caplog: pytest.LogCaptureFixture
+    broker: Any, topic: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run(topic, [HostileProxy(apache_kafka.bootstrap, harm, seed=1) for harm in HARMS[kind]], caplog)
+    run(topic, [HostileProxy(broker.bootstrap, harm, seed=1) for harm in HARMS[kind]], caplog)
 
 
 @pytest.mark.parametrize("kind", HARMS)
 def test_clients_live_through_a_server_that_harms_one_answer_in_three_later_on(
-    apache_kafka: Any, topic: str, kind: str, caplog: pytest.LogCaptureFixture
+    broker: Any, topic: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    proxies = [
-        HostileProxy(apache_kafka.bootstrap, harm, seed=2, spared=2, share=0.34) for harm in HARMS[kind]
-    ]
+    proxies = [HostileProxy(broker.bootstrap, harm, seed=2, spared=2, share=0.34) for harm in HARMS[kind]]
     run(topic, proxies, caplog)
 
 
 def test_bits_that_flip_in_any_answer_of_many_harm_only_those_who_asked(
-    apache_kafka: Any, topic: str, caplog: pytest.LogCaptureFixture
+    broker: Any, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     proxies = [
-        HostileProxy(apache_kafka.bootstrap, proxy.flip_bits, seed=seed, spared=seed % 5, share=0.2)
+        HostileProxy(broker.bootstrap, proxy.flip_bits, seed=seed, spared=seed % 5, share=0.2)
         for seed in range(10, 20)
     ]
     run(topic, proxies, caplog)
 
 
 def test_clients_live_through_a_server_that_sends_a_byte_at_a_time_and_hangs_up(
-    apache_kafka: Any, topic: str, caplog: pytest.LogCaptureFixture
+    broker: Any, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     proxies = [
         HostileProxy(
-            apache_kafka.bootstrap,
+            broker.bootstrap,
             harm,
             seed=3,
             spared=spared,

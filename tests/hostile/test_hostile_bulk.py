@@ -39,11 +39,11 @@ SETTINGS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def topic(apache_kafka: Any) -> str:
+def topic(broker: Any) -> str:
     name = f"hostile-{uuid.uuid4().hex[:12]}"
-    with Admin(apache_kafka.bootstrap) as admin:
+    with Admin(broker.bootstrap) as admin:
         admin.create_topics([NewTopic(name, 2, 1)])
-    with Producer(apache_kafka.bootstrap, compression="none", batch_size=50_000) as producer:
+    with Producer(broker.bootstrap, compression="none", batch_size=50_000) as producer:
         for number in range(COUNT):
             for partition in range(2):
                 producer.send(name, b"%06d" % number + b"x" * 200, partition=partition)
@@ -110,7 +110,7 @@ def running(hostile: HostileProxy) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("harm", HARMS, ids=lambda harm: harm.__name__)
-def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: Harm) -> None:
+def test_every_record_comes_once_in_order(broker: Any, topic: str, harm: Harm) -> None:
     def harm_large(rng: random.Random, answer: bytes) -> bytes | None:
         nonlocal large
         large += len(answer) >= LARGE_BYTES
@@ -119,7 +119,7 @@ def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: H
             return proxy.framed(answer)
         return harm(rng, answer)
 
-    hostile = HostileProxy(apache_kafka.bootstrap, harm_large, seed=SEED)
+    hostile = HostileProxy(broker.bootstrap, harm_large, seed=SEED)
     was_in_bulk, large = False, 0
     with running(hostile), Consumer(hostile.bootstrap, **SETTINGS) as consumer:
         consumer.assign([(topic, 0), (topic, 1)])
@@ -138,7 +138,7 @@ def test_every_record_comes_once_in_order(apache_kafka: Any, topic: str, harm: H
 
 
 def test_a_partition_that_stops_at_a_corrupt_batch_does_not_hold_up_the_other(
-    apache_kafka: Any, topic: str
+    broker: Any, topic: str
 ) -> None:
     is_harmed = False
 
@@ -152,7 +152,7 @@ def test_a_partition_that_stops_at_a_corrupt_batch_does_not_hold_up_the_other(
         return proxy.framed(answer)
 
     large = 0
-    hostile = HostileProxy(apache_kafka.bootstrap, harm_fourth, seed=SEED)
+    hostile = HostileProxy(broker.bootstrap, harm_fourth, seed=SEED)
     with running(hostile), Consumer(hostile.bootstrap, **SETTINGS) as consumer:
         consumer.assign([(topic, 0), (topic, 1)])
         numbers: dict[int, list[int]] = {0: [], 1: []}

@@ -11,16 +11,11 @@ import sys
 import time
 from dataclasses import dataclass
 
+from tests.integration.clusters import KINDS, HarmedCluster, cluster_of
 from tests.integration.history import faults, longest_without_owner_seconds
 from tests.integration.nemesis import Step, harass
 from tests.integration.workload import PARTITIONS, Workload, read_log
 
-from barnabas.testing import ApacheKafkaCluster
-
-CLUSTER_CONFIG = {
-    "group.consumer.min.session.timeout.ms": "5000",
-    "group.consumer.session.timeout.ms": "5000",
-}
 OWNED_AGAIN_SECONDS = 30.0
 READ_SECONDS = 60.0
 
@@ -53,7 +48,7 @@ class Outcome:
 
 
 async def run(
-    cluster: ApacheKafkaCluster, *, seed: int, seconds: float, protocol: str, churn: bool = True
+    cluster: HarmedCluster, *, seed: int, seconds: float, protocol: str, churn: bool = True
 ) -> Outcome:
     """Load on `cluster` while its brokers are harmed for `seconds`, judged when all is read."""
     workload = Workload(cluster.bootstrap, group_protocol=protocol)
@@ -85,11 +80,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first run; each run takes the next")
     parser.add_argument("--protocol", choices=["classic", "consumer", "both"], default="both")
     parser.add_argument("--run-seconds", type=float, default=60.0, help="length of one run")
+    parser.add_argument("--on", choices=list(KINDS), default="apache", help="what is harmed")
     options = parser.parse_args()
     protocols = ["classic", "consumer"] if options.protocol == "both" else [options.protocol]
     deadline = time.monotonic() + options.minutes * 60
     seed, is_sound = options.seed, True
-    with ApacheKafkaCluster(config=CLUSTER_CONFIG) as cluster:
+    with cluster_of(options.on) as cluster:
         while time.monotonic() < deadline:
             protocol = protocols[seed % len(protocols)]
             seconds = min(options.run_seconds, max(5.0, deadline - time.monotonic()))

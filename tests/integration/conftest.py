@@ -3,13 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.integration.chaos import CLUSTER_CONFIG
-
-from barnabas.testing import ApacheKafkaCluster
+from tests.integration.clusters import HarmedCluster, cluster_of
 
 
-@pytest.fixture(scope="package")
-def harmed_cluster() -> Iterator[ApacheKafkaCluster]:
-    """Three brokers, which the tests of this folder may stop, kill and pause, and leave running."""
-    with ApacheKafkaCluster(config=CLUSTER_CONFIG) as cluster:
+@pytest.fixture(scope="package", params=["apache", "embedded-3"])
+def harmed_cluster(request: pytest.FixtureRequest) -> Iterator[HarmedCluster]:
+    """Three brokers of each kind in turn, which the tests of this folder may stop, kill and pause, and leave
+    running."""
+    with cluster_of(request.param) as cluster:
         yield cluster

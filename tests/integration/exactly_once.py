@@ -1,6 +1,6 @@
 """Consume, transform, produce, exactly once, by programs that are killed at random points.
 
-python -m tests.integration.exactly_once --minutes 30 --seed 3 --harm
+python -m tests.integration.exactly_once --minutes 30 --seed 3 --harm --on embedded-3
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.integration.chaos import CLUSTER_CONFIG
+from tests.integration.clusters import KINDS, HarmedCluster, cluster_of
 from tests.integration.copier import ABORTED
 from tests.integration.history import duplicated, out_of_order
 from tests.integration.nemesis import harass
 from tests.integration.workload import read_log
 
 from barnabas import NewTopic, aio
-from barnabas.testing import ApacheKafkaCluster
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIERS = 2
 PARTITIONS = 4
+RECORDS_AT_ONCE = 50
 FINISH_SECONDS = 90.0
 
 
@@ -81,14 +81,13 @@ class Copier:
 
 
 async def run(
-    cluster: ApacheKafkaCluster, *, seed: int, seconds: float, protocol: str, harm: bool, records: int = 4_000
+    cluster: HarmedCluster, *, seed: int, seconds: float, protocol: str, harm: bool, records: int = 4_000
 ) -> Outcome:
     """Copies `records` while copiers are killed, and with `harm` brokers too, for `seconds`; then judges."""
     suffix = uuid.uuid4().hex[:8]
     source, target = f"source-{suffix}", f"target-{suffix}"
     async with aio.Admin(cluster.bootstrap) as admin:
-        await admin.create_topics([NewTopic(name, PARTITIONS, 3) for name in (source, target)])
-    await _fill(cluster.bootstrap, source, records)
+        await admin.create_topics([NewTopic(name, PARTITIONS) for name in (source, target)])
     chance = random.Random(seed)
     seeds = iter(lambda: chance.randrange(1 << 30), None)
     seen: list[bytes] = []
@@ -101,6 +100,7 @@ async def run(
             arguments = [cluster.bootstrap, source, target, protocol]
             copiers.append(Copier(f"copier-{suffix}-{number}", arguments, seeds, log))
             stack.callback(copiers[-1].kill)
+        filling = asyncio.create_task(_fill(cluster.bootstrap, source, records, seconds))
         reader = asyncio.create_task(_read_along(cluster.bootstrap, target, records, seen))
         nemesis = asyncio.create_task(harass(cluster, seed, seconds if harm else 0))
         deadline = time.monotonic() + seconds
@@ -115,7 +115,7 @@ async def run(
                 if other.has_ended:
                     ended.append(f"a copier ended by itself: {_last_line(logs)}")
                     other.start()
-        await nemesis
+        await asyncio.gather(nemesis, filling)
         finished = time.monotonic() + FINISH_SECONDS
         while not reader.done() and time.monotonic() < finished:
             await asyncio.wait([reader], timeout=0.5)
@@ -152,10 +152,13 @@ def _numbered(rows: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
     return [row for row in rows if row[1] != ABORTED]
 
 
-async def _fill(bootstrap: str, topic: str, records: int) -> None:
+async def _fill(bootstrap: str, topic: str, records: int, seconds: float) -> None:
+    """Bit by bit, so that there is something to copy for as long as copiers are killed."""
     async with aio.Producer(bootstrap) as producer:
         for number in range(records):
             await producer.send(topic, b"s:%d" % number, partition=number % PARTITIONS)
+            if number % RECORDS_AT_ONCE == 0:
+                await asyncio.sleep(seconds * RECORDS_AT_ONCE / records)
         await producer.flush(60)
 
 
@@ -180,11 +183,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the first run; each run takes the next")
     parser.add_argument("--protocol", choices=["classic", "consumer", "both"], default="both")
     parser.add_argument("--harm", action="store_true", help="kill, pause and restart brokers as well")
+    parser.add_argument("--on", choices=list(KINDS), default="apache", help="what it runs on")
     options = parser.parse_args()
     protocols = ["classic", "consumer"] if options.protocol == "both" else [options.protocol]
     deadline = time.monotonic() + options.minutes * 60
     seed, is_sound = options.seed, True
-    with ApacheKafkaCluster(config=CLUSTER_CONFIG) as cluster:
+    with cluster_of(options.on) as cluster:
         while time.monotonic() < deadline:
             protocol = protocols[seed % len(protocols)]
             print(f"seed {seed}, group protocol {protocol}", flush=True)

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.integration.clusters import HarmedCluster
 
 from barnabas import ConfigResource, NewTopic, ResourceType, aio
-from barnabas.testing import ApacheKafkaCluster
 
 
 @contextlib.asynccontextmanager
@@ -30,7 +30,7 @@ async def polled(consumer: aio.Consumer) -> AsyncIterator[None]:
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_group_keeps_its_members_and_partitions_when_its_coordinator_is_killed(
-    harmed_cluster: ApacheKafkaCluster,
+    harmed_cluster: HarmedCluster,
     topic: Callable[[], str],
     eventually_async: Callable[..., Awaitable[Any]],
     protocol: Any,
@@ -50,7 +50,7 @@ def test_a_group_keeps_its_members_and_partitions_when_its_coordinator_is_killed
             aio.Consumer(harmed_cluster.bootstrap, **settings) as first,
             aio.Consumer(harmed_cluster.bootstrap, **settings) as second,
         ):
-            await admin.create_topics([NewTopic(name, 4, 3)])
+            await admin.create_topics([NewTopic(name, 4)])
             if protocol == "consumer":
                 # The next coordinator counts from when it has read the group, before clients find it.
                 group_config = ConfigResource(ResourceType.GROUP, name)

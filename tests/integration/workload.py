@@ -82,7 +82,7 @@ class Workload:
 
     async def create_topic(self) -> None:
         async with aio.Admin(self.bootstrap) as admin:
-            await admin.create_topics([NewTopic(self.topic, PARTITIONS, 3)])
+            await admin.create_topics([NewTopic(self.topic, PARTITIONS)])
 
     async def wait_until_read(self, log: Log, timeout: float) -> None:
         """Waits until members have read all of `log`, at most `timeout` seconds: `history` tells the rest."""

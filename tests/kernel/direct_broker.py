@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from barnabas._kernel import Accumulator, Waker
-from barnabas.protocol.frame import decode_request, encode_request, encode_response
+from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
+from barnabas.protocol.server_frame import decode_request, encode_response
 
 if sys.platform == "win32":
     pytest.skip("there is no direct sending on Windows", allow_module_level=True)

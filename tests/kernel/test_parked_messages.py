@@ -6,52 +6,9 @@ import threading
 import time
 from typing import Any
 
-from barnabas._kernel import (
-    Accumulator,
-    EventQueue,
-    MessageSender,
-    ParkedMessages,
-    ProducerBatch,
-    RecordReader,
-)
+from tests.kernel.message_senders import drained, opened_sender
 
-
-class Sender(MessageSender):
-    """As the Producer is: hears of what is parked."""
-
-    def _before_parking(self, topic: str) -> None:
-        pass
-
-    def _after_parking(self, topic: str) -> None:
-        pass
-
-
-def open_sender() -> tuple[Sender, Accumulator, ParkedMessages]:
-    accumulator = Accumulator(
-        batch_size=1 << 20,
-        buffer_memory=1 << 25,
-        max_record_bytes=1 << 20,
-        compression="none",
-        compression_level=None,
-        partitioner="murmur2",
-        wake=lambda: None,
-    )
-    sender = Sender()
-    parked = sender._open(
-        accumulator,
-        EventQueue(),
-        max_messages=1 << 20,
-        max_bytes=1 << 30,
-        max_message_bytes=1 << 20,
-        error_of=lambda error: error,
-        only_errors=False,
-        default_callback=None,
-    )
-    return sender, accumulator, parked
-
-
-def drained(accumulator: Accumulator) -> list[ProducerBatch]:
-    return [batch for batch in iter(lambda: accumulator.drain("t", 0), None) if batch is not None]
+from barnabas._kernel import EventQueue, ProducerBatch, RecordReader
 
 
 def values_of(batches: list[ProducerBatch]) -> list[bytes]:
@@ -60,7 +17,7 @@ def values_of(batches: list[ProducerBatch]) -> list[bytes]:
 
 
 def test_a_message_keeps_its_age_when_its_topic_becomes_known() -> None:
-    sender, accumulator, parked = open_sender()
+    sender, accumulator, parked = opened_sender(EventQueue())
     before_ms = time.monotonic() * 1000
     sender.produce("t", b"early")
     after_ms = time.monotonic() * 1000
@@ -74,7 +31,7 @@ def test_a_message_keeps_its_age_when_its_topic_becomes_known() -> None:
 
 
 def test_what_is_too_old_by_the_monotonic_clock_fails_and_the_rest_waits_on() -> None:
-    sender, _, parked = open_sender()
+    sender, _, parked = opened_sender(EventQueue())
     sender.produce("t", b"early")
     between_ms = time.monotonic() * 1000
     while time.monotonic() * 1000 < between_ms + 2:
@@ -88,7 +45,7 @@ def test_what_is_too_old_by_the_monotonic_clock_fails_and_the_rest_waits_on() ->
 
 def test_a_thread_that_produces_while_its_topic_becomes_known_comes_behind_what_is_parked() -> None:
     for _ in range(20):
-        sender, accumulator, parked = open_sender()
+        sender, accumulator, parked = opened_sender(EventQueue())
         for number in range(100):
             sender.produce("t", b"%06d" % number)
         accumulator.set_partition_count("t", 1)

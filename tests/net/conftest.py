@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.protocol.frame import decode_request, encode_response
+from barnabas.listening import stop_listening
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from barnabas.protocol.server_frame import decode_request, encode_response
 
 SPOKEN = [(ApiVersionsRequest, 0, 4), (MetadataRequest, 0, 12)]
 
@@ -84,14 +85,14 @@ async def serving(serve: Serve) -> AsyncIterator[int]:
                 await serve(reader, writer)
         finally:
             writer.close()
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
+        await stop_listening(server)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks)

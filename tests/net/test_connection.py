@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 import time
 from typing import Any
 
@@ -14,10 +15,10 @@ from barnabas.errors import (
     NoCommonVersionError,
 )
 from barnabas.net.connection import Connection
-from barnabas.protocol.frame import encode_response
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.server_frame import encode_response
 
 
 async def open_connection(broker: Any, **settings: Any) -> Connection:
@@ -141,7 +142,7 @@ def test_a_broker_that_takes_no_bytes_is_given_up_though_no_answer_is_awaited(sc
                 while not connection.is_closed:
                     connection.send_no_response(MetadataRequest(topics=[name] * 100))
                     await connection.wait_until_writable()
-            with pytest.raises(KafkaConnectionError, match="has taken no byte for 1000 ms"):
+            with pytest.raises(KafkaConnectionError, match="has taken no byte for request_timeout_ms=1000"):
                 connection.send_no_response(MetadataRequest())
 
     asyncio.run(main())
@@ -276,6 +277,27 @@ def test_a_refused_connection_names_the_address_and_the_reason() -> None:
         asyncio.run(main())
 
 
+def test_a_listener_that_hangs_up_as_soon_as_it_is_reached_is_an_error_of_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        async def dial_and_be_reset(*_: Any) -> socket.socket:
+            dialed = socket.create_connection(("127.0.0.1", port))
+            taken, _address = listener.accept()
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            taken.close()
+            with pytest.raises(ConnectionResetError):
+                dialed.recv(1)
+            dialed.setblocking(False)
+            return dialed
+
+        monkeypatch.setattr("barnabas.net.connection.dial", dial_and_be_reset)
+        with pytest.raises(KafkaConnectionError, match=f"127.0.0.1:{port} closed the connection as soon as"):
+            asyncio.run(Connection.open("127.0.0.1", port, client_id="tester"))
+
+
 def test_a_silent_listener_is_given_up_at_the_time_out() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -284,7 +306,9 @@ def test_a_silent_listener_is_given_up_at_the_time_out() -> None:
 
         async def main() -> None:
             started = time.monotonic()
-            with pytest.raises(KafkaTimeoutError, match="did not answer ApiVersions within 100 ms"):
+            with pytest.raises(
+                KafkaTimeoutError, match="did not answer ApiVersions within request_timeout_ms=100"
+            ):
                 await Connection.open("127.0.0.1", port, client_id="tester", request_timeout_ms=100)
             assert time.monotonic() - started < 20
 

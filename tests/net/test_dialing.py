@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.errors import KafkaConnectionError
+from barnabas.net import connection
+from barnabas.net.connection import Connection
 from barnabas.net.dialing import dial
+from barnabas.net.tls import Tls
+from barnabas.net.tls_connect import connect_tls
+from barnabas.settings.table import CommonConfig
 
 WAIT = 10.0
 
@@ -42,3 +47,25 @@ def test_a_connection_is_made_from_the_port_that_one_wants(port: int) -> None:
 def test_an_address_that_cannot_be_bound_to_is_an_error(port: int, source: str) -> None:
     with pytest.raises(KafkaConnectionError):
         local_address(port, source)
+
+
+def test_a_connection_that_is_reset_as_soon_as_it_is_made_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What the kernel makes of one that was reset has no peer, as one that never was made has none.
+    reset = [socket.socket(), socket.socket()]
+
+    async def dialed(*_: object) -> socket.socket:
+        return reset[0]
+
+    tls = Tls(CommonConfig(bootstrap_servers="127.0.0.1"))
+
+    async def main() -> None:
+        with pytest.raises(KafkaConnectionError, match="broker-1 closed the connection as soon"):
+            await Connection.open("127.0.0.1", 1, client_id="test", name="broker-1")
+        with pytest.raises(KafkaConnectionError, match="broker-2 closed the connection as soon"):
+            await connect_tls(asyncio.Protocol, reset[1], "127.0.0.1", tls, timeout=WAIT, name="broker-2")
+
+    monkeypatch.setattr(connection, "dial", dialed)
+    asyncio.run(main())
+    assert [sock.fileno() for sock in reset] == [-1, -1]

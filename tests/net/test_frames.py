@@ -52,7 +52,7 @@ def test_a_large_frame_is_handed_on_read_only_and_not_touched_by_the_next_one() 
     assert received == [first, second]
 
 
-@pytest.mark.parametrize("size", [-1, 1 << 30 | 1, 0x48545450])
+@pytest.mark.parametrize("size", [-1, 1 << 30 | 1])
 def test_an_impossible_length_ends_the_connection_once(size: int) -> None:
     errors: list[Exception | None] = []
     protocol = FrameProtocol(lambda _: None, errors.append)
@@ -61,3 +61,13 @@ def test_an_impossible_length_ends_the_connection_once(size: int) -> None:
     assert len(errors) == 1
     assert isinstance(errors[0], BrokenProtocolError)
     assert str(size) in str(errors[0])
+
+
+def test_an_answer_in_http_ends_the_connection_and_is_called_so() -> None:
+    errors: list[Exception | None] = []
+    protocol = FrameProtocol(lambda _: None, errors.append)
+    feed(protocol, b"HTTP/1.1 400 Bad Request", 100)
+    protocol.connection_lost(None)
+    assert len(errors) == 1
+    assert isinstance(errors[0], BrokenProtocolError)
+    assert "it answers in HTTP" in str(errors[0])

@@ -19,11 +19,11 @@ import pytest
 from barnabas import aio
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.errors import BarnabasError, KafkaConnectionError, SaslMechanismError
-from barnabas.protocol.frame import decode_request, encode_response
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from barnabas.protocol.server_frame import decode_request, encode_response
 from barnabas.settings.table import AdminConfig, load
 from barnabas.testing import Certificates
 from barnabas.types import Node

@@ -15,6 +15,7 @@ from barnabas.errors import MissingExtraError
     [
         ("barnabas.observe.prometheus", "prometheus_client", "prometheus"),
         ("barnabas.observe.opentelemetry", "opentelemetry", "otel"),
+        ("barnabas.spark.lineage", "openlineage", "openlineage"),
     ],
 )
 def test_an_adapter_without_its_extra_names_it(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from barnabas import broker_errors
@@ -26,6 +28,37 @@ def test_an_error_says_what_was_tried_its_name_and_what_to_do() -> None:
         "fetching orders-0 from localhost:9092 (node 1): UNKNOWN_TOPIC_OR_PARTITION "
         "(the broker does not have it; create the topic or check its name)"
     )
+
+
+def test_the_brokers_words_take_the_place_of_ours_and_advice_stays() -> None:
+    assert str(error_for(36, "topic 'a'", "Topic 'a' already exists.")) == (
+        "topic 'a': TOPIC_ALREADY_EXISTS (Topic 'a' already exists.)"
+    )
+    error = error_for(68, "group 'g'", "Group g is not empty.")
+    assert str(error) == "group 'g': NON_EMPTY_GROUP (Group g is not empty; stop its members first)"
+    assert (error.context, error.reason) == ("group 'g'", "Group g is not empty.")
+
+
+@pytest.mark.parametrize("reason", ["Topic authorization failed.", "", None])
+def test_a_broker_that_only_says_the_name_leaves_the_word_to_us(reason: str | None) -> None:
+    assert str(error_for(29, "topic 'a'", reason)) == (
+        "topic 'a': TOPIC_AUTHORIZATION_FAILED (the principal may not do this on the topic; an ACL must "
+        "allow it)"
+    )
+
+
+def test_who_knows_better_what_to_do_says_so_in_place_of_the_usual_advice() -> None:
+    assert str(error_for(68, "group 'g'", advice="wait")) == (
+        "group 'g': NON_EMPTY_GROUP (the group still has members; wait)"
+    )
+
+
+@pytest.mark.parametrize("code", [36, 9999])
+def test_an_error_comes_out_of_a_pickle_as_it_was(code: int) -> None:
+    error = error_for(code, "topic 'a'", "Topic 'a' already exists.", advice="take another name")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.code, again.reason) == (str(error), code, error.reason)
+    assert (again.name, again.context) == (error.name, "topic 'a'")
 
 
 @pytest.mark.parametrize(

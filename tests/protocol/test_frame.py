@@ -6,19 +6,13 @@ import pytest
 
 from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.api_key import ApiKey
-from barnabas.protocol.frame import (
-    UnsupportedRequestError,
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-    response_correlation_id,
-)
+from barnabas.protocol.frame import decode_response, encode_request, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.controlled_shutdown import ControlledShutdownRequest
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.registry import REQUESTS
+from barnabas.protocol.server_frame import UnsupportedRequestError, decode_request, encode_response
 
 
 @pytest.mark.parametrize("version", [0, 3, 4])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.codec import decode, encode
-from barnabas.protocol.frame import decode_request
 from barnabas.protocol.messages.fetch import FetchResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.protocol.schema import Message
+from barnabas.protocol.server_frame import decode_request
 from oracle.instances import message_classes, random_message
 
 CLASSES = message_classes()

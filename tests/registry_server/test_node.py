@@ -140,10 +140,8 @@ def test_a_leader_that_does_not_answer_is_an_error_that_names_it(broker: Any, to
     async def work() -> None:
         async with AsyncExitStack() as ends, httpx.AsyncClient() as http:
             writing, other = await two(ends, broker, topic())
-            server: Any = writing._server
-            server._uvicorn.should_exit = True
-            await server._serving
-            server._serving = None
+            registry: Any = writing._server
+            await registry._server.close()
             answer = await http.post(f"{other.url}/subjects/s/versions", json=register(1))
             assert (answer.status_code, answer.json()["error_code"]) == (500, 50003)
             assert writing.url in answer.json()["message"]

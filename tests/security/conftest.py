@@ -1,7 +1,4 @@
-"""A secure broker of each kind and one Kerberos for all tests of this folder.
-
-`only_apache` marks tests of what the embedded broker does not have: GSSAPI.
-"""
+"""A secure broker of each kind and one Kerberos for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -29,19 +26,6 @@ def kerberos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerberos]:
 def secure(request: pytest.FixtureRequest, kerberos: Kerberos) -> Iterator[SecureKafka]:
     with secure_kafka(kerberos, kind=request.param) as kafka:
         yield kafka
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    def is_left_out(item: pytest.Item) -> bool:
-        params = getattr(getattr(item, "callspec", None), "params", {})
-        return params.get("secure", params.get("strict")) == "embedded" and (
-            "GSSAPI" in params.values() or item.get_closest_marker("only_apache") is not None
-        )
-
-    left_out = [item for item in items if is_left_out(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not is_left_out(item)]
 
 
 @pytest.fixture

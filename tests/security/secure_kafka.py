@@ -7,7 +7,7 @@ import base64
 import contextlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.conftest import wait_for
@@ -37,14 +37,16 @@ def unsecured_token(subject: str, lifetime_seconds: float = 3600) -> str:
 
 
 @contextlib.contextmanager
-def secure_kafka(kerberos: Kerberos, *, kind: str = "apache", **config: str) -> Iterator[SecureKafka]:
-    """A broker that takes all MECHANISMS (an embedded one all but GSSAPI), with further settings."""
+def secure_kafka(
+    kerberos: Kerberos, *, kind: str = "apache", java_options: Sequence[str] = (), **config: str
+) -> Iterator[SecureKafka]:
+    """A broker that takes all MECHANISMS, with further settings."""
+    settings = kerberos.broker_settings(MECHANISMS[:-1]) | config
     if kind == "embedded":
-        with EmbeddedBroker(security=SecureListeners(), config=config) as embedded:
+        with EmbeddedBroker(security=SecureListeners(), config=settings) as embedded:
             yield SecureKafka(embedded, kerberos)
         return
-    settings = kerberos.broker_settings(MECHANISMS[:-1]) | config
-    options = kerberos.java_options
+    options = [*kerberos.java_options, *java_options]
     with ApacheKafka(security=SecureListeners(), config=settings, java_options=options) as kafka:
         yield SecureKafka(kafka, kerberos)
 
@@ -56,7 +58,6 @@ class SecureKafka:
         self._kafka = kafka
         self._kerberos = kerberos
         self.server = kafka.bootstrap_for
-        self.mechanisms = MECHANISMS if isinstance(kafka, ApacheKafka) else MECHANISMS[:-1]
 
     @property
     def certificates(self) -> Certificates:

@@ -28,8 +28,6 @@ from barnabas.settings.table import AdminConfig, load
 from .kerberos import REALM, SERVICE, Kerberos
 from .secure_kafka import SecureKafka
 
-pytestmark = pytest.mark.only_apache
-
 # What is wrong with a ticket shows at once: the deadline of a call is a minute.
 AT_ONCE_SECONDS = 25
 

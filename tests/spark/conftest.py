@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
 from tests.conftest import wait_for
-from tests.spark.spark_home import make_spark_home
 
 from barnabas import Consumer, TopicPartition
+from barnabas.spark.clients import consumers, producers
 from barnabas.testing import ApacheKafka, free_ports
 
 # PySpark warns of pandas 3 where it looks for it, and takes an error there for want of Spark Connect.
@@ -31,18 +31,23 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)
     import pyspark.testing.utils  # noqa: F401
 
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 150.0
 # Set where Spark's Python workers run, and nowhere else before Spark is there.
 RACK_VARIABLE, RACK = "BARNABAS_TEST_RACK", "rack-2"
 CONNECTOR = Path(__file__).resolve().parents[2] / "build" / "spark-connector"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Also that of the processes that tests start."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_HOME", str(make_spark_home(tmp_path_factory.mktemp("spark"))))
-        yield
+def spark_home_of_programs(spark_home: None) -> None:
+    """Tests here start programs that start a Spark."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed_clients() -> Iterator[None]:
+    """What tests read in their own process, as Spark's workers do, leaves clients for the next task."""
+    yield
+    consumers.close_idle()
+    producers.close_idle()
 
 
 @pytest.fixture(scope="session")

@@ -208,7 +208,7 @@ def test_producers_whose_broker_does_not_answer_are_waited_for_side_by_side(brok
         port = str(silent.getsockname()[1])
         status, said, seconds = ended(started(HEAD + code, broker.bootstrap, topic, port))
     assert status == 0
-    assert said.count("the producer was not closed, and 1 records were not delivered") == 4
+    assert said.count("the producer was not closed, and 1 record was not delivered") == 4
     assert record_count(broker, topic) == 100
     assert seconds < 12
 

@@ -11,12 +11,12 @@ TOPICS = "org.apache.kafka.tools.TopicCommand"
 
 
 def test_a_topic_has_a_replica_on_each_broker_and_needs_two_in_sync(
-    cluster: ApacheKafkaCluster, eventually: Callable[..., str]
+    apache_cluster: ApacheKafkaCluster, eventually: Callable[..., str]
 ) -> None:
-    server = ["--bootstrap-server", cluster.bootstrap, "--topic", "replicated"]
-    created = cluster.tool(TOPICS, *server, "--create")
+    server = ["--bootstrap-server", apache_cluster.bootstrap, "--topic", "replicated"]
+    created = apache_cluster.tool(TOPICS, *server, "--create")
     assert created.returncode == 0, created.stderr
-    described = eventually(lambda: cluster.tool(TOPICS, *server, "--describe").stdout)
+    described = eventually(lambda: apache_cluster.tool(TOPICS, *server, "--describe").stdout)
     assert "ReplicationFactor: 3" in described
     assert "min.insync.replicas=2" in described
     replicas = re.search(r"Replicas: (\S+)", described)
@@ -24,17 +24,21 @@ def test_a_topic_has_a_replica_on_each_broker_and_needs_two_in_sync(
     assert sorted(replicas[1].split(",")) == ["1", "2", "3"]
 
 
-def test_the_others_go_on_while_one_is_away_and_take_it_back(own_cluster: ApacheKafkaCluster) -> None:
-    address = own_cluster.bootstrap
-    own_cluster.nodes[0].kill()
-    assert not own_cluster.nodes[0].is_alive
-    survivors = ["--bootstrap-server", ",".join(node.bootstrap for node in own_cluster.nodes[1:])]
-    created = own_cluster.tool(TOPICS, *survivors, "--create", "--topic", "made-by-two", "--partitions", "3")
+def test_the_others_go_on_while_one_is_away_and_take_it_back(own_apache_cluster: ApacheKafkaCluster) -> None:
+    address = own_apache_cluster.bootstrap
+    own_apache_cluster.nodes[0].kill()
+    assert not own_apache_cluster.nodes[0].is_alive
+    survivors = ["--bootstrap-server", ",".join(node.bootstrap for node in own_apache_cluster.nodes[1:])]
+    created = own_apache_cluster.tool(
+        TOPICS, *survivors, "--create", "--topic", "made-by-two", "--partitions", "3"
+    )
     assert created.returncode == 0, created.stderr
-    own_cluster.nodes[0].start()
-    own_cluster.wait_until_whole()
-    assert own_cluster.bootstrap == address
-    listed = own_cluster.tool(TOPICS, "--bootstrap-server", own_cluster.nodes[0].bootstrap, "--list")
+    own_apache_cluster.nodes[0].start()
+    own_apache_cluster.wait_until_whole()
+    assert own_apache_cluster.bootstrap == address
+    listed = own_apache_cluster.tool(
+        TOPICS, "--bootstrap-server", own_apache_cluster.nodes[0].bootstrap, "--list"
+    )
     assert "made-by-two" in listed.stdout.split()
 
 

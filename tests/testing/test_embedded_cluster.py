@@ -11,7 +11,7 @@ import pytest
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.errors import MisuseError
-from barnabas.testing import EmbeddedBroker, run_kafka_tool
+from barnabas.testing import EmbeddedBroker, SecureListeners, run_kafka_tool
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 LEADER_ELECTION = "org.apache.kafka.tools.LeaderElectionCommand"
@@ -131,3 +131,37 @@ def test_a_cluster_without_nodes_or_with_racks_for_others_is_refused(
 ) -> None:
     with pytest.raises(MisuseError):
         EmbeddedBroker(nodes=nodes, racks=racks)
+
+
+def test_a_start_brings_back_the_nodes_that_do_not_run(embedded_cluster: EmbeddedBroker) -> None:
+    embedded_cluster.node(2).kill()
+    embedded_cluster.node(3).stop()
+    with Admin(embedded_cluster.bootstrap) as admin:
+        embedded_cluster.start()
+        embedded_cluster.wait_until_whole()
+        assert [node.node_id for node in admin.describe_cluster().nodes] == [1, 2, 3]
+        assert [voter.replica_id for voter in admin.describe_metadata_quorum().voters] == [1, 2, 3]
+
+
+def test_each_node_of_a_cluster_has_all_secure_listeners_and_tells_clients_of_theirs() -> None:
+    with EmbeddedBroker(nodes=3, storage="memory", security=SecureListeners()) as cluster:
+        encrypted = {
+            "security_protocol": "SASL_SSL",
+            "ssl_truststore_location": str(cluster.certificates.ca),
+            "sasl_mechanism": "SCRAM-SHA-512",
+            "sasl_username": "admin",
+            "sasl_password": "admin-secret",
+        }
+        open_login = encrypted | {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
+        for listener, settings in (("SASL_SSL", encrypted), ("SASL_PLAINTEXT", open_login)):
+            bootstrap = cluster.bootstrap_for(listener)
+            with Admin(bootstrap, **settings) as admin:
+                told = {f"{node.host}:{node.port}" for node in admin.describe_cluster().nodes}
+            assert told == {*bootstrap.split(",")}
+            assert len(told) == 3
+        with Producer(cluster.bootstrap_for("SASL_SSL").split(",")[2], acks="all", **encrypted) as producer:
+            for number in range(9):
+                producer.send("spread", b"%d" % number).result(timeout=30)
+        cluster.nodes[1].stop()
+        with Producer(cluster.bootstrap_for("SASL_SSL"), acks="all", **encrypted) as producer:
+            producer.send("spread", b"more").result(timeout=30)

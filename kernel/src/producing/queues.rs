@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::batches::{ClosedBatch, OpenBatch, Owner};
 use super::ready::{Front, Fronts, Listed, Ready};
+use crate::clock::rough_monotonic_ms;
 use crate::compression::{Compression, LevelChoice};
 use crate::partitioner::{Odds, Partitioner, StickyChoice};
 use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
@@ -342,7 +343,7 @@ impl<O: Owner> TopicQueues<O> {
         index: usize,
     ) -> (u32, bool) {
         if let Some(longest_ms) = settings.sticky_linger_ms {
-            self.sticky.expire(settings.monotonic_ms(), longest_ms);
+            self.sticky.expire(rough_monotonic_ms(), longest_ms);
         }
         let mut was_full = false;
         if let Some(present) = self.sticky.due(settings.batch_size) {

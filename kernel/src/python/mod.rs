@@ -15,6 +15,11 @@ use pyo3::prelude::*;
 /// loads this, and says so.
 #[pymodule(gil_used = true)]
 mod _kernel {
+    use pyo3::prelude::*;
+
+    use super::librdkafka::message_sender::{Poll, Produce, ProduceBatch};
+    use super::objects::fast_method;
+
     /// Of the crate and of the Python package alike.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -63,6 +68,9 @@ mod _kernel {
     use super::objects::formats::{ArrowColumn, PyFormat, schema_keys};
     #[pymodule_export]
     use super::objects::receive_buffer::{PyFrameRoom, ReceiveBuffer};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::os::acknowledging::acknowledge_at_once;
     #[cfg(unix)]
     #[pymodule_export]
     use super::os::waker::Waker;
@@ -98,4 +106,12 @@ mod _kernel {
     use super::values::json_read::read_json;
     #[pymodule_export]
     use super::values::json_write::{check_json_depth, write_json};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        fast_method::add::<Produce>(py)?;
+        fast_method::add::<ProduceBatch>(py)?;
+        fast_method::add::<Poll>(py)
+    }
 }

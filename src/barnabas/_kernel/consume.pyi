@@ -45,23 +45,32 @@ class Record:
         leader_epoch: int = -1,
     ) -> Record: ...
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """Name of the topic."""
     @property
-    def partition(self) -> int: ...
+    def partition(self) -> int:
+        """Number of the partition."""
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The record's number in its partition."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """Milliseconds since 1970; -1 where there is none."""
     @property
-    def timestamp_type(self) -> int: ...
+    def timestamp_type(self) -> int:
+        """Who set `timestamp`, as a number of `barnabas.TimestampType`."""
     @property
-    def key(self) -> bytes | None: ...
+    def key(self) -> bytes | None:
+        """Made anew at each access; None where there is none."""
     @property
-    def value(self) -> bytes | None: ...
+    def value(self) -> bytes | None:
+        """Made anew at each access; None is a tombstone in a compacted topic."""
     @property
-    def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """Pairs of name and value in the order of the producer; a name may come more than once."""
     @property
-    def leader_epoch(self) -> int | None: ...
+    def leader_epoch(self) -> int | None:
+        """Epoch of the leader that took the record; None where the broker does not tell."""
     @property
     def serialized_size(self) -> int:
         """Bytes of key and value together."""

@@ -76,6 +76,10 @@ class Format:
         """An Arrow array of exactly the format's type as bytes, or row, field and reason of the first value
         that has none. Raises: ValueError (the array is of another type)."""
 
+def acknowledge_at_once(descriptors: Sequence[int], /) -> None:
+    """Acknowledges what comes on these TCP connections as soon as it comes, whoever reads it, in a thread of
+    its own and until their peers have hung up. Only on Linux. Raises: OSError."""
+
 @final
 class Waker:
     """Wakes an event loop that watches its descriptor, from any thread, without the interpreter lock. Not

@@ -42,12 +42,15 @@ class Delivery:
 
     Raises ClosedError if the batch was dropped before it was completed or failed."""
 
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """Whether it was delivered or has failed; never waits."""
     def result(self, timeout: float | None = None) -> Any:
         """`barnabas.types.RecordMetadata`; raises the delivery's error, or KafkaTimeoutError after `timeout`
         seconds. Ctrl-C interrupts. Raises: MisuseError instead of waiting on the thread that delivers, in
         an `on_delivery` callback for instance, or in a coroutine of the producer's event loop."""
-    def exception(self, timeout: float | None = None) -> BaseException | None: ...
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The delivery's error, None where it was delivered. Waits at most `timeout` seconds; None is for as
+        long as it takes. Raises: KafkaTimeoutError; MisuseError as `result`."""
     def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
         """Called once, at once if done already, otherwise on the thread that completes the delivery. What it
         raises goes to sys.unraisablehook."""
@@ -61,13 +64,17 @@ class RecordMetadata:
     __match_args__ = ("topic", "partition", "offset", "timestamp")
     def __new__(cls, topic: str, partition: int, offset: int, timestamp: int) -> RecordMetadata: ...
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """Name of the topic."""
     @property
-    def partition(self) -> int: ...
+    def partition(self) -> int:
+        """Number of the partition."""
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The record's number in its partition; -1 with acks=0, where no broker tells."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """Milliseconds since 1970: the record's own, or with LogAppendTime the broker's."""
 
 class RecordSender:
     """Base of the sync Producer: its `send`, which appends in the caller's thread with no Python in between.

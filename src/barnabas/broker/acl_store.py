@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from barnabas.broker.authorization.acls import AccessControlEntry, EntryFilter
 from barnabas.broker.authorization.authorizer import Authorizer, parse_super_users
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.settings import BrokerSettings
+from barnabas.broker.configs.broker_values import BrokerSettings
 
 
 class AclStore:

@@ -5,6 +5,7 @@ Owns only the data. Who the client is, is for those to say who check it; until t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,6 +26,8 @@ class ClientConnection(RequestContext):
     software_version: str = ""
     refused_for_ms: int = 0
     """How long it is held, without an answer, until it ends: its address has made too many connections."""
+    place: asyncio.Future[None] | None = None
+    """Done once the node has a place for it; None if it has one."""
     on_end: dict[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
     """What is to happen when the connection ends, by what it is about."""
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
+from barnabas.broker.configs.broker_settings import MIN_IN_SYNC
+from barnabas.broker.configs.broker_values import BrokerSettings
 from barnabas.broker.configs.named_settings import NamedSettings
-from barnabas.broker.configs.setting_kinds import checked
 from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
@@ -34,13 +35,14 @@ from barnabas.broker.replication.registration import (
 from barnabas.broker.replication.replica_logs import ReplicaLogs
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
-    BROKER_SETTINGS,
-    TOPIC_SETTINGS,
-    BrokerSettings,
+    LEAST_SEGMENT_BYTES,
     ProduceRules,
     TopicSettings,
+    check_topic_settings,
+    of_topic,
 )
 from barnabas.broker_errors import (
+    InvalidConfigError,
     InvalidPartitionsError,
     InvalidTopicError,
     KafkaStorageError,
@@ -62,7 +64,8 @@ TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC})
 PRODUCER_ID_BLOCK = 1000
 MAX_PARTITIONS = 10_000
-_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MOST_NAME_CHARACTERS = 249
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 @dataclass(slots=True, eq=False)
@@ -161,6 +164,16 @@ class Topic:
         return self.name in INTERNAL_TOPICS
 
 
+@dataclass(frozen=True, slots=True)
+class PartedView:
+    """What a node goes on with while it is parted from the others. `led`: partitions with the node's own
+    logs, of which no other hears; high watermarks stay where others are in sync."""
+
+    alive: frozenset[int]
+    registrations: Mapping[TopicPartition, PartitionRegistration]
+    led: Mapping[TopicPartition, Partition]
+
+
 class Cluster:
     """The topics in a data directory, opened. Raises: DataDirectoryError, InvalidConfigError, OSError."""
 
@@ -172,7 +185,10 @@ class Cluster:
         self._directory = directory
         self._metadata = directory.load(len(racks))
         self._metadata.leader_epoch += 1
-        self.settings.dynamic = checked(self._metadata.broker_settings, BROKER_SETTINGS)
+        self.settings.cluster_wide = self._metadata.broker_settings
+        self.settings.of_nodes = {int(node): kept for node, kept in self._metadata.node_settings.items()}
+        self.least_segment_bytes = LEAST_SEGMENT_BYTES
+        """What topics take. Releases before Kafka 4 take less."""
         self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
         self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
         self.topics: dict[str, Topic] = {}
@@ -182,13 +198,21 @@ class Cluster:
         self._unsaved: list[Topic] | None = None
         """Those created while saving is put off."""
         self._producer_ids: Iterator[int] = iter(())
+        self.on_broker_settings_changed: list[Callable[[int | None, Set[str]], None]] = []
+        """Called with the node whose settings were changed, or None for all, and with the names of those
+        that it had before or has now."""
         self.on_deleted: list[Callable[[str], None]] = []
         """Called with the name of each topic that was deleted."""
         self.nodes = {
             node_id: ReplicaNode(node_id, directory.node_path(node_id), rack)
             for node_id, rack in enumerate(racks, NODE_ID)
         }
+        for node in self.nodes.values():
+            self.settings.facts[node.node_id] = _facts_of(node)
+            self.settings.of_nodes.setdefault(node.node_id, {})
         self.has_one_node = len(racks) == 1
+        self.parted: dict[int, PartedView] = {}
+        """What nodes that are parted from the others know."""
         self.registered = set(self.nodes)
         self.alive = set(self.nodes)
         """Those that run and are heard of."""
@@ -284,7 +308,7 @@ class Cluster:
 
     def _living(self) -> list[ReplicaNode]:
         """Those of the living nodes that were not killed since they were heard of."""
-        return [self.nodes[node] for node in self.alive if self.nodes[node].logs is not None]
+        return [self.nodes[node] for node in self.alive if self.nodes[node].is_within_reach]
 
     @property
     def log_managers(self) -> list[LogManager]:
@@ -311,7 +335,7 @@ class Cluster:
         self._metadata.stale_logs.pop(str(node_id), None)
         for partition in self.partitions_on(node_id):
             assert partition.replicas is not None
-            partition.replicas.take(node_id)
+            partition.replicas.rejoin(node_id)
 
     def close_node(self, node_id: int) -> None:
         """Flushes and closes its logs. Who leads must be settled before: no partition may be led there."""
@@ -328,6 +352,37 @@ class Cluster:
             partition.replicas.drop(node_id)
         self._running(node_id).abandon()
         self.nodes[node_id].logs = None
+
+    def part_node(self, node_id: int) -> None:
+        """Takes a node that runs from the others, as if its process had been killed, and leaves it what it
+        knows."""
+        registrations = {
+            partition.name: partition.registration
+            for topic in self.topics.values()
+            for partition in topic.partitions
+        }
+        led: dict[TopicPartition, Partition] = {}
+        for partition in self.partitions_on(node_id):
+            assert partition.replicas is not None
+            is_alone = partition.registration.in_sync == (node_id,) and not partition.is_short
+            log = partition.replicas.part(node_id, is_alone=is_alone)
+            if partition.registration.leader == node_id:
+                topic, index, waiters = partition.topic, partition.index, partition.waiters
+                led[partition.name] = Partition(topic, index, log, partition.registration, waiters=waiters)
+        self.nodes[node_id].is_parted = True
+        self.parted[node_id] = PartedView(frozenset(self.alive), registrations, led)
+
+    def rejoin_node(self, node_id: int) -> None:
+        """Opens the logs of a node that was parted as those of one that starts. Raises: OSError,
+        DamagedLogError."""
+        view = self.parted.pop(node_id)
+        node = self.nodes[node_id]
+        for partition in view.led.values():
+            partition.is_gone = True
+            partition.wake()
+        self._running(node_id).close()
+        node.logs, node.is_parted = None, False
+        self.open_node(node_id)
 
     def partitions_on(self, node_id: int) -> list[Partition]:
         """Those that have a replica there."""
@@ -347,11 +402,11 @@ class Cluster:
 
     def add_replica(self, partition: Partition, node_id: int) -> None:
         """An empty log on a node that runs; one that starts makes it then. Raises: OSError."""
-        if partition.replicas is not None and self.nodes[node_id].logs is not None:
+        if partition.replicas is not None and self.nodes[node_id].is_within_reach:
             partition.replicas.create(node_id, partition.topic.settings.log_settings())
 
     def remove_replica(self, partition: Partition, node_id: int) -> None:
-        if self.nodes[node_id].logs is None:
+        if not self.nodes[node_id].is_within_reach:
             stale = self._metadata.stale_logs.setdefault(str(node_id), [])
             stale.append(str(partition.name))
         if partition.replicas is not None:
@@ -387,35 +442,73 @@ class Cluster:
 
     def led_partition(self, topic: Topic, index: int, node_id: int) -> Partition:
         """One that this node leads. Raises: UnknownTopicOrPartitionError, NotLeaderOrFollowerError."""
-        partition = self.partition(topic, index)
-        if partition.replicas is not None and partition.registration.leader != node_id:
+        partition = self.partition_at(topic, index, node_id)
+        if partition.replicas is not None and self.registration_at(partition, node_id).leader != node_id:
             # As Kafka, without a word.
             raise NotLeaderOrFollowerError("")
         return partition
+
+    def partition_at(self, topic: Topic, index: int, node_id: int) -> Partition:
+        """As a node has it that was asked. Raises: UnknownTopicOrPartitionError."""
+        partition = self.partition(topic, index)
+        view = self.parted.get(node_id)
+        if view is None:
+            return partition
+        if partition.name not in view.registrations:
+            raise UnknownTopicOrPartitionError(f"node {node_id} has not heard of {partition.name}")
+        return view.led.get(partition.name, partition)
+
+    def registration_at(self, partition: Partition, node_id: int) -> PartitionRegistration:
+        """What a node that was asked knows."""
+        view = self.parted.get(node_id)
+        return partition.registration if view is None else view.registrations[partition.name]
+
+    def knows(self, topic: Topic, node_id: int) -> bool:
+        """Whether a node that was asked has heard of a topic."""
+        return self.partition_count_at(topic, node_id) > 0
+
+    def partition_count_at(self, topic: Topic, node_id: int) -> int:
+        """How many partitions a topic has, as far as a node that was asked knows."""
+        view = self.parted.get(node_id)
+        if view is None:
+            return len(topic.partitions)
+        return sum(partition.name in view.registrations for partition in topic.partitions)
+
+    def alive_at(self, node_id: int) -> Set[int]:
+        """The living nodes, as far as a node that was asked knows."""
+        view = self.parted.get(node_id)
+        return self.alive if view is None else view.alive
 
     # Changing
 
     def check_new_topic(
         self, name: str, partition_count: int, own_settings: Mapping[str, str | None]
     ) -> dict[str, str]:
-        """The settings as they would be kept.
+        """The settings as they would be kept. What is wrong is told in Kafka's words.
 
         Raises: InvalidTopicError, TopicAlreadyExistsError, InvalidPartitionsError, InvalidConfigError.
         """
-        if not is_topic_name(name):
-            raise InvalidTopicError(
-                f"topic name {name!r} is not allowed: 1 to 249 characters of a-z, A-Z, 0-9, '.', '_' and '-'"
-            )
+        fault = _fault_of_topic_name(name)
+        if fault:
+            raise InvalidTopicError(f"Topic name is invalid: {fault}")
         if name in self.topics:
-            raise TopicAlreadyExistsError(f"topic {name} exists already")
+            raise TopicAlreadyExistsError(f"Topic '{name}' already exists.")
         other = self._colliding_names.get(name.replace(".", "_"))
         if other is not None:
-            raise InvalidTopicError(f"topic {name} collides with {other}: '.' and '_' count as the same")
+            raise InvalidTopicError(f"Topic '{name}' collides with existing topic: {other}")
         if not 1 <= partition_count <= MAX_PARTITIONS:
             raise InvalidPartitionsError(
                 f"topic {name}: number of partitions {partition_count} is not from 1 to {MAX_PARTITIONS}"
             )
-        return checked(own_settings, TOPIC_SETTINGS)
+        nulls = [setting for setting, value in own_settings.items() if value is None]
+        if nulls:
+            raise InvalidConfigError(f"Null value not supported for topic configs: {','.join(nulls)}")
+        given = [
+            (of_topic(setting, self.least_segment_bytes), value) for setting, value in own_settings.items()
+        ]
+        kept = {setting.name: setting.check(value) for setting, value in given if value is not None}
+        check_topic_settings(kept)
+        return kept
 
     def create_topic(
         self,
@@ -508,12 +601,24 @@ class Cluster:
         self._change(topic.own_settings, own_settings, before, f"topic {topic.name}")
         topic.apply_settings()
 
-    def change_broker_settings(self, settings: dict[str, str]) -> None:
-        """Puts checked settings in the place of the dynamic ones. Raises: KafkaStorageError."""
-        before = dict(self.settings.dynamic)
-        self._change(self.settings.dynamic, settings, before, "the broker")
+    def change_broker_settings(self, node_id: int | None, settings: dict[str, str]) -> None:
+        """Puts checked settings in the place of a node's dynamic ones, or of those of all nodes at once.
+
+        Raises: KafkaStorageError.
+        """
+        if node_id is None:
+            kept = self.settings.cluster_wide
+            if settings.get(MIN_IN_SYNC) == self.settings.of_all()[MIN_IN_SYNC] and MIN_IN_SYNC not in kept:
+                del settings[MIN_IN_SYNC]
+        else:
+            kept = self.settings.of_nodes[node_id]
+        whose = "all brokers" if node_id is None else f"broker {node_id}"
+        before = dict(kept)
+        self._change(kept, settings, before, whose)
         for topic in self.topics.values():
             topic.apply_settings()
+        for notify in self.on_broker_settings_changed:
+            notify(node_id, before.keys() | settings.keys())
 
     def _change(self, kept: dict[str, str], new: dict[str, str], before: dict[str, str], whose: str) -> None:
         kept.clear()
@@ -617,10 +722,12 @@ class Cluster:
             registration = new_partition(replicas, {node.node_id for node in self._living()})
             logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
             for node in replicas:
-                if self.nodes[node].logs is not None:
+                if self.nodes[node].is_within_reach:
                     logs.create(node, settings)
             log = logs.lead(registration.leader, registration.leader_epoch)
-            topic.partitions.append(Partition(topic, index, log, registration, logs))
+            partition = Partition(topic, index, log, registration, logs)
+            topic.partitions.append(partition)
+            partition.hold()
 
     def _remove_partitions(self, topic: Topic, keep: int) -> None:
         removed = topic.partitions[keep:]
@@ -650,13 +757,37 @@ class Cluster:
             )
             for topic in self.topics.values()
         ]
-        self._metadata.broker_settings = self.settings.dynamic
+        self._metadata.broker_settings = self.settings.cluster_wide
+        self._metadata.node_settings = {str(node): kept for node, kept in self.settings.of_nodes.items()}
         self._metadata.changes += 1
         self._directory.save(self._metadata)
 
 
+def _facts_of(node: ReplicaNode) -> dict[str, str]:
+    return {
+        "broker.id": str(node.node_id),
+        "log.dirs": str(node.directory),
+        "node.id": str(node.node_id),
+        "process.roles": "broker,controller",
+        **({} if node.rack is None else {"broker.rack": node.rack}),
+    }
+
+
 def is_topic_name(name: str) -> bool:
-    return _TOPIC_NAME.fullmatch(name) is not None and name not in (".", "..")
+    return not _fault_of_topic_name(name)
+
+
+def _fault_of_topic_name(name: str) -> str:
+    """In Kafka's words; empty if there is none."""
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > MOST_NAME_CHARACTERS:
+        return f"the length of '{name}' is longer than the max allowed length {MOST_NAME_CHARACTERS}"
+    if _TOPIC_NAME.fullmatch(name) is None:
+        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    return ""
 
 
 def _ignored(partition: Partition, node: int) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from barnabas import background
 from barnabas.broker.cluster import Cluster, Partition
+from barnabas.broker.features import ELIGIBLE_LEADERS_VERSION
 from barnabas.broker.replication.assignments import check_assignment
 from barnabas.broker.replication.registration import (
     NO_LEADER,
@@ -72,23 +73,50 @@ class Controller:
         self.save()
         self.start_catching_up(node_id)
 
+    def node_is_back(self, node_id: int) -> None:
+        """A node that was parted, and is not missed yet: it leads on what it led."""
+        for partition in self._cluster.partitions_on(node_id):
+            registration, replicas = partition.registration, partition.replicas
+            if replicas is not None and registration.leader == node_id:
+                partition.log = replicas.lead(node_id, registration.leader_epoch)
+                partition.hold()
+                partition.wake()
+                for notify in self.on_led:
+                    notify(partition)
+        self.node_came(node_id)
+        for other in self._cluster.alive:
+            self.start_catching_up(other)
+
     def node_went(self, node_id: int) -> None:
         """A node is not heard of any more, or about to close its logs."""
         cluster = self._cluster
         cluster.alive.discard(node_id)
         for partition in cluster.partitions_on(node_id):
             if partition.replicas is not None:
-                partition.replicas.lockstep.discard(node_id)
+                partition.replicas.fall_behind(node_id)
             self._lose(partition, node_id)
         self.save()
 
     def node_fell_silent(self, node_id: int) -> None:
-        """It was paused or killed: it takes nothing any more, and is still held to be alive, so that high
-        watermarks wait for it."""
+        """It was paused, parted or killed, or lags: it takes nothing any more, and is still held to be alive
+        and in sync, so that high watermarks wait for it."""
         for partition in self._cluster.partitions_on(node_id):
             if partition.replicas is not None:
-                partition.replicas.lockstep.discard(node_id)
+                partition.replicas.fall_behind(node_id)
                 partition.hold()
+
+    def shrink_in_sync(self) -> None:
+        """Leaders do without followers that have not caught up within replica.lag.time.max.ms."""
+        max_lag_ms = self._cluster.settings.number("replica.lag.time.max.ms")
+        for topic in self._cluster.topics.values():
+            for partition in topic.partitions:
+                replicas, leader = partition.replicas, partition.registration.leader
+                if replicas is None or not partition.has_leader or not self._cluster.nodes[leader].is_heard:
+                    continue
+                for node_id in replicas.too_long_behind(partition.registration.in_sync, max_lag_ms):
+                    logger.info("%s: node %d lags, and is not in sync any more", partition.name, node_id)
+                    self._lose(partition, node_id)
+        self.save()
 
     def start_catching_up(self, node_id: int) -> None:
         """Brings the node's replicas up to their leaders in the background."""
@@ -104,6 +132,24 @@ class Controller:
             raise BrokerIdNotRegisteredError(f"Broker ID {node_id} is not currently registered")
         if node_id not in self._cluster.alive:
             self._cluster.registered.discard(node_id)
+
+    # Features
+
+    def features_changed(self) -> None:
+        """Without eligible leaders, those that there are count no more."""
+        if not self._has_eligible_leaders:
+            for topic in self._cluster.topics.values():
+                for partition in topic.partitions:
+                    self._apply(partition, partition.registration.without_eligible())
+        self.save()
+
+    @property
+    def _has_eligible_leaders(self) -> bool:
+        return self._cluster.feature_level(ELIGIBLE_LEADERS_VERSION) > 0
+
+    def _min_in_sync(self, partition: Partition) -> int | None:
+        """Below how many those that leave become eligible leaders."""
+        return partition.topic.rules.min_in_sync_replicas if self._has_eligible_leaders else None
 
     # Reassignments
 
@@ -175,6 +221,8 @@ class Controller:
         if after is before or replicas is None:
             return
         cluster = self._cluster
+        if not self._has_eligible_leaders:
+            after = after.without_eligible()
         try:
             for node_id in after.replicas:
                 if node_id not in before.replicas:
@@ -197,10 +245,14 @@ class Controller:
             )
             for notify in self.on_led:
                 notify(partition)
+            # Those that run had nobody to catch up with, where nobody led.
+            for node_id in after.replicas:
+                if node_id in cluster.alive and _is_behind(partition, node_id):
+                    self.start_catching_up(node_id)
 
     def _lose(self, partition: Partition, node_id: int) -> None:
         """A replica is not in sync any more."""
-        min_in_sync = partition.topic.rules.min_in_sync_replicas
+        min_in_sync = self._min_in_sync(partition)
         after = without_node(partition.registration, node_id, self._cluster.alive, min_in_sync)
         self._apply(partition, after)
 
@@ -245,7 +297,7 @@ class Controller:
             ):
                 return False
             if replicas.catch_up(node_id):
-                min_in_sync = partition.topic.rules.min_in_sync_replicas
+                min_in_sync = self._min_in_sync(partition)
                 registration = partition.registration
                 self._apply(partition, with_in_sync(registration, node_id, cluster.alive, min_in_sync))
                 partition.hold()

@@ -69,6 +69,8 @@ class BrokerMetadata:
     delegation_tokens: list[KeptToken] = field(default_factory=list[KeptToken])
     client_quotas: list[ClientQuota] = field(default_factory=list[ClientQuota])
     broker_settings: dict[str, str] = field(default_factory=dict[str, str])
+    """Of all nodes."""
+    node_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     client_metrics: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     group_settings: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     topics: list[StoredTopic] = field(default_factory=list[StoredTopic])

@@ -18,14 +18,18 @@ class Feature:
     default: int
 
 
+ELIGIBLE_LEADERS_VERSION = "eligible.leader.replicas.version"
 GROUP_VERSION = "group.version"
+KRAFT_VERSION = "kraft.version"
 METADATA_VERSION = "metadata.version"
 SHARE_VERSION = "share.version"
 STREAMS_VERSION = "streams.version"
 TRANSACTION_VERSION = "transaction.version"
 
 FEATURES: Mapping[str, Feature] = {
+    ELIGIBLE_LEADERS_VERSION: Feature(0, 1, 1),
     GROUP_VERSION: Feature(0, 1, 1),
+    KRAFT_VERSION: Feature(0, 1, 0),
     METADATA_VERSION: Feature(7, 30, 30),
     SHARE_VERSION: Feature(0, 1, 1),
     STREAMS_VERSION: Feature(0, 1, 1),

@@ -12,6 +12,8 @@ from barnabas.protocol.releases import CHANGES, RELEASES
 
 FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS = "2.4"
 FIRST_WITH_FEATURES = "4.0"
+FIRST_WITH_LARGE_SEGMENTS = "4.0"
+"""Whose topics take no segments below 1 MiB."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ _SHORT = struct.Struct(">h")
 
 
 def recompress(
-    records: Records, batch: BatchInfo, compression_type: str
+    records: Records, batch: BatchInfo, compression_type: str, level: int | None = None
 ) -> tuple[Records, Sequence[BatchInfo]]:
-    """The one batch in `records` as the topic wants it: "producer" as it came, "uncompressed", or a codec."""
+    """The one batch in `records` as the topic wants it: "producer" as it came, "uncompressed", or a codec, at
+    a level or as hard as by default."""
     codec = "none" if compression_type == "uncompressed" else compression_type
     if codec in ("producer", batch.compression):
         return records, [batch]
@@ -32,7 +33,7 @@ def recompress(
     plain = view[RECORDS_POSITION:]
     if batch.compression != "none":
         plain = _kernel.decompress(batch.compression, plain)
-    body = plain if codec == "none" else _kernel.compress(codec, plain)
+    body = plain if codec == "none" else _kernel.compress(codec, plain, level)
     out = bytearray(view[:RECORDS_POSITION]) + body
     (attributes,) = _SHORT.unpack_from(out, ATTRIBUTES_POSITION)
     _SHORT.pack_into(out, ATTRIBUTES_POSITION, attributes & ~CODEC_BITS | CODECS.index(codec))

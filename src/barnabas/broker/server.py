@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -19,6 +19,7 @@ from barnabas.broker.acl_store import AclStore, configured_authorizer
 from barnabas.broker.broker_node import BrokerNode
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import NODE_ID, Cluster
+from barnabas.broker.configs.broker_settings import LISTENERS, PROTOCOL_MAP
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
@@ -28,6 +29,7 @@ from barnabas.broker.handlers import HANDLERS, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.handlers.coordinator_moves import CoordinatorMoves
+from barnabas.broker.handlers.forwarded import FORWARDED
 from barnabas.broker.log.files import described
 from barnabas.broker.log.memory_files import AnyPath, MemoryFolder
 from barnabas.broker.login.door import Door
@@ -36,19 +38,22 @@ from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.older_release import (
     FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS,
     FIRST_WITH_FEATURES,
+    FIRST_WITH_LARGE_SEGMENTS,
     Release,
 )
 from barnabas.broker.quota_store import QuotaStore
 from barnabas.broker.quotas.client_throttle import ClientThrottle
+from barnabas.broker.quotas.connection_limits import ConnectionLimits
+from barnabas.broker.settings import LEAST_SEGMENT_BYTES_BEFORE_4
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
-from barnabas.broker_errors import UnknownTopicIdError
+from barnabas.broker_errors import InvalidConfigError, UnknownTopicIdError
 from barnabas.errors import ClosedError, MisuseError
-from barnabas.net.server import CutShort, KafkaServer
+from barnabas.net.server import CutShort, DisconnectError, KafkaServer
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.schema import Request, Response
 
@@ -121,7 +126,9 @@ class Broker:
             self._config = defaults | self._config
         self._users = dict(users or {})
         self._release = None if as_version is None else Release.named(as_version)
-        self._doors: dict[str, Door] = {}
+        self._doors: dict[tuple[int, str], Door] = {}
+        """By node and name."""
+        self._limits: dict[int, ConnectionLimits] = {}
         self._racks = [None] * nodes if racks is None else list(racks)
         self._nodes: dict[int, BrokerNode] = {}
         self._directory: DataDirectory | None = None
@@ -195,6 +202,8 @@ class Broker:
         cluster: Cluster | None = None
         try:
             cluster = Cluster(directory, self._config, self._racks)
+            if self._release is not None and not self._release.is_at_least(FIRST_WITH_LARGE_SEGMENTS):
+                cluster.least_segment_bytes = LEAST_SEGMENT_BYTES_BEFORE_4
             controller = Controller(cluster)
             store = GroupStore(cluster)
             groups = GroupCoordinator(cluster, store)
@@ -229,9 +238,9 @@ class Broker:
                 tells_features=self._release is None or self._release.is_at_least(FIRST_WITH_FEATURES),
             )
             self._parts = parts
-            self._doors = {
-                listener.name: Door(listener, cluster, tokens, self._users)
-                for listener in configured_listeners(cluster.settings, self._host, self._ports[0])
+            self._doors = {}
+            self._limits = {
+                node_id: ConnectionLimits(cluster.settings.of_node(node_id)) for node_id in cluster.nodes
             }
             self._nodes = {
                 node_id: BrokerNode(
@@ -239,12 +248,17 @@ class Broker:
                     cluster,
                     controller,
                     self._make_server,
-                    configured_listeners(cluster.settings, self._host, self._ports[place], place),
+                    configured_listeners(
+                        cluster.settings.of_node(node_id), self._host, self._ports[place], place
+                    ),
                 )
                 for place, node_id in enumerate(cluster.nodes)
             }
             for node in self._nodes.values():
-                await node.serve()
+                await node.bind()
+            cluster.on_broker_settings_changed.append(self._settings_changed)
+            # All at once: a client that is let in takes it that the other listeners are there.
+            await asyncio.gather(*(node.accept() for node in self._nodes.values()))
         except BaseException as error:
             for node in self._nodes.values():
                 await node.hang_up()
@@ -289,23 +303,42 @@ class Broker:
     def _make_server(self, node_id: int, listener: BrokerListener) -> KafkaServer:
         assert self._parts is not None
         number = self._parts.cluster.settings.number
-        door = self._doors[listener.name]
+        door = self._doors.get((node_id, listener.name))
+        if door is None:
+            door = Door(listener, node_id, self._parts.cluster, self._parts.tokens, self._users)
+            self._doors[node_id, listener.name] = door
         return KafkaServer(
             self._handle,
             self._parts.offered,
             max_request_bytes=number("socket.request.max.bytes"),
             max_idle_ms=number("connections.max.idle.ms"),
-            make_context=partial(self._connected, door, node_id),
+            make_context=partial(self._connected, door),
             make_doorkeeper=door.doorkeeper if listener.has_sasl else None,
-            tls=door.tls,
+            get_tls=lambda: door.tls,
             tells_versions_in_refusals=self._release is None
             or self._release.is_at_least(FIRST_THAT_TELLS_VERSIONS_IN_REFUSALS),
         )
 
+    def _settings_changed(self, node_id: int | None, names: Set[str]) -> None:
+        """`names`: of all that was set before or is now, as a file may have changed that keeps its name."""
+        for (of_node, listener), door in self._doors.items():
+            prefixes = (f"listener.name.{listener.lower()}.", "ssl.", "sasl.")
+            if node_id in (None, of_node) and any(name.startswith(prefixes) for name in names):
+                try:
+                    door.renew()
+                except InvalidConfigError as error:
+                    logger.warning("listener %s stays as it was: %s", listener, error)
+        if node_id is not None and not names.isdisjoint((LISTENERS, PROTOCOL_MAP)):
+            settings = self._running_parts().cluster.settings.of_node(node_id)
+            listeners = configured_listeners(settings, self._host, 0)
+            background.start(self._nodes[node_id].listen_on(listeners), what="a change of listeners")
+
     def _connected(
-        self, door: Door, node_id: int, host: str, port: int, certificate: Mapping[str, Any] | None
+        self, door: Door, host: str, port: int, certificate: Mapping[str, Any] | None
     ) -> ClientConnection:
-        connection = door.connection(node_id, host, port, certificate)
+        connection = door.connection(host, port, certificate)
+        node_id = connection.node
+        self._limits[node_id].admit(connection)
         if self._parts is not None and self._parts.throttle.is_on:
             connection.refused_for_ms = self._parts.throttle.charge_connection(host, node_id)
         return connection
@@ -315,10 +348,16 @@ class Broker:
     ) -> Response | CutShort | None:
         assert self._parts is not None
         node = self._nodes[connection.node]
+        if connection.place is not None:
+            await connection.place
         if connection.refused_for_ms:
             await within_quotas.refuse(connection)
         if node.is_paused:
             await node.wait_until_resumed()
+        if node.is_parted and header.request_api_key in FORWARDED:
+            await node.wait_until_joined()
+        if node.is_dead:
+            raise DisconnectError("the node was killed")
         call = Call(self._parts, header.request_api_version, header.client_id or "", connection)
         handle = HANDLERS[header.request_api_key].handle
         if not self._parts.cluster.has_one_node:
@@ -326,6 +365,8 @@ class Broker:
         if self._faults is None:
             answering = handle(call, request)
         else:
+            # They may have to harm what is in the answer.
+            connection.sends_files = False
             answering = self._faults.answer(
                 node.node_id, connection, header, request, lambda asked: handle(call, asked)
             )
@@ -360,6 +401,9 @@ class Broker:
             if cluster.settings.flag("auto.leader.rebalance.enable"):
                 parts.controller.elect_all_preferred()
 
+        async def shrink_in_sync() -> None:
+            parts.controller.shrink_in_sync()
+
         async def keep_registrations() -> None:
             parts.controller.save()
 
@@ -384,29 +428,38 @@ class Broker:
         async def forget_unused() -> None:
             parts.transactions.forget_unused()
 
-        jobs: list[tuple[int, Callable[[], Awaitable[None]]]] = [
-            (FLUSH_INTERVAL_MS, flush_due),
-            (number("log.retention.check.interval.ms"), enforce_retention),
-            (number("log.cleaner.backoff.ms"), compact_all),
-            (number("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
-            (number("offsets.retention.check.interval.ms"), expire_offsets),
-            (number("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
-            (number("delegation.token.expiry.check.interval.ms"), sweep_tokens),
-            (FLUSH_INTERVAL_MS, finish_decided),
-            (FLUSH_INTERVAL_MS, read_coordinators_state),
-            (FLUSH_INTERVAL_MS, keep_registrations),
-            (number("leader.imbalance.check.interval.seconds") * 1000, elect_preferred),
-            (number("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),
-            (number("transaction.remove.expired.transaction.cleanup.interval.ms"), forget_unused),
+        def every(name: str, unit_ms: int = 1) -> Callable[[], float]:
+            """As often as a setting says, which may change."""
+            return lambda: max(1, number(name) * unit_ms)
+
+        def every_second() -> float:
+            return FLUSH_INTERVAL_MS
+
+        jobs: list[tuple[Callable[[], float], Callable[[], Awaitable[None]]]] = [
+            (every_second, flush_due),
+            (every("log.retention.check.interval.ms"), enforce_retention),
+            (every("log.cleaner.backoff.ms"), compact_all),
+            (every("log.flush.offset.checkpoint.interval.ms"), write_checkpoints),
+            (every("offsets.retention.check.interval.ms"), expire_offsets),
+            (every("share.coordinator.state.topic.prune.interval.ms"), prune_share_states),
+            (every("delegation.token.expiry.check.interval.ms"), sweep_tokens),
+            (every_second, finish_decided),
+            (every_second, read_coordinators_state),
+            (every_second, keep_registrations),
+            # As often as Kafka looks.
+            (lambda: max(1, number("replica.lag.time.max.ms") // 2), shrink_in_sync),
+            (every("leader.imbalance.check.interval.seconds", 1000), elect_preferred),
+            (every("transaction.abort.timed.out.transaction.cleanup.interval.ms"), abort_timed_out),
+            (every("transaction.remove.expired.transaction.cleanup.interval.ms"), forget_unused),
         ]
         self._tasks = [
             background.start(_repeat(interval_ms, job), what="upkeep of the log") for interval_ms, job in jobs
         ]
 
 
-async def _repeat(interval_ms: int, job: Callable[[], Awaitable[None]]) -> None:
+async def _repeat(interval_ms: Callable[[], float], job: Callable[[], Awaitable[None]]) -> None:
     while True:
-        await asyncio.sleep(interval_ms / 1000)
+        await asyncio.sleep(interval_ms() / 1000)
         try:
             await job()
         except OSError as error:

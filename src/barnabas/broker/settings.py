@@ -1,4 +1,4 @@
-"""The broker's and the topics' settings: Kafka's names, types, defaults and meanings, in one table each.
+"""Topics' settings: Kafka's names, types, defaults and meanings, in one table.
 
 Owns names and values only; what a setting does is with whoever reads it. A topic's setting falls back to the
 broker's of the name in `broker_name`.
@@ -7,30 +7,47 @@ broker's of the name in `broker_name`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from barnabas.broker.configs.group_settings import GROUP_BROKER_SETTINGS
-from barnabas.broker.configs.listener_settings import LISTENER_SETTINGS, prefixed_setting
+from barnabas.broker.configs.broker_values import BrokerSettings
+from barnabas.broker.configs.setting_forms import gzip_level, replicas
 from barnabas.broker.configs.setting_kinds import (
-    MAX_INT,
     MAX_LONG,
     Setting,
     SettingSource,
     SettingType,
     Value,
-    checked,
+    hint,
     table_of,
 )
 from barnabas.broker.log.settings import LogSettings
+from barnabas.broker_errors import InvalidConfigError
 
-CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")
+CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 _INT, _LONG, _DOUBLE = SettingType.INT, SettingType.LONG, SettingType.DOUBLE
 _BOOLEAN, _STRING, _LIST = SettingType.BOOLEAN, SettingType.STRING, SettingType.LIST
-_POLICIES = ("delete", "compact")
+_POLICIES = ("compact", "delete")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
+LEAST_SEGMENT_BYTES = 1 << 20
+"""As topics may be told by segment.bytes."""
+LEAST_SEGMENT_BYTES_BEFORE_4 = 14
+
 _NOT_THROTTLED = "Kept for tools that move replicas, which are copied as fast as they can be."
+_NOT_TIERED = "Kept for clients; there is no tiered storage."
+
+
+def _of_topics_alone(name: str, kind: SettingType, default: str, doc: str, **rules: Any) -> Setting:
+    return Setting(name, kind, default, doc, has_default=False, **rules)
+
+
+def _throttled(whose: str) -> Setting:
+    name = f"{whose}.replication.throttled.replicas"
+    return _of_topics_alone(name, _LIST, "", _NOT_THROTTLED, form=partial(replicas, name))
+
 
 TOPIC_SETTINGS = table_of(
     Setting(
@@ -42,12 +59,38 @@ TOPIC_SETTINGS = table_of(
         broker_name="log.cleanup.policy",
     ),
     Setting(
+        "compression.gzip.level",
+        _INT,
+        "-1",
+        "How hard gzip tries where compression.type is gzip: 1 to 9; -1 leaves it to gzip.",
+        form=gzip_level,
+        broker_name="compression.gzip.level",
+    ),
+    Setting(
+        "compression.lz4.level",
+        _INT,
+        "9",
+        "Kept for clients; lz4 is compressed in one way.",
+        low=1,
+        high=17,
+        broker_name="compression.lz4.level",
+    ),
+    Setting(
         "compression.type",
         _STRING,
         "producer",
         "Codec of the batches on disk; producer keeps the producer's.",
         choices=CODECS,
         broker_name="compression.type",
+    ),
+    Setting(
+        "compression.zstd.level",
+        _INT,
+        "3",
+        "How hard zstd tries where compression.type is zstd.",
+        low=-131072,
+        high=22,
+        broker_name="compression.zstd.level",
     ),
     Setting(
         "delete.retention.ms",
@@ -80,8 +123,9 @@ TOPIC_SETTINGS = table_of(
         "Longest time between forced writes to the disk.",
         low=0,
         broker_name="log.flush.interval.ms",
+        has_default=False,
     ),
-    Setting("follower.replication.throttled.replicas", SettingType.LIST, "", _NOT_THROTTLED),
+    _throttled("follower"),
     Setting(
         "index.interval.bytes",
         _INT,
@@ -90,7 +134,18 @@ TOPIC_SETTINGS = table_of(
         low=0,
         broker_name="log.index.interval.bytes",
     ),
-    Setting("leader.replication.throttled.replicas", SettingType.LIST, "", _NOT_THROTTLED),
+    _of_topics_alone(
+        "internal.segment.bytes",
+        _INT,
+        "",
+        "Size of a segment, as small as tests want it; counts before segment.bytes.",
+        hidden=True,
+    ),
+    _throttled("leader"),
+    Setting(
+        "local.retention.bytes", _LONG, "-2", _NOT_TIERED, low=-2, broker_name="log.local.retention.bytes"
+    ),
+    Setting("local.retention.ms", _LONG, "-2", _NOT_TIERED, low=-2, broker_name="log.local.retention.ms"),
     Setting(
         "max.compaction.lag.ms",
         _LONG,
@@ -158,12 +213,16 @@ TOPIC_SETTINGS = table_of(
         "Kept for clients; files grow as they are written.",
         broker_name="log.preallocate",
     ),
+    _of_topics_alone("remote.log.copy.disable", _BOOLEAN, "false", _NOT_TIERED),
+    _of_topics_alone("remote.log.delete.on.disable", _BOOLEAN, "false", _NOT_TIERED),
+    _of_topics_alone(
+        "remote.storage.enable", _BOOLEAN, "false", "Refused where true: there is no tiered storage."
+    ),
     Setting(
         "retention.bytes",
         _LONG,
         "-1",
         "Bytes of a partition that stay; -1 is without limit.",
-        low=-1,
         broker_name="log.retention.bytes",
     ),
     Setting(
@@ -173,9 +232,15 @@ TOPIC_SETTINGS = table_of(
         "How long records stay; -1 is for ever.",
         low=-1,
         broker_name="log.retention.ms",
+        has_default=False,
     ),
     Setting(
-        "segment.bytes", _INT, "1073741824", "Size of a log file.", low=1024, broker_name="log.segment.bytes"
+        "segment.bytes",
+        _INT,
+        "1073741824",
+        "Size of a segment, a file of the log.",
+        low=LEAST_SEGMENT_BYTES,
+        broker_name="log.segment.bytes",
     ),
     Setting(
         "segment.index.bytes",
@@ -192,9 +257,16 @@ TOPIC_SETTINGS = table_of(
         "Kept for clients; there is no herd to scatter.",
         low=0,
         broker_name="log.roll.jitter.ms",
+        has_default=False,
     ),
     Setting(
-        "segment.ms", _LONG, "604800000", "Longest time span of a log file.", low=1, broker_name="log.roll.ms"
+        "segment.ms",
+        _LONG,
+        "604800000",
+        "Longest time span of a log file.",
+        low=1,
+        broker_name="log.roll.ms",
+        has_default=False,
     ),
     Setting(
         "unclean.leader.election.enable",
@@ -205,335 +277,13 @@ TOPIC_SETTINGS = table_of(
     ),
 )
 
-_BROKER_ONLY = table_of(
-    Setting(
-        "allow.everyone.if.no.acl.found",
-        _BOOLEAN,
-        "false",
-        "Whether everybody may use what no ACL is for.",
-        dynamic=False,
-    ),
-    Setting(
-        "auto.leader.rebalance.enable",
-        _BOOLEAN,
-        "true",
-        "Whether leaders go back to where they should be by themselves.",
-        dynamic=False,
-    ),
-    Setting(
-        "authorizer.class.name",
-        _STRING,
-        "",
-        "Who checks what clients may do; empty is nobody.",
-        choices=("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
-        dynamic=False,
-    ),
-    Setting(
-        "auto.create.topics.enable", _BOOLEAN, "true", "Create topics that clients ask for.", dynamic=False
-    ),
-    Setting("broker.id", _INT, "1", "The number of this node.", low=1, high=1, dynamic=False),
-    Setting(
-        "broker.session.timeout.ms",
-        _INT,
-        "9000",
-        "How long a node may not be heard of before the others do without it.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "default.replication.factor", _INT, "1", "Copies of each partition.", low=1, high=32767, dynamic=False
-    ),
-    Setting("delete.topic.enable", _BOOLEAN, "true", "Allow topics to be deleted.", dynamic=False),
-    Setting(
-        "group.initial.rebalance.delay.ms",
-        _INT,
-        "0",
-        "How long a new group waits for more members; Kafka waits 3000.",
-        low=0,
-        dynamic=False,
-    ),
-    Setting(
-        "group.max.session.timeout.ms",
-        _INT,
-        "1800000",
-        "Longest session a member may ask for.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting("group.max.size", _INT, str(MAX_INT), "Most members of a group.", low=1, dynamic=False),
-    Setting(
-        "group.min.session.timeout.ms",
-        _INT,
-        "1000",
-        "Shortest session a member may ask for; Kafka's is 6000.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "leader.imbalance.check.interval.seconds",
-        _LONG,
-        "300",
-        "How often leaders go back to where they should be.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "log.cleaner.backoff.ms",
-        _LONG,
-        "15000",
-        "Time between looks for logs to compact.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "log.flush.offset.checkpoint.interval.ms",
-        _INT,
-        "60000",
-        "Time between checkpoints.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "log.retention.check.interval.ms",
-        _LONG,
-        "300000",
-        "Time between looks for old segments.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "log.retention.hours",
-        _INT,
-        "168",
-        "How long records stay, unless minutes or ms say so.",
-        low=-1,
-        dynamic=False,
-    ),
-    Setting(
-        "log.retention.minutes", _INT, "", "How long records stay, unless ms says so.", low=-1, dynamic=False
-    ),
-    Setting(
-        "log.roll.hours",
-        _INT,
-        "168",
-        "Longest time span of a log file, unless ms says so.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "num.partitions", _INT, "1", "Partitions of topics that say nothing of it.", low=1, dynamic=False
-    ),
-    Setting(
-        "offset.metadata.max.bytes",
-        _INT,
-        "4096",
-        "Largest note beside a committed offset.",
-        low=0,
-        dynamic=False,
-    ),
-    Setting(
-        "offsets.commit.timeout.ms",
-        _INT,
-        "5000",
-        "How long what a group's coordinator writes may take to get to the replicas.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "offsets.retention.check.interval.ms",
-        _LONG,
-        "600000",
-        "Time between looks for old offsets.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "offsets.retention.minutes",
-        _INT,
-        "10080",
-        "How long offsets stay once a group is empty.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "offsets.topic.num.partitions",
-        _INT,
-        "1",
-        "Partitions of __consumer_offsets; Kafka's 50 spread over brokers.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "offsets.topic.replication.factor",
-        _INT,
-        "3",
-        "Copies of committed offsets, or as many as there are nodes.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "offsets.topic.segment.bytes",
-        _INT,
-        "104857600",
-        "Size of a log file of __consumer_offsets.",
-        low=1024,
-        dynamic=False,
-    ),
-    Setting(
-        "producer.id.expiration.ms",
-        _INT,
-        "86400000",
-        "How long an idle producer is remembered.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "replica.selector.class",
-        _STRING,
-        "",
-        "Who tells a consumer which replica is nearest; empty is nobody.",
-        choices=("", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
-        dynamic=False,
-    ),
-    Setting(
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-        _INT,
-        "10000",
-        "Time between looks for transactions that have been open for too long.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "transaction.max.timeout.ms",
-        _INT,
-        "900000",
-        "Longest time that a producer may ask for its transactions.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "transaction.remove.expired.transaction.cleanup.interval.ms",
-        _INT,
-        "3600000",
-        "Time between looks for transactional ids that nobody uses any more.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "transaction.state.log.num.partitions",
-        _INT,
-        "1",
-        "Partitions of __transaction_state; Kafka's 50 spread over brokers.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "transaction.state.log.replication.factor",
-        _INT,
-        "3",
-        "Copies of what is known of transactions, or as many as there are nodes.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting(
-        "transaction.state.log.segment.bytes",
-        _INT,
-        "104857600",
-        "Size of a log file of __transaction_state.",
-        low=1024,
-        dynamic=False,
-    ),
-    Setting(
-        "transactional.id.expiration.ms",
-        _INT,
-        "604800000",
-        "How long a transactional id that nobody uses is remembered.",
-        low=1,
-        dynamic=False,
-    ),
-    Setting("follower.replication.throttled.rate", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
-    Setting("leader.replication.throttled.rate", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
-    Setting("replica.alter.log.dirs.io.max.bytes.per.second", _LONG, str(MAX_LONG), _NOT_THROTTLED, low=0),
-    Setting("super.users", _STRING, "", "Who may do everything: User:a;User:b.", dynamic=False),
-    Setting("socket.request.max.bytes", _INT, "104857600", "Largest request.", low=1, dynamic=False),
-    Setting(
-        "connections.max.idle.ms",
-        SettingType.LONG,
-        "600000",
-        "How long a connection may stay open without a request.",
-        low=1,
-        dynamic=False,
-    ),
-)
 
-
-def _broker_table() -> dict[str, Setting]:
-    table = {**_BROKER_ONLY, **GROUP_BROKER_SETTINGS, **LISTENER_SETTINGS}
-    for setting in TOPIC_SETTINGS.values():
-        if not setting.broker_name:
-            continue
-        table[setting.broker_name] = Setting(
-            setting.broker_name,
-            setting.type,
-            setting.default,
-            setting.doc,
-            setting.low,
-            setting.high,
-            setting.choices,
-        )
-    return dict(sorted(table.items()))
-
-
-BROKER_SETTINGS = _broker_table()
-_HOUR_MS = 3_600_000
-
-
-class BrokerSettings:
-    """The broker's settings: those it was started with, those changed since, defaults.
-
-    Raises: InvalidConfigError for an unknown name or a bad value.
-    """
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        listeners = {name: setting for name in given if (setting := prefixed_setting(name)) is not None}
-        self._static = checked(given, {**BROKER_SETTINGS, **listeners})
-        self.dynamic: dict[str, str] = {}
-
-    def get(self, name: str) -> Value:
-        setting = BROKER_SETTINGS[name]
-        if name in self.dynamic:
-            return Value(setting, self.dynamic[name], SettingSource.DYNAMIC_BROKER)
-        if name in self._static:
-            return Value(setting, self._static[name], SettingSource.STATIC_BROKER)
-        return self._from_other_unit(setting) or Value(setting, setting.default, SettingSource.DEFAULT)
-
-    def _from_other_unit(self, setting: Setting) -> Value | None:
-        """log.retention.ms and log.roll.ms may have been given in minutes or hours."""
-        for name, unit_ms in _OTHER_UNITS.get(setting.name, ()):
-            if name in self._static:
-                count = int(self._static[name])
-                return Value(setting, str(-1 if count < 0 else count * unit_ms), SettingSource.STATIC_BROKER)
-        return None
-
-    def number(self, name: str) -> int:
-        return int(self.get(name).value)
-
-    def flag(self, name: str) -> bool:
-        return self.get(name).value.lower() == "true"
-
-    def of_listener(self, name: str, listener: str, mechanism: str = "") -> str:
-        """The value that holds for a mechanism on a listener, else for the listener, else for all."""
-        prefix = f"listener.name.{listener.lower()}."
-        for place in (f"{prefix}{mechanism.lower()}.", prefix):
-            if place + name in self._static:
-                return self._static[place + name]
-        return self.get(name).value
-
-
-_OTHER_UNITS: Mapping[str, tuple[tuple[str, int], ...]] = {
-    "log.retention.ms": (("log.retention.minutes", 60_000), ("log.retention.hours", _HOUR_MS)),
-    "log.roll.ms": (("log.roll.hours", _HOUR_MS),),
-}
+def of_topic(name: str, least_segment_bytes: int = LEAST_SEGMENT_BYTES) -> Setting:
+    """What a topic's setting is. Raises: InvalidConfigError, with the nearest name that exists."""
+    if name not in TOPIC_SETTINGS:
+        raise InvalidConfigError(f"Unknown topic config name: {name}{hint(name, TOPIC_SETTINGS)}")
+    setting = TOPIC_SETTINGS[name]
+    return replace(setting, low=least_segment_bytes) if name == "segment.bytes" else setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -543,11 +293,30 @@ class ProduceRules:
     max_message_bytes: int
     min_in_sync_replicas: int
     compression_type: str
+    compression_level: int | None
+    """None is the codec's own."""
     set_append_time: bool
     timestamp_after_max_ms: int
     timestamp_before_max_ms: int
     needs_keys: bool
     """The topic is compacted, where a record without a key has no meaning."""
+
+
+def check_topic_settings(own: Mapping[str, str]) -> None:
+    """What is more than a topic's settings one by one. Raises: InvalidConfigError."""
+    if own.get("remote.storage.enable", "").lower() == "true":
+        raise InvalidConfigError(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+    least, most = (
+        int(own.get(name, TOPIC_SETTINGS[name].default))
+        for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    )
+    if least > most:
+        raise InvalidConfigError(
+            f"conflict topic config setting min.compaction.lag.ms ({least}) > max.compaction.lag.ms ({most})"
+        )
 
 
 class TopicSettings:
@@ -580,11 +349,19 @@ class TopicSettings:
             max_message_bytes=self.number("max.message.bytes"),
             min_in_sync_replicas=self.number("min.insync.replicas"),
             compression_type=self.text("compression.type"),
+            compression_level=self._compression_level(),
             set_append_time=self.text("message.timestamp.type") == "LogAppendTime",
             timestamp_after_max_ms=self.number("message.timestamp.after.max.ms"),
             timestamp_before_max_ms=self.number("message.timestamp.before.max.ms"),
             needs_keys="compact" in self._policies(),
         )
+
+    def _compression_level(self) -> int | None:
+        name = f"compression.{self.text('compression.type')}.level"
+        if name not in TOPIC_SETTINGS or self.get(name).source is SettingSource.DEFAULT:
+            return None
+        level = self.number(name)
+        return None if name == "compression.gzip.level" and level == -1 else level
 
     def _policies(self) -> set[str]:
         return {word.strip() for word in self.text("cleanup.policy").split(",")}
@@ -592,7 +369,9 @@ class TopicSettings:
     def log_settings(self) -> LogSettings:
         policies = self._policies()
         return LogSettings(
-            segment_bytes=self.number("segment.bytes"),
+            segment_bytes=self.number(
+                "internal.segment.bytes" if "internal.segment.bytes" in self._own else "segment.bytes"
+            ),
             segment_ms=self.number("segment.ms"),
             index_interval_bytes=self.number("index.interval.bytes"),
             retention_bytes=self.number("retention.bytes"),

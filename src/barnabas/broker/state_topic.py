@@ -16,6 +16,7 @@ from barnabas.broker.cluster import Cluster, Partition
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import end_marker
 from barnabas.broker.replication.acknowledgement import check_in_sync
+from barnabas.broker.settings import LEAST_SEGMENT_BYTES
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     KafkaStorageError,
@@ -98,7 +99,12 @@ class StateTopic:
                 {
                     **self._settings,
                     "compression.type": "producer",
-                    "segment.bytes": settings.get(self._segment_setting).value,
+                    # Topics are not given segments as small as tests want them under the usual name.
+                    (
+                        "segment.bytes"
+                        if settings.number(self._segment_setting) >= LEAST_SEGMENT_BYTES
+                        else "internal.segment.bytes"
+                    ): settings.get(self._segment_setting).value,
                 },
                 self.cluster.place(count, min(copies, len(self.cluster.registered)), 0),
             )

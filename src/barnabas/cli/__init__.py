@@ -15,7 +15,7 @@ def main() -> None:
     try:
         from barnabas.cli.application import run
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich"):
+        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich", "platformdirs"):
             raise
         sys.exit(f"error: {MissingExtraError('the command line', 'cli')}")
     sys.exit(run())

@@ -8,12 +8,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Annotated
 
 import typer
 
 import barnabas
 from barnabas.cli import (
+    bench,
     consume,
     faults,
     groups,
@@ -23,6 +25,7 @@ from barnabas.cli import (
     schemas,
     spark,
     topics,
+    ui,
     up,
 )
 from barnabas.cli.admin import (
@@ -31,6 +34,7 @@ from barnabas.cli.admin import (
     configs,
     delete_records,
     log_dirs,
+    profile,
     quotas,
     replicas,
     share_groups,
@@ -38,22 +42,25 @@ from barnabas.cli.admin import (
     transactions,
     users,
 )
+from barnabas.cli.copying import command as copying
 from barnabas.cli.dlq import replay as dlq
 from barnabas.cli.output import note
 from barnabas.cli.pipelines import commands as pipelines
+from barnabas.cli.profiles import taking_profile
 from barnabas.errors import BarnabasError
 
 app = typer.Typer(
     name="barnabas",
     help="A Kafka toolkit: an embedded broker, topics, records, groups and schemas.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("ui")(ui.ui)
 app.add_typer(topics.app, name="topics")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.command("copy")(copying.copy)
 app.command("cluster")(cluster.cluster)
 app.command("delete-records")(delete_records.delete_records)
 app.command("elect")(replicas.elect)
@@ -72,6 +79,7 @@ for name, group in {
     "users": users.app,
 }.items():
     app.add_typer(group, name=name)
+app.add_typer(bench.app, name="bench")
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(faults.app, name="faults")
 app.add_typer(groups.app, name="groups")
@@ -81,6 +89,20 @@ app.add_typer(schemas.app, name="schemas")
 app.add_typer(spark.app, name="spark")
 app.command("registry")(registry.registry)
 app.command("registry-user")(registry.registry_user)
+
+
+def _give_profiles(commands: typer.Typer) -> None:
+    """All commands that talk to Kafka take `--profile`."""
+    for command in commands.registered_commands:
+        if command.callback is not None and "bootstrap" in signature(command.callback).parameters:
+            command.callback = taking_profile(command.callback)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _give_profiles(group.typer_instance)
+
+
+_give_profiles(app)
+app.add_typer(profile.app, name="profile")
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from barnabas import Consumer, Record
-from barnabas.cli import record_format
+from barnabas.cli import completion, record_format
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.filters import RecordFilter, record_filter
 from barnabas.cli.consuming.progress import Bar, Rates
@@ -43,14 +43,23 @@ _POLL_SECONDS = 0.2
 
 def consume(
     topics: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOPIC]...", help="Where the records come from.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOPIC]...", help="Where the records come from.", autocompletion=completion.topics
+        ),
     ] = None,
     pattern: Annotated[
         str | None,
         typer.Option("--pattern", metavar="REGEX", help="In place of topics: all whose whole name matches."),
     ] = None,
     group: Annotated[
-        str | None, typer.Option("--group", "-g", help="Read as a member of this group, and commit.")
+        str | None,
+        typer.Option(
+            "--group",
+            "-g",
+            help="Read as a member of this group, and commit.",
+            autocompletion=completion.groups,
+        ),
     ] = None,
     from_beginning: Annotated[
         bool, typer.Option("--from-beginning", help="Begin with the oldest record.")
@@ -60,8 +69,9 @@ def consume(
         typer.Option(
             "--offset",
             "-o",
-            metavar="OFFSET|-N|beginning|end",
-            help="Begin at this offset, N records before the end of each partition, or at one of its ends.",
+            metavar="OFFSET|-N|beginning|end|TIME",
+            help="Begin at this offset, N records before the end of each partition, at one of its ends, or "
+            "as --since does; as kcat writes it, s@1700000000000, too.",
         ),
     ] = None,
     since: Annotated[
@@ -109,7 +119,7 @@ def consume(
         typer.Option(
             "--format",
             help="A template of {topic} {partition} {offset} {timestamp} {time} {key} {value} {headers} "
-            "{key_size} {value_size}.",
+            "{key_size} {value_size}, with \\n where a line ends.",
         ),
     ] = None,
     kcat_format: Annotated[
@@ -143,11 +153,10 @@ def consume(
         pattern = bounds.pattern_of(pattern)
     if sum((from_beginning, offset is not None, since is not None)) > 1:
         raise UsageError("--from-beginning, --offset and --since exclude each other")
-    start = "beginning" if from_beginning else "end" if offset is None else bounds.start_of(offset)
-    since_ms = None if since is None else timestamp_ms(since, "--since")
+    start = "beginning" if from_beginning else bounds.start_of(offset, since, default="end")
     until_ms = None if until is None else timestamp_ms(until, "--until")
     is_bounded = until_end or until_ms is not None
-    if group is not None and (partition or isinstance(start, int) or since is not None or is_bounded):
+    if group is not None and (partition or isinstance(start, int | bounds.Since) or is_bounded):
         raise UsageError(
             "--group takes its own partitions and offsets: leave out --partition, --offset, --since, --until "
             "and --until-end"
@@ -188,7 +197,7 @@ def consume(
             names = topics or bounds.matching_topics(consumer, pattern or "")
             partitions = bounds.partitions_of(consumer, names, partition)
             consumer.assign(partitions)
-            bounds.seek(consumer, partitions, start, since_ms)
+            bounds.seek(consumer, partitions, start)
             if is_bounded:
                 ends = bounds.Ends(consumer, partitions, is_at_end=until_end, until_ms=until_ms)
         left = None if ends is None else ends.records_left()

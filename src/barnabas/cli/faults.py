@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from barnabas.broker.faults.rules import EFFECTS, FaultRule
-from barnabas.cli.foreground import run_proxy
+from barnabas.broker.faults.rules import EFFECTS, FaultRule, Stage, api_name
+from barnabas.broker_errors import ErrorCode
+from barnabas.cli import completion
 from barnabas.cli.options import AsJson, UsageError
 from barnabas.cli.output import print_json, print_table
+from barnabas.cli.running.foreground import run_proxy
+from barnabas.protocol.api_key import ApiKey
 
 if TYPE_CHECKING:
     from barnabas.testing.fault_control import FaultControl, RecordedRequest
 
 DEFAULT_FAULTS_PORT = 9644
-_EFFECTS = ", ".join(each for each in EFFECTS if each != "hook")
+_EFFECTS = [each for each in EFFECTS if each != "hook"]
+_APIS = [api_name(key) for key in ApiKey]
 
 app = typer.Typer(
     help="Have a broker err, wait and hang up: `barnabas up --faults-port 9644`, or before any Kafka, "
@@ -29,8 +34,14 @@ At = Annotated[
     ),
 ]
 DEFAULT_AT = f"http://127.0.0.1:{DEFAULT_FAULTS_PORT}"
-FaultId = Annotated[str, typer.Argument(metavar="ID", help="Of a fault, as `add` prints it.")]
-Node = Annotated[int | None, typer.Option("--node", help="Only of requests to this node.")]
+FaultId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Of a fault, as `add` prints it.", autocompletion=completion.fault_ids),
+]
+Node = Annotated[
+    int | None,
+    typer.Option("--node", help="Only of requests to this node.", autocompletion=completion.fault_nodes),
+]
 Topic = Annotated[str | None, typer.Option("--topic", help="Only of this topic; * and ? match any.")]
 Partition = Annotated[int | None, typer.Option("--partition", help="Only of this partition of the topic.")]
 ClientId = Annotated[str | None, typer.Option("--client-id", help="Only of this client.")]
@@ -73,11 +84,26 @@ def _control(at: str) -> FaultControl:
 
 @app.command()
 def add(
-    effect: Annotated[str, typer.Argument(help=f"One of {_EFFECTS}.")],
+    effect: Annotated[
+        str,
+        typer.Argument(help=f"One of {', '.join(_EFFECTS)}.", autocompletion=completion.one_of(_EFFECTS)),
+    ],
     apis: Annotated[
-        list[str] | None, typer.Argument(metavar="[API]...", help="Produce, Fetch, ...; all by default.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[API]...",
+            help="Produce, Fetch, ...; all by default.",
+            autocompletion=completion.one_of(_APIS),
+        ),
     ] = None,
-    error: Annotated[str | None, typer.Option("--error", help="Kafka's name or code.")] = None,
+    error: Annotated[
+        str | None,
+        typer.Option(
+            "--error",
+            help="Kafka's name or code.",
+            autocompletion=completion.one_of([each.name for each in ErrorCode]),
+        ),
+    ] = None,
     message: Annotated[str | None, typer.Option("--message", help="A text beside the error.")] = None,
     ms: Annotated[int | None, typer.Option("--ms", help="Of a delay or a throttle time.")] = None,
     up_to_ms: Annotated[int | None, typer.Option("--up-to-ms", help="A delay by chance, up to this.")] = None,
@@ -92,10 +118,21 @@ def add(
     after: Annotated[int | None, typer.Option("--after", help="Let so many pass first.")] = None,
     probability: Annotated[float | None, typer.Option("--probability", help="From 0 to 1.")] = None,
     follows: Annotated[
-        str | None, typer.Option("--follows", metavar="ID", help="Once that is used up.")
+        str | None,
+        typer.Option(
+            "--follows",
+            metavar="ID",
+            help="Once that is used up.",
+            autocompletion=completion.fault_ids,
+        ),
     ] = None,
     stage: Annotated[
-        str | None, typer.Option("--stage", help="before, or after the broker has done what was asked.")
+        str | None,
+        typer.Option(
+            "--stage",
+            help="before, or after the broker has done what was asked.",
+            autocompletion=completion.one_of(get_args(Stage)),
+        ),
     ] = None,
     at: At = DEFAULT_AT,
 ) -> None:
@@ -175,7 +212,10 @@ def clear(
 
 @app.command()
 def requests(
-    api: Annotated[str | None, typer.Argument(help="Produce, Fetch, ...; all by default.")] = None,
+    api: Annotated[
+        str | None,
+        typer.Argument(help="Produce, Fetch, ...; all by default.", autocompletion=completion.one_of(_APIS)),
+    ] = None,
     node: Node = None,
     topic: Topic = None,
     partition: Partition = None,
@@ -234,3 +274,67 @@ def move_clock(
 def rebalance(group: Annotated[str, typer.Argument(help="The group.")], at: At = DEFAULT_AT) -> None:
     """Have a group rebalance."""
     _control(at).rebalance(group)
+
+
+nodes = typer.Typer(help="Look at the nodes of an embedded broker of several, and upset one of them.")
+app.add_typer(nodes, name="nodes")
+
+NodeId = Annotated[
+    int, typer.Argument(metavar="NODE", help="The node's id.", autocompletion=completion.fault_nodes)
+]
+
+
+@nodes.command("list")
+def list_nodes(at: At = DEFAULT_AT, as_json: AsJson = False) -> None:
+    """Print all nodes and what was done to them."""
+    found = _control(at).call("GET", "/nodes")["nodes"]
+    if as_json:
+        print_json(found)
+        return
+    print_table(["NODE", "STATE"], [(each["node_id"], _state(each)) for each in found])
+
+
+def _state(node: dict[str, Any]) -> str:
+    words = ("paused", "parted", "lagging")
+    upset = [word for word in words if node[f"is_{word}"]]
+    return ", ".join(upset) or ("running" if node["is_running"] else "stopped")
+
+
+# By command: the state that a node is put into, and what that means.
+_CHANGES = {
+    "stop": ("stopped", "Stop a node: it gives what it leads to others, and hangs up. Its data stays."),
+    "kill": (
+        "killed",
+        "End a node as SIGKILL ends a process: the others miss it after broker.session.timeout.ms.",
+    ),
+    "start": ("started", "Start a node that was stopped or killed, with the data that it had."),
+    "pause": (
+        "paused",
+        "Freeze a node with its connections open: the others do without it after broker.session.timeout.ms.",
+    ),
+    "resume": ("resumed", "Have a paused node go on, with what has come in."),
+    "part": ("parted", "Cut a node off from the other nodes, and not from clients."),
+    "join": (
+        "joined",
+        "Have a parted node join the others: it gives up what they do not have of what they lead now.",
+    ),
+    "lag": (
+        "lagging",
+        "Have a node follow the others no further: it is in sync no more after replica.lag.time.max.ms.",
+    ),
+    "catch-up": ("catching_up", "Have a node that lags follow again: it is in sync once it has all."),
+}
+
+
+def _changes_to(state: str) -> Callable[..., None]:
+    def change(node: NodeId, at: At = DEFAULT_AT, as_json: AsJson = False) -> None:
+        control = _control(at)
+        control.call("PUT", f"/nodes/{node}", {"state": state})
+        if as_json:
+            print_json(control.call("GET", f"/nodes/{node}"))
+
+    return change
+
+
+for _name, (_state_after, _help) in _CHANGES.items():
+    nodes.command(_name, help=_help)(_changes_to(_state_after))

@@ -5,12 +5,16 @@ Knows nothing of any one command.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from barnabas.cli import profiles
+from barnabas.cli.output import note
 from barnabas.cli.properties import read_properties
 from barnabas.errors import InvalidSettingError, MisuseError
 from barnabas.settings.table import (
@@ -28,6 +32,13 @@ DEFAULT_BOOTSTRAP = "localhost:9092"
 API_TIMEOUT_MS = 15_000
 # Of settings of a registry's client, as Confluent's serializers have it in properties files.
 REGISTRY_PREFIX = "schema_registry_"
+# Names of classes, and what is about Java's own ways.
+_ONLY_JAVA = re.compile(
+    r"(key|value)\.(de)?serializer|metric\.reporters|metrics\..+|.+\.(class|classes)|security\.providers|"
+    r"auto\.include\.jmx\.reporter|ssl\.(provider|keymanager\.algorithm|trustmanager\.algorithm|"
+    r"secure\.random\.implementation)"
+)
+_told: set[tuple[str, ...]] = set()
 CLIENTS = (AdminConfig, ConsumerConfig, ProducerConfig)
 
 Bootstrap = Annotated[
@@ -63,21 +74,59 @@ def client_settings(
     bootstrap: str | None,
     command_config: Path | None,
     given: Sequence[str] | None,
+    *,
+    profile: str | None = None,
 ) -> dict[str, Any]:
-    """Keyword arguments for a client: from `-X name=value` before those of the file. A setting in the file
-    that is another kind of client's is left out, so that one file serves all, and everywhere what is a
-    registry's client's. Raises: InvalidSettingError."""
-    file = {} if command_config is None else from_properties(read_properties(command_config))
+    """Keyword arguments for a client: from `-X name=value` before those of the file, and these before those
+    of a profile, the one that the command line names unless `profile` does. Of file and profile, a setting
+    that is another kind of client's is left out, so that one serves all, and what only Java knows;
+    everywhere what is a registry's client's. Raises: InvalidSettingError."""
+    properties = profiles.settings(profile)
+    if command_config is not None:
+        properties |= read_properties(command_config)
+    file = from_properties(_without_what_only_java_knows(properties))
     elsewhere = {name for kind in CLIENTS for name in names(kind)} - set(names(config_type))
     settings: dict[str, Any] = {
         "bootstrap_servers": DEFAULT_BOOTSTRAP,
         "default_api_timeout_ms": API_TIMEOUT_MS,
     }
     settings |= {name: value for name, value in file.items() if ALIASES.get(name, name) not in elsewhere}
-    if bootstrap is not None:
+    # A profile that the command line names counts before the environment, which is where this comes from.
+    is_of_environment = bootstrap == os.environ.get("BARNABAS_BOOTSTRAP")
+    is_passed_over = profiles.is_asked_for() and is_of_environment and "bootstrap_servers" in file
+    if bootstrap is not None and not is_passed_over:
         settings["bootstrap_servers"] = bootstrap
     settings |= from_properties(pairs(given, "-X"))
     return {name: value for name, value in settings.items() if not name.startswith(REGISTRY_PREFIX)}
+
+
+def settings_of_one(
+    kind: type[CommonConfig],
+    bootstrap: str | None,
+    command_config: Path | None,
+    given: Sequence[str] | None,
+    *,
+    profile: str | None = None,
+) -> dict[str, Any]:
+    """For one of several clients of a command: what is only another's is left out, of `-X` as well."""
+    others = {name for other in CLIENTS for name in names(other)} - set(names(kind))
+    settings = client_settings(kind, bootstrap, command_config, given, profile=profile)
+    return {name: value for name, value in settings.items() if ALIASES.get(name, name) not in others}
+
+
+def _without_what_only_java_knows(properties: Mapping[str, str]) -> dict[str, str]:
+    """Told once for all clients of a command."""
+    known = {*ALIASES, *(name for kind in CLIENTS for name in names(kind))}
+    left_out = tuple(
+        sorted(key for key in properties if _ONLY_JAVA.fullmatch(key) and key.replace(".", "_") not in known)
+    )
+    if left_out and left_out not in _told:
+        _told.add(left_out)
+        note(
+            f"warning: left out, as only Java's clients know {'it' if len(left_out) == 1 else 'them'}: "
+            f"{', '.join(left_out)}"
+        )
+    return {key: value for key, value in properties.items() if key not in left_out}
 
 
 def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:

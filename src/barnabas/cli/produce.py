@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from barnabas import Producer, RecordMetadata
+from barnabas.cli import completion
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -61,7 +62,7 @@ class Deliveries:
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(help="Where the records go.")],
+    topic: Annotated[str, typer.Argument(help="Where the records go.", autocompletion=completion.topics)],
     file: Annotated[
         list[Path] | None,
         typer.Option(

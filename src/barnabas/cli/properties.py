@@ -24,6 +24,11 @@ def read_properties(path: Path) -> dict[str, str]:
     return {_unescaped(pair["name"]): _unescaped(pair["value"]) for pair in pairs if pair is not None}
 
 
+def property_line(name: str, value: str) -> str:
+    """As `read_properties` and Java read it back."""
+    return f"{_escaped(name, '=: ')}={_escaped(value, '')}"
+
+
 def _logical_lines(text: str) -> Iterator[str]:
     """Lines without comments; one that ends in a backslash goes on in the next."""
     begun = ""
@@ -47,3 +52,11 @@ def _unescaped(text: str) -> str:
         return chr(int(code, 16)) if code else _ESCAPES.get(sign, sign)
 
     return _ESCAPE.sub(meaning, text)
+
+
+def _escaped(text: str, signs: str) -> str:
+    text = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    for sign in signs:
+        text = text.replace(sign, "\\" + sign)
+    # A blank at the beginning would be taken for one around the sign; # and ! for a comment.
+    return "\\" + text if text[:1] in (" ", "#", "!") and not text.startswith("\\") else text

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli.foreground import embedded_broker, run
+from barnabas.cli import completion
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -23,6 +23,7 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import note
 from barnabas.cli.properties import read_properties
+from barnabas.cli.running.foreground import embedded_broker, run
 from barnabas.settings.table import CommonConfig
 
 File = Annotated[
@@ -54,7 +55,10 @@ def registry(
     host_name: Annotated[
         str | None, typer.Option("--host-name", help="The name by which other registries reach this one.")
     ] = None,
-    topic: Annotated[str | None, typer.Option("--topic", help="Where schemas are kept; _schemas.")] = None,
+    topic: Annotated[
+        str | None,
+        typer.Option("--topic", help="Where schemas are kept; _schemas.", autocompletion=completion.topics),
+    ] = None,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", help="Serve HTTPS; a PEM file.")] = None,
     tls_key: Annotated[
         Path | None, typer.Option("--tls-key", help="Its key, where that is not in the same file.")
@@ -69,7 +73,13 @@ def registry(
     ] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting, by its name in FILE."),
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="NAME=VALUE",
+            help="A setting, by its name in FILE.",
+            autocompletion=completion.registry_settings,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -97,7 +107,14 @@ def registry(
 
 def registry_user(
     name: Annotated[str, typer.Argument(help="The user's name.")],
-    role: Annotated[str, typer.Option("--role", help="read, or write, which may read as well.")] = "read",
+    role: Annotated[
+        str,
+        typer.Option(
+            "--role",
+            help="read, or write, which may read as well.",
+            autocompletion=completion.one_of(("read", "write")),
+        ),
+    ] = "read",
 ) -> None:
     """Print the line of a user for the file of `barnabas registry --users`. The password is asked for, or is
     the first line of stdin."""

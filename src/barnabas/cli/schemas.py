@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from barnabas import Registry
-from barnabas.cli.admin.common import Yes, confirm
+from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
 from barnabas.cli.options import REGISTRY_PREFIX, AsJson, CommandConfig, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.properties import read_properties
+from barnabas.errors import BarnabasError
 from barnabas.registry import RegisteredSchema, RegistrySettings, Schema, SchemaReference
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.registry.compatibility.formats import FORMATS
@@ -27,9 +28,23 @@ from barnabas.settings.table import from_properties
 
 DEFAULT_REGISTRY = "http://localhost:8081"
 TYPES = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+# Somebody has pressed a key and waits.
+COMPLETION_SETTINGS = ("request.timeout.ms=1500", "retries=0")
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 
 app = typer.Typer(help="List, show, register, check, compare and delete schemas.", no_args_is_help=True)
+
+
+def _complete_subject(context: typer.Context, incomplete: str) -> list[str]:
+    given = context.params
+    url, config, settings = given.get("registry_url"), given.get("command_config"), given.get("setting")
+    try:
+        with _registry(url, config, [*(settings or ()), *COMPLETION_SETTINGS]) as registry:
+            return registry.subjects(incomplete)
+    except (BarnabasError, OSError):
+        # There is nowhere to tell it: the line that is being typed must stay as it is.
+        return []
+
 
 Url = Annotated[
     str | None,
@@ -45,7 +60,7 @@ Setting = Annotated[
     list[str] | None,
     typer.Option("-X", "--setting", metavar="NAME=VALUE", help="A setting of the registry's client."),
 ]
-Subject = Annotated[str, typer.Argument(help="The subject.")]
+Subject = Annotated[str, typer.Argument(help="The subject.", autocompletion=_complete_subject)]
 SchemaFile = Annotated[Path, typer.Argument(help="The schema's file; - is standard input.")]
 Type = Annotated[
     str | None,
@@ -104,7 +119,9 @@ def list_schemas(
 
 @app.command()
 def show(
-    subject: Annotated[str | None, typer.Argument(help="The subject; or give --id.")] = None,
+    subject: Annotated[
+        str | None, typer.Argument(help="The subject; or give --id.", autocompletion=_complete_subject)
+    ] = None,
     version: Annotated[str, typer.Option("--version", "-v", help="A number, or latest.")] = "latest",
     id: Annotated[int | None, typer.Option("--id", help="The schema's id, in place of a subject.")] = None,
     deleted: Deleted = False,
@@ -136,6 +153,7 @@ def register(
     type: Type = None,
     reference: References = None,
     normalize: Normalize = False,
+    dry_run: DryRun = False,
     registry_url: Url = None,
     command_config: CommandConfig = None,
     setting: Setting = None,
@@ -144,6 +162,12 @@ def register(
     """Make a schema a version of a subject, unless it is one."""
     schema = _read(file, type, reference)
     with _registry(registry_url, command_config, setting) as registry:
+        if dry_run:
+            verdict = registry.check(subject, schema, version="all", normalize=normalize)
+            if not verdict.is_compatible:
+                raise UsageError(f"not compatible with {subject}: {'; '.join(verdict.messages)}")
+            told_dry_run(f"register a schema of {subject}, compatible with what is there")
+            return
         registered = registry.register(subject, schema, normalize=normalize)
     if as_json:
         print_json(_described(registered))
@@ -156,7 +180,12 @@ def check_schema(
     file: SchemaFile,
     subject: Annotated[
         str | None,
-        typer.Option("--subject", "-s", help="Held against this subject's versions in a registry."),
+        typer.Option(
+            "--subject",
+            "-s",
+            help="Held against this subject's versions in a registry.",
+            autocompletion=_complete_subject,
+        ),
     ] = None,
     version: Annotated[
         str, typer.Option("--version", "-v", help="Of the subject: a number, latest or all.")
@@ -227,6 +256,7 @@ def delete(
         str | None, typer.Option("--version", "-v", help="Only this one; all of them if left out.")
     ] = None,
     permanent: Permanent = False,
+    dry_run: DryRun = False,
     yes: Yes = False,
     registry_url: Url = None,
     command_config: CommandConfig = None,
@@ -234,18 +264,27 @@ def delete(
 ) -> None:
     """Delete a subject, or one of its versions."""
     what = subject if version is None else f"version {version} of {subject}"
-    confirm(f"delete {what}" + (" for good" if permanent else ""), is_sure=yes)
+    for_good = " for good" if permanent else ""
+    if not dry_run:
+        confirm(f"delete {what}{for_good}", is_sure=yes)
     with _registry(registry_url, command_config, setting) as registry:
+        if dry_run:
+            there = _to_be_deleted(registry, subject, version, permanent=permanent)
+            told_dry_run(f"delete {subject} {_versions(there)}{for_good}")
+            return
         if version is None:
             deleted = registry.delete_subject(subject, permanent=permanent)
         else:
             deleted = [registry.delete_version(subject, _version(version), permanent=permanent)]
-    note(f"deleted {subject} {_versions(deleted)}" + (" for good" if permanent else ""))
+    note(f"deleted {subject} {_versions(deleted)}{for_good}")
 
 
 @app.command()
 def config(
-    subject: Annotated[str | None, typer.Argument(help="A subject; all of the registry if left out.")] = None,
+    subject: Annotated[
+        str | None,
+        typer.Argument(help="A subject; all of the registry if left out.", autocompletion=_complete_subject),
+    ] = None,
     compatibility: Annotated[
         str | None, typer.Option("--compatibility", help=f"Set it: one of {', '.join(LEVELS)}.")
     ] = None,
@@ -280,7 +319,10 @@ def config(
 
 @app.command()
 def mode(
-    subject: Annotated[str | None, typer.Argument(help="A subject; all of the registry if left out.")] = None,
+    subject: Annotated[
+        str | None,
+        typer.Argument(help="A subject; all of the registry if left out.", autocompletion=_complete_subject),
+    ] = None,
     wanted: Annotated[
         str | None, typer.Option("--set", metavar="MODE", help=f"One of {', '.join(MODES)}.")
     ] = None,
@@ -302,6 +344,18 @@ def _version(text: str) -> int | Literal["latest"]:
     if not text.isdecimal():
         raise UsageError(f"a version is a number or latest, not {text!r}")
     return int(text)
+
+
+def _to_be_deleted(registry: Registry, subject: str, version: str | None, *, permanent: bool) -> list[int]:
+    """For good goes only what was deleted before. Raises: UsageError where it was not, RegistryError."""
+    there = registry.versions(subject, deleted=permanent)
+    if version is not None:
+        there = [registry.version(subject, _version(version), deleted=permanent).version]
+    if permanent and subject in registry.subjects():
+        live = sorted({*registry.versions(subject)} & {*there})
+        if live:
+            raise UsageError(f"{subject} {_versions(live)}: to be deleted without --permanent first")
+    return there
 
 
 def _versions(numbers: Sequence[int]) -> str:

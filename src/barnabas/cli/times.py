@@ -17,15 +17,27 @@ _MILLISECONDS = re.compile(r"\d{10,}")
 def timestamp_ms(text: str, option: str) -> int:
     """Milliseconds since 1970 of `2h` (so long ago), of ISO 8601 (local where it has no zone), or of such
     milliseconds themselves. Raises: UsageError."""
-    ago = _AGO.fullmatch(text.strip())
-    if ago is not None:
-        return round((time.time() - float(ago[1]) * _SECONDS[ago[2]]) * 1000)
-    if _MILLISECONDS.fullmatch(text.strip()):
-        return int(text)
-    try:
-        return round(datetime.fromisoformat(text.strip()).timestamp() * 1000)
-    except ValueError:
+    found = _timestamp_ms(text.strip())
+    if found is None:
         raise UsageError(
             f"{option} {text!r} is no time: give how long ago (30m, 2h, 7d), 2026-01-31T12:00, or "
             "milliseconds since 1970"
-        ) from None
+        )
+    return found
+
+
+def is_time(text: str) -> bool:
+    """Whether `timestamp_ms` takes it."""
+    return _timestamp_ms(text.strip()) is not None
+
+
+def _timestamp_ms(text: str) -> int | None:
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        return round((time.time() - float(ago[1]) * _SECONDS[ago[2]]) * 1000)
+    if _MILLISECONDS.fullmatch(text):
+        return int(text)
+    try:
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        return None

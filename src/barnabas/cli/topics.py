@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from barnabas import Admin, NewTopic, TopicPartition
 from barnabas.broker_errors import TopicAlreadyExistsError
+from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
 from barnabas.cli.options import (
     AsJson,
@@ -21,11 +24,12 @@ from barnabas.cli.options import (
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.client.admin.types import BROKER_DEFAULT, ConfigResource, ResourceType, TopicDescription
 from barnabas.settings.table import AdminConfig
+from barnabas.types import PartitionInfo
 
 app = typer.Typer(help="List, describe, create, alter and delete topics.", no_args_is_help=True)
 
-Topic = Annotated[str, typer.Argument(help="The topic.")]
-Topics = Annotated[list[str], typer.Argument(help="The topics.")]
+Topic = Annotated[str, typer.Argument(help="The topic.", autocompletion=completion.topics)]
+Topics = Annotated[list[str], typer.Argument(help="The topics.", autocompletion=completion.topics)]
 Config = Annotated[
     list[str] | None, typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting of the topic.")
 ]
@@ -65,6 +69,7 @@ def create(
     if_not_exists: Annotated[
         bool, typer.Option("--if-not-exists", help="Do nothing if the topic is there.")
     ] = False,
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -76,18 +81,30 @@ def create(
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
     with Admin(**settings) as admin:
         try:
-            admin.create_topics([wanted])
+            admin.create_topics([wanted], validate_only=dry_run)
         except TopicAlreadyExistsError:
             if not if_not_exists:
                 raise
             note(f"topic {topic} is there already")
         else:
-            note(f"created topic {topic}")
+            if dry_run:
+                told_dry_run(f"create topic {topic}")
+            else:
+                note(f"created topic {topic}")
 
 
 @app.command()
 def describe(
-    topics: Topics,
+    topics: Annotated[
+        list[str] | None,
+        typer.Argument(help="The topics; all if left out.", autocompletion=completion.topics),
+    ] = None,
+    under_replicated: Annotated[
+        bool, typer.Option("--under-replicated", help="Only partitions with replicas that are not in sync.")
+    ] = False,
+    unavailable: Annotated[
+        bool, typer.Option("--unavailable", help="Only partitions without a leader.")
+    ] = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -96,8 +113,18 @@ def describe(
     """Print the partitions, their offsets, and the settings that are not defaults."""
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
     with Admin(**settings) as admin:
-        described = admin.describe_topics(topics)
-        found = [_description(admin, described[name]) for name in topics]
+        described = admin.describe_topics(topics or None, internal=True)
+
+        def is_shown(info: PartitionInfo) -> bool:
+            is_whole = len(info.in_sync_replicas) == len(info.replicas)
+            return (not under_replicated or not is_whole) and (not unavailable or info.leader < 0)
+
+        shown = [
+            replace(described[name], partitions=tuple(filter(is_shown, described[name].partitions)))
+            for name in topics or sorted(described)
+        ]
+        is_filtered = under_replicated or unavailable
+        found = _descriptions(admin, [topic for topic in shown if topic.partitions or not is_filtered])
     if as_json:
         print_json(found)
         return
@@ -119,8 +146,14 @@ def alter(
     config: Config = None,
     delete_config: Annotated[
         list[str] | None,
-        typer.Option("--delete-config", metavar="NAME", help="Back to the broker's default."),
+        typer.Option(
+            "--delete-config",
+            metavar="NAME",
+            help="Back to the broker's default.",
+            autocompletion=completion.topic_configs,
+        ),
     ] = None,
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -132,10 +165,13 @@ def alter(
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
     with Admin(**settings) as admin:
         if changes:
-            admin.alter_configs({ConfigResource(ResourceType.TOPIC, topic): changes})
+            admin.alter_configs({ConfigResource(ResourceType.TOPIC, topic): changes}, validate_only=dry_run)
         if partitions is not None:
-            admin.create_partitions({topic: partitions})
-    note(f"altered topic {topic}")
+            admin.create_partitions({topic: partitions}, validate_only=dry_run)
+    if dry_run:
+        told_dry_run(f"alter topic {topic}")
+    else:
+        note(f"altered topic {topic}")
 
 
 @app.command()
@@ -160,30 +196,44 @@ def delete(
     note(f"deleted {', '.join(topics)}")
 
 
-def _description(admin: Admin, topic: TopicDescription) -> dict[str, Any]:
-    partitions = [TopicPartition(topic.name, info.partition) for info in topic.partitions]
-    first = admin.list_offsets(dict.fromkeys(partitions, "earliest"))
-    end = admin.list_offsets(dict.fromkeys(partitions, "latest"))
-    resource = ConfigResource(ResourceType.TOPIC, topic.name)
-    configs = admin.describe_configs([resource])[resource]
-    return {
-        "name": topic.name,
-        "topic_id": str(topic.topic_id),
-        "is_internal": topic.is_internal,
-        "configs": {name: entry.value for name, entry in sorted(configs.items()) if not entry.is_default},
-        "partitions": [
-            {
-                "partition": info.partition,
-                "leader": info.leader,
-                "replicas": list(info.replicas),
-                "in_sync_replicas": list(info.in_sync_replicas),
-                "first_offset": first[partition].offset,
-                "end_offset": end[partition].offset,
-            }
-            for info, partition in zip(topic.partitions, partitions, strict=True)
-        ],
-    }
+def _descriptions(admin: Admin, topics: Sequence[TopicDescription]) -> list[dict[str, Any]]:
+    """Offsets are None where there is no leader to tell them."""
+    led = [
+        TopicPartition(topic.name, info.partition)
+        for topic in topics
+        for info in topic.partitions
+        if info.leader >= 0
+    ]
+    first = admin.list_offsets(dict.fromkeys(led, "earliest"))
+    end = admin.list_offsets(dict.fromkeys(led, "latest"))
+    configs = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic.name) for topic in topics])
+
+    def partition(info: PartitionInfo) -> dict[str, Any]:
+        place = TopicPartition(info.topic, info.partition)
+        return {
+            "partition": info.partition,
+            "leader": info.leader if info.leader >= 0 else None,
+            "replicas": list(info.replicas),
+            "in_sync_replicas": list(info.in_sync_replicas),
+            "first_offset": first[place].offset if place in first else None,
+            "end_offset": end[place].offset if place in end else None,
+        }
+
+    return [
+        {
+            "name": topic.name,
+            "topic_id": str(topic.topic_id),
+            "is_internal": topic.is_internal,
+            "configs": {
+                name: entry.value
+                for name, entry in sorted(configs[ConfigResource(ResourceType.TOPIC, topic.name)].items())
+                if not entry.is_default
+            },
+            "partitions": [partition(info) for info in topic.partitions],
+        }
+        for topic in topics
+    ]
 
 
-def _cell(value: int | list[int]) -> int | str:
+def _cell(value: int | list[int] | None) -> int | str | None:
     return ",".join(map(str, value)) if isinstance(value, list) else value

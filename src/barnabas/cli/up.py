@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from barnabas.cli.foreground import embedded_broker, run
 from barnabas.cli.options import AsJson, pairs
+from barnabas.cli.running.broker_listeners import broker_listeners
+from barnabas.cli.running.foreground import embedded_broker, run
+from barnabas.ui.settings import UiSettings
 
 DEFAULT_PORT = 9092
 DEFAULT_DATA_DIR = "barnabas-data"
@@ -33,6 +36,29 @@ def up(
             "--config", "-c", metavar="NAME=VALUE", help="A setting of the broker, by Kafka's name."
         ),
     ] = None,
+    listener: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--listener",
+            "-l",
+            metavar="PROTOCOL[:PORT]",
+            help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL (may be repeated); without a port on --port and "
+            "those that follow.",
+        ),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--user", metavar="NAME=PASSWORD", help="Of SCRAM and PLAIN, for SASL (may be repeated)."
+        ),
+    ] = None,
+    makes_certificates: Annotated[
+        bool,
+        typer.Option(
+            "--make-certificates",
+            help="Make an authority and a certificate for localhost, beside the data, and keep them.",
+        ),
+    ] = False,
     as_version: Annotated[
         str | None,
         typer.Option("--as-version", metavar="RELEASE", help="Pass for this release of Kafka: 2.8, 0.10."),
@@ -52,15 +78,31 @@ def up(
             help="Listen there for `barnabas faults`; 0 takes any.",
         ),
     ] = None,
+    ui_port: Annotated[
+        int | None,
+        typer.Option("--ui-port", min=0, max=65_535, help="Show it all in a browser there; 0 takes any."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a broker, or a cluster of several, until Ctrl-C. Its address is printed on stdout once it is ready;
-    then where faults are told, and the registry's."""
+    then where faults are told, the registry's, and the page's, which may change all that is here. Of each
+    --listener, what belongs in a client's properties file is printed as well."""
     registry = None
     if has_registry:
         # Here and not above, since no other command should wait for the registry's import.
         from barnabas.registry_server.settings import ServerSettings
 
         registry = ServerSettings(host=host, port=registry_port)
-    broker = embedded_broker(data_dir, host, port, pairs(config, "--config"), nodes, as_version)
-    run(broker, registry, faults_port=faults_port, as_json=as_json)
+    listeners = broker_listeners(
+        listener,
+        user,
+        pairs(config, "--config"),
+        host=host,
+        port=port,
+        nodes=nodes,
+        certificates=Path(f"{Path(data_dir)}-certificates") if makes_certificates else None,
+    )
+    broker = embedded_broker(data_dir, host, port, listeners.config, nodes, as_version, listeners.users)
+    # What is here was made to try things out, so that its page changes things unasked.
+    page = None if ui_port is None else UiSettings(client={}, host=host, port=ui_port, allows_writes=True)
+    run(broker, registry, listeners, faults_port=faults_port, ui=page, as_json=as_json)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
+from typing import SupportsIndex, overload
 
 from barnabas._kernel import Record
 from barnabas.errors import MisuseError
@@ -36,33 +38,61 @@ def as_partitions(partitions: Iterable[PartitionLike]) -> list[TopicPartition]:
     return [as_partition(partition) for partition in partitions]
 
 
-def as_offset(offset: int | OffsetAndMetadata) -> OffsetAndMetadata:
-    """Raises: MisuseError for a negative one."""
+def as_offset(partition: TopicPartition, offset: int | OffsetAndMetadata) -> OffsetAndMetadata:
+    """Raises: MisuseError for a negative one, TypeError."""
     result = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+    if not isinstance(result.offset, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected an int or OffsetAndMetadata for the offset of {partition}, got {offset!r}")
     if result.offset < 0:
-        raise MisuseError(f"offset {result.offset} is negative")
+        raise MisuseError(f"{partition}: the offset {result.offset} is negative")
     return result
 
 
-def as_offsets(
-    offsets: OffsetsLike | None,
-) -> dict[TopicPartition, OffsetAndMetadata] | None:
-    """Raises: MisuseError."""
+@overload
+def as_offsets(offsets: OffsetsLike) -> dict[TopicPartition, OffsetAndMetadata]: ...
+@overload
+def as_offsets(offsets: OffsetsLike | None) -> dict[TopicPartition, OffsetAndMetadata] | None: ...
+def as_offsets(offsets: OffsetsLike | None) -> dict[TopicPartition, OffsetAndMetadata] | None:
+    """Raises: MisuseError, TypeError."""
     if offsets is None:
         return None
-    return {as_partition(partition): as_offset(offset) for partition, offset in offsets.items()}
+    check_mapping(offsets, "offsets", "(topic, number): offset")
+    return {
+        (known := as_partition(partition)): as_offset(known, offset) for partition, offset in offsets.items()
+    }
 
 
 def as_limit(max_records: int) -> int:
-    """Raises: MisuseError."""
-    if max_records < 1:
+    """Raises: MisuseError, TypeError."""
+    try:
+        limit = operator.index(max_records)
+    except TypeError:
+        raise TypeError(f"expected an int for max_records, got {max_records!r}") from None
+    if limit < 1:
         raise MisuseError(f"max_records must be at least 1, not {max_records}")
-    return max_records
+    return limit
 
 
 def as_timeout_ms(timeout: float | None, default_ms: int) -> float:
-    """`timeout` in seconds; None is the setting's default."""
-    return default_ms if timeout is None else max(0.0, timeout * 1000)
+    """`timeout` in seconds; None is the setting's default. Raises: TypeError, MisuseError."""
+    if timeout is None:
+        return default_ms
+    check_seconds(timeout)
+    return timeout * 1000
+
+
+def check_seconds(timeout: float) -> None:
+    """Raises: TypeError; MisuseError for less than none, which Java's clients refuse as well."""
+    if not isinstance(timeout, (int, float, Real)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected a number of seconds for timeout, got {timeout!r}")
+    if not timeout >= 0:
+        raise MisuseError(f"timeout is {timeout!r}: give a number of seconds from 0 on")
+
+
+def check_mapping(given: object, name: str, example: str) -> None:
+    """`example` shows a key and its value. Raises: TypeError."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"expected {name} as a mapping {{{example}}}, got {given!r}")
 
 
 def check_callbacks(**callbacks: object) -> None:

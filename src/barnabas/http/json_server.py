@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from barnabas.errors import InvalidSettingError
+from barnabas.listening import stop_listening
 from barnabas.values import frozen
 
 logger = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ class JsonServer:
         """Calls that wait are given up."""
         if self._server is None:
             return
-        self._server.close()
+        await stop_listening(self._server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -16,7 +16,6 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from barnabas import background
@@ -31,21 +30,23 @@ from barnabas.errors import (
 )
 from barnabas.net.addresses import AddressFamily
 from barnabas.net.answers import AnswerTo, Loan, SentElsewhere
-from barnabas.net.dialing import dial
+from barnabas.net.dialing import dial, peer_of
 from barnabas.net.frames import LENGTH_BYTES, MAX_FRAME_BYTES, FrameProtocol
 from barnabas.net.monitor import ConnectionMonitor
 from barnabas.net.proxies import Proxy
-from barnabas.net.sasl.authenticator import Authentication
-from barnabas.net.sasl.mechanism import Mechanism
 from barnabas.net.security import Security
 from barnabas.net.throttling import FIRST_THROTTLED_VERSION
 from barnabas.protocol.codec import Request, Response
 from barnabas.protocol.encoder import Part
 from barnabas.protocol.frame import decode_response, encode_request_parts, response_correlation_id
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.time_limits import time_limit
+from barnabas.values import mutable
 
 if TYPE_CHECKING:
     from barnabas._kernel import TakenBack
+    from barnabas.net.sasl.authenticator import Authentication
+    from barnabas.net.sasl.mechanism import Mechanism
 
 SOFTWARE_NAME = "barnabas"
 UNSUPPORTED_VERSION = 35
@@ -70,7 +71,7 @@ _numbers = itertools.count(1)
 ResponseT = TypeVar("ResponseT", bound=Response)
 
 
-@dataclass(slots=True)
+@mutable
 class _RequestUnderWay:
     """A request that waits for its answer, or for being sent: while the broker throttles us, and while the
     connection authenticates itself anew. Without a future no answer will come."""
@@ -163,7 +164,7 @@ class Connection:
         sock: socket.socket | None = None
         try:
             sock = await dial(host, port, timeout, address_family, *buffers, proxy, source_address)
-            connection.monitor.reached(number, "connected", address=_address(sock))
+            connection.monitor.reached(number, "connected", address=_address(sock, connection.name))
             await connection._attach(sock, timeout)
             await connection._negotiate_versions(request_timeout_ms)
             if connection._mechanism is not None:
@@ -290,8 +291,11 @@ class Connection:
             self._watch_writing()
             return
         self.monitor.request_timeouts += 1
-        milliseconds = self._request_timeout_ms
-        self._end(KafkaConnectionError(f"{self.name} has taken no byte for {milliseconds:.0f} ms"))
+        limit = self._limit(self._request_timeout_ms)
+        self._end(KafkaConnectionError(f"{self.name} has taken no byte for {limit}"))
+
+    def _limit(self, timeout_ms: float) -> str:
+        return time_limit(timeout_ms, "request_timeout_ms", self._request_timeout_ms)
 
     def lend(self, want_back: Callable[[], None]) -> Loan | None:
         """Lends the socket to someone who reads the answer to the one request under way and goes
@@ -589,11 +593,14 @@ class Connection:
 
     def _on_timeout(self, under_way: _RequestUnderWay) -> None:
         name, timeout_ms = under_way.request_type.NAME, under_way.timeout_ms
+        limit = self._limit(timeout_ms)
+        # Nothing was ever heard from there.
+        hint = self._hint if self._hint == HINT_TLS else ""
         error = KafkaTimeoutError(
-            f"{self.name} did not answer {name} within {timeout_ms:.0f} ms"
+            f"{self.name} did not answer {name} within {limit}{hint}"
             if under_way.sent_at
-            else f"{self.name} had {name} wait for longer than {timeout_ms:.0f} ms before it was sent: it "
-            "throttles this client, or is slow to authenticate it anew"
+            else f"{self.name} had {name} wait for longer than {limit} before it was sent: it throttles this "
+            "client, or is slow to authenticate it anew"
         )
         self.monitor.timed_out(self.number, name, under_way.correlation_id, timeout_ms)
         if under_way.future is not None and not under_way.future.done():
@@ -703,9 +710,8 @@ class Connection:
             async with asyncio.timeout(self._request_timeout_ms / 1000):
                 return await answer
         except TimeoutError:
-            raise KafkaTimeoutError(
-                f"{self.name} did not answer the authentication within {self._request_timeout_ms:.0f} ms"
-            ) from None
+            limit = self._limit(self._request_timeout_ms)
+            raise KafkaTimeoutError(f"{self.name} did not answer the authentication within {limit}") from None
 
     def send_frame(self, frame: bytes) -> None:
         """Sends a frame without a header, which nothing answers."""
@@ -716,6 +722,9 @@ class Connection:
 
     async def _prepare(self, mechanism: Mechanism) -> Authentication:
         """The broker hears nothing of it yet. Raises: as `Authentication.prepare`."""
+        # Not for the clients of a cluster that asks nobody who he is.
+        from barnabas.net.sasl.authenticator import Authentication
+
         authentication = Authentication(mechanism, self._host)
         await authentication.prepare(self.name, self._request_timeout_ms)
         return authentication
@@ -778,9 +787,9 @@ def _named(error: BarnabasError, name: str) -> BarnabasError:
     return named
 
 
-def _address(sock: socket.socket) -> str:
-    """The other side's, as `[host]:port` by IPv6."""
-    host, port = sock.getpeername()[:2]
+def _address(sock: socket.socket, name: str) -> str:
+    """The other side's, as `[host]:port` by IPv6. Raises: KafkaConnectionError if that has gone already."""
+    host, port = peer_of(sock, name)[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import socket
+from typing import Any
 
 from barnabas.errors import KafkaConnectionError
 from barnabas.net.addresses import Address, AddressFamily, resolve
@@ -79,7 +80,7 @@ async def _dial(
             if sock is not None:
                 sock.close()
             if isinstance(error, TimeoutError) and error.errno is None:
-                reasons.append(f"{_text(address)}no connection within {timeout * 1000:.0f} ms")
+                reasons.append(f"{_text(address)}no connection within {_limit(timeout)}")
             elif isinstance(error, OSError):
                 last = error
                 reasons.append(f"{_text(address)}{_words(error)}")
@@ -113,12 +114,17 @@ async def _dial_through(
         except BaseException as error:
             sock.close()
             if isinstance(error, TimeoutError):
-                reasons.append(f"the proxy says nothing within {timeout * 1000:.0f} ms")
+                reasons.append(f"the proxy says nothing within {_limit(timeout)}")
             elif isinstance(error, KafkaConnectionError):
                 reasons.append(str(error))
             else:
                 raise
     raise KafkaConnectionError(f"{host}:{port}: " + "; ".join(reasons))
+
+
+def _limit(timeout: float) -> str:
+    # It grows from one try to the next (KIP-601).
+    return f"{timeout * 1000:.0f} ms (socket_connection_setup_timeout_ms)"
 
 
 def _set_options(sock: socket.socket, options: _Options) -> None:
@@ -140,3 +146,11 @@ def _words(error: OSError) -> str:
 
 def _text(address: Address) -> str:
     return f"{address.sockaddr[0]} " if address.is_resolved else ""
+
+
+def peer_of(sock: socket.socket, name: str) -> tuple[Any, ...]:
+    """The address that a connection was made to. Raises: KafkaConnectionError if it has ended already."""
+    try:
+        return sock.getpeername()
+    except OSError as error:
+        raise KafkaConnectionError(f"{name} closed the connection as soon as it was made: {error}") from error

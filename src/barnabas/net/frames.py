@@ -208,7 +208,12 @@ class FrameProtocol(asyncio.BufferedProtocol):
         if self.transport is not None:
             self.transport.abort()
         error: BarnabasError
-        if size.to_bytes(LENGTH_BYTES, signed=True).startswith(TLS_RECORDS):
+        first_bytes = size.to_bytes(LENGTH_BYTES, signed=True)
+        if first_bytes == b"HTTP":
+            error = BrokenProtocolError(
+                "it answers in HTTP and does not speak Kafka's protocol: give a broker's port"
+            )
+        elif first_bytes.startswith(TLS_RECORDS):
             error = SecurityProtocolError(
                 "it speaks TLS on this port: set security_protocol to SSL or SASL_SSL, or use the broker's "
                 "port without TLS"

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import ipaddress
 import socket
 from typing import Literal
-from urllib.parse import unquote, urlsplit
 
 from barnabas.errors import InvalidSettingError, KafkaConnectionError
 from barnabas.values import frozen
@@ -113,6 +111,9 @@ class Proxy:
 
 def proxy_of(url: str) -> Proxy:
     """Raises: InvalidSettingError."""
+    # Few clients have a proxy, and this takes longer to import than all of barnabas.net.
+    from urllib.parse import unquote, urlsplit
+
     parts = urlsplit(url)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         # What the URL says of user and password is told to nobody.
@@ -130,6 +131,8 @@ async def _send(sock: socket.socket, data: bytes) -> None:
 
 
 def _socks_address(host: str) -> bytes:
+    import ipaddress
+
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

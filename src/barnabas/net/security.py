@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from barnabas.errors import MisuseError
 from barnabas.net.proxies import proxy_of
-from barnabas.net.sasl.mechanism import Mechanism
 from barnabas.settings.table import CommonConfig
 
 if TYPE_CHECKING:
+    from barnabas.net.sasl.mechanism import Mechanism
     from barnabas.net.sasl.user_password import CredentialsHolder
     from barnabas.net.tls import Tls
 

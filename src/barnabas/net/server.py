@@ -7,33 +7,33 @@ that lets a client find out which versions are spoken.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
+import os
 import ssl
 import struct
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 from barnabas import background
 from barnabas.errors import BarnabasError, BrokenProtocolError
+from barnabas.listening import stop_listening
 from barnabas.net.frames import FrameProtocol
 from barnabas.net.server_tls import REFUSE
-from barnabas.protocol.codec import encode_parts
+from barnabas.protocol.codec import encode_parts, encode_to_send
 from barnabas.protocol.encoder import Part
-from barnabas.protocol.frame import (
-    LARGE_PART_BYTES,
-    decode_request,
-    encode_response,
-    response_header_version,
-)
+from barnabas.protocol.file_part import FilePart
+from barnabas.protocol.frame import LARGE_PART_BYTES, response_header_version
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
 from barnabas.protocol.schema import Request, Response
+from barnabas.protocol.server_frame import decode_request, encode_response
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +90,8 @@ class RequestContext:
     """Called when the connection has ended."""
     request_bytes: int = field(default=0, kw_only=True)
     """Of the request that is being answered, its header among them."""
+    sends_files: bool = field(default=False, kw_only=True)
+    """Whether an answer may have parts of files in it, which the kernel sends without a copy."""
     throttle_ms: int = field(default=0, kw_only=True)
     """How long the next request has to wait once this one is answered."""
 
@@ -141,17 +143,18 @@ class KafkaServer:
         max_idle_ms: float = 600_000,
         make_context: Callable[[str, int, Mapping[str, Any] | None], RequestContext] = RequestContext,
         make_doorkeeper: Callable[[Any], Doorkeeper] | None = None,
-        tls: ssl.SSLContext | None = None,
+        get_tls: Callable[[], ssl.SSLContext | None] = lambda: None,
         tells_versions_in_refusals: bool = True,
     ) -> None:
-        """`max_idle_ms`: how long a connection may stay open without a request. `make_context`: makes what
+        """`max_idle_ms`: how long a connection may stay open without a request. `get_tls`: what the next one
+        is to shake hands by, None for none. `make_context`: makes what
         requests of a connection come with, of its host, port and certificate; `make_doorkeeper`: of that, who
         decides whether they are served. Both may raise DisconnectError. `tells_versions_in_refusals`:
         whether it tells those of ApiVersions to who asks in an unknown one (KIP-511)."""
         self.tells_versions_in_refusals = tells_versions_in_refusals
         self.handler = handler
         self.make_doorkeeper = make_doorkeeper
-        self.tls = tls
+        self._get_tls = get_tls
         self.handshakes: set[_Handshake] = set()
         self.make_context = make_context
         self.versions = versions
@@ -163,33 +166,52 @@ class KafkaServer:
 
     async def start(self, host: str, port: int) -> int:
         """Listens, on a free port if `port` is 0; the port. Raises: ListenError."""
-        loop = asyncio.get_running_loop()
-        try:
-            self._server = await loop.create_server(
-                lambda: _Accepted(self) if self.tls is None else _Handshake(self, self.tls),
+        taken = await self.bind(host, port)
+        await self.accept()
+        return taken
+
+    async def bind(self, host: str, port: int) -> int:
+        """Takes a port, a free one if `port` is 0, on which clients are refused until `accept`; the port.
+
+        Raises: ListenError.
+        """
+        with _telling_where(host, port):
+            self._server = await asyncio.get_running_loop().create_server(
+                self._accepted,
                 host,
                 port,
                 backlog=BACKLOG,
+                start_serving=False,
             )
-        except OSError as error:
-            reason = "the port is in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
-            raise ListenError(
-                f"cannot listen on {host}:{port}: {reason}; stop whatever has it, or choose another port"
-            ) from None
-        self._end_idle()
         return self._server.sockets[0].getsockname()[1]
+
+    async def accept(self) -> None:
+        """Lets clients in, after `bind`. Raises: ListenError."""
+        assert self._server is not None
+        with _telling_where(*self._server.sockets[0].getsockname()[:2]):
+            await self._server.start_serving()
+        self._end_idle()
+
+    def _accepted(self) -> asyncio.BaseProtocol:
+        tls = self._get_tls()
+        return _Accepted(self) if tls is None else _Handshake(self, tls)
 
     @property
     def handshake_seconds(self) -> float:
         """How long a handshake of TLS may take."""
         return min(MAX_HANDSHAKE_SECONDS, self._max_idle_seconds)
 
+    def hang_up(self) -> None:
+        """Ends all connections at once; requests under way are given up, and get no further."""
+        for connection in self.connections:
+            connection.end()
+
     async def stop(self) -> None:
         """Stops listening and ends all connections; requests under way are given up."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         if self._server is not None:
-            self._server.close()
+            await stop_listening(self._server)
         for handshake in list(self.handshakes):
             handshake.give_up()
         connections = list(self.connections)
@@ -206,6 +228,17 @@ class KafkaServer:
                 connection.hang_up()
         pause = min(IDLE_CHECK_SECONDS, self._max_idle_seconds / 2)
         self._idle_timer = asyncio.get_running_loop().call_later(pause, self._end_idle)
+
+
+@contextlib.contextmanager
+def _telling_where(host: str, port: int) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = "the port is in use" if error.errno == errno.EADDRINUSE else error.strerror or str(error)
+        raise ListenError(
+            f"cannot listen on {host}:{port}: {reason}; stop whatever has it, or choose another port"
+        ) from None
 
 
 class _Accepted(FrameProtocol):
@@ -318,6 +351,9 @@ class ServerConnection:
         certificate = self._transport.get_extra_info("peercert")
         self.context = server.make_context(str(peer[0]), int(peer[1]), certificate or None)
         self.context.hang_up = self.hang_up
+        self.context.sends_files = (
+            hasattr(os, "sendfile") and self._transport.get_extra_info("sslcontext") is None
+        )
         self._doorkeeper = None if server.make_doorkeeper is None else server.make_doorkeeper(self.context)
         self._set_max_frame_bytes()
         self.last_used = time.monotonic()
@@ -423,7 +459,7 @@ class ServerConnection:
             fallback = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION)
             if self._server.tells_versions_in_refusals:
                 fallback.api_keys = [ApiVersionsResponse.ApiVersion(api_key, lowest, highest)]
-            self._write(fallback, ApiVersionsRequest, 0, correlation_id)
+            await self._write(fallback, ApiVersionsRequest, 0, correlation_id)
             return
         header, request = decode_request(frame)
         self.context.request_bytes = len(frame)
@@ -432,7 +468,7 @@ class ServerConnection:
             self._write_start(response, type(request), version, correlation_id)
             raise DisconnectError(f"only {response.after_bytes} bytes of an answer were to be sent")
         if response is not None and not self.protocol.is_lost:
-            self._write(response, type(request), version, correlation_id)
+            await self._write(response, type(request), version, correlation_id)
 
     @staticmethod
     def _read_start(frame: bytes | memoryview) -> tuple[int, int, int]:
@@ -459,21 +495,49 @@ class ServerConnection:
         frame = encode_response(cut.response, request_type.API_KEY, version, correlation_id)
         self._join(frame[: cut.after_bytes])
 
-    def _write(
+    async def _write(
         self, response: Response, request_type: type[Request[Any]], version: int, correlation_id: int
     ) -> None:
         header_version = response_header_version(request_type, version)
-        parts = encode_parts(ResponseHeader(correlation_id), header_version) + encode_parts(response, version)
+        parts = [
+            *encode_parts(ResponseHeader(correlation_id), header_version),
+            *encode_to_send(response, version),
+        ]
         self._join(_LENGTH.pack(sum(map(len, parts))))
-        for part in parts:
-            if len(part) < LARGE_PART_BYTES:
-                self._join(part)
-            else:
-                self._flush()
-                # A view, so that what the socket does not take at once is cut off without a copy.
-                self._transport.write(memoryview(part))
+        try:
+            for part in parts:
+                if isinstance(part, FilePart):
+                    await self._send_file(part)
+                elif len(part) < LARGE_PART_BYTES:
+                    self._join(part)
+                else:
+                    self._flush()
+                    # A view, so that what the socket does not take at once is cut off without a copy.
+                    self._transport.write(memoryview(part))
+        finally:
+            # At once, though an error that ends the connection may be kept for a while, and they with it.
+            for part in parts:
+                if isinstance(part, FilePart):
+                    part.close()
         if self._joined_bytes >= MAX_JOINED_BYTES:
             self._flush()
+
+    async def _send_file(self, part: FilePart) -> None:
+        """Raises: DisconnectError, where not all of it could be sent."""
+        self._flush()
+        # A client that takes nothing is as idle as one that asks nothing.
+        self._is_answering = False
+        try:
+            sent = await self._loop.sendfile(
+                self._transport, cast("IO[bytes]", part), part.position, part.size, fallback=False
+            )
+        except (asyncio.SendfileNotAvailableError, NotImplementedError):
+            self._transport.write(part.read())
+        except (OSError, RuntimeError) as error:
+            raise DisconnectError(f"cannot send from a file: {error}") from None
+        else:
+            if sent < part.size:
+                raise DisconnectError(f"only {sent} of {part.size} bytes were left in the file")
 
     def _join(self, part: Part) -> None:
         """Adds to what leaves together once the worker waits: a send costs more than most answers do."""

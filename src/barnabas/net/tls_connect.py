@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from typing import Any
 
 from barnabas.errors import BarnabasError, HostNameError, KafkaConnectionError
+from barnabas.net.dialing import peer_of
 from barnabas.net.tls import Tls, host_name_error, names_in, not_tls_error
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
@@ -37,7 +39,12 @@ async def connect_tls(
 
     Raises: AuthenticationError, which says what to mend; KafkaConnectionError.
     """
-    peer = sock.getpeername()
+    try:
+        peer = peer_of(sock, name)
+    except KafkaConnectionError:
+        sock.close()
+        raise
+    began = time.monotonic()
     try:
         await asyncio.get_running_loop().create_connection(
             make_protocol,
@@ -48,11 +55,14 @@ async def connect_tls(
             ssl_shutdown_timeout=SHUTDOWN_SECONDS,
         )
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError) as error:
+        is_silent = time.monotonic() - began >= timeout
         if await _answers_without_tls(sock.family, peer, timeout):
             raise not_tls_error(name) from error
-        raise KafkaConnectionError(
-            f"{name} hung up during the TLS handshake; does this port speak TLS?"
-        ) from error
+        what = "hung up during the TLS handshake"
+        if is_silent:
+            limit = f"{timeout * 1000:.0f} ms (socket_connection_setup_timeout_ms)"
+            what = f"did not end the TLS handshake within {limit}"
+        raise KafkaConnectionError(f"{name} {what}; does this port speak TLS?") from error
     except ssl.SSLError as error:
         raise await _explained(tls.error(error, name), sock.family, peer, host, tls, timeout, name) from error
 

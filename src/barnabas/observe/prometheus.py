@@ -46,6 +46,7 @@ class ClientCollector(Collector):
         self._clients.discard(client)
 
     def collect(self) -> Iterator[Metric]:
+        """Called by prometheus_client at each scrape: the figures of that moment."""
         for family in collect(list(self._clients)):
             yield _metric(family)
 

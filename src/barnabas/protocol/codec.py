@@ -12,9 +12,20 @@ from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.decoder import Decoder, compile_decoder
 from barnabas.protocol.encoder import Encoder, Part, compile_encoder
 from barnabas.protocol.faults import find_fault
+from barnabas.protocol.file_part import FilePart
 from barnabas.protocol.schema import Message, Records, Request, Response
 
-__all__ = ["Message", "Records", "Request", "Response", "decode", "decode_prefix", "encode", "encode_parts"]
+__all__ = [
+    "Message",
+    "Records",
+    "Request",
+    "Response",
+    "decode",
+    "decode_prefix",
+    "encode",
+    "encode_parts",
+    "encode_to_send",
+]
 
 M = TypeVar("M", bound=Message)
 
@@ -33,12 +44,17 @@ def encode(message: Message, version: int) -> bytes:
 
 def encode_parts(message: Message, version: int) -> list[Part]:
     """`encode` in pieces, which spares a copy of the records: their buffers are parts of their own."""
+    return cast("list[Part]", encode_to_send(message, version))
+
+
+def encode_to_send(message: Message, version: int) -> list[Part | FilePart]:
+    """`encode_parts` of a message whose records may be parts of files."""
     cls = type(message)
     encoder = _encoders.get((cls, version))
     if encoder is None:
         _check_version(cls, version)
         encoder = _encoders[cls, version] = compile_encoder(cls, version)
-    parts: list[Part] = []
+    parts: list[Part | FilePart] = []
     try:
         encoder(message, parts.append)
     except (struct.error, TypeError, AttributeError, ValueError, OverflowError) as error:

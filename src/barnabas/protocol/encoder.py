@@ -13,10 +13,11 @@ from typing import Any
 
 from barnabas.errors import BrokenProtocolError, NoCommonVersionError
 from barnabas.protocol.decoder import FIXED_FORMATS
+from barnabas.protocol.file_part import FilePart
 from barnabas.protocol.schema import Message, SchemaField, WireField, fields_of, keeps_tags
 
 Part = bytes | bytearray | memoryview
-Encoder = Callable[[Any, Callable[[Part], None]], None]
+Encoder = Callable[[Any, Callable[[Part | FilePart], None]], None]
 """(message, append) -> None; the parts given to `append` make up the message."""
 
 _MOST_CACHED_SHAPES = 4096
@@ -58,9 +59,9 @@ def tag_section(known: Mapping[int, bytes], unknown: Mapping[int, bytes]) -> byt
     return b"".join(parts)
 
 
-def raw_bytes(buffer: Part) -> Part:
+def raw_bytes(buffer: Part | FilePart) -> Part | FilePart:
     """Any buffer as one whose length is its number of bytes."""
-    return buffer if isinstance(buffer, bytes | bytearray) else memoryview(buffer).cast("B")
+    return buffer if isinstance(buffer, bytes | bytearray | FilePart) else memoryview(buffer).cast("B")
 
 
 class _Packers(dict[tuple[int, ...], Callable[..., bytes]]):

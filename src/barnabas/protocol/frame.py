@@ -1,4 +1,4 @@
-"""Requests and responses with their headers, as they travel between a client and a broker.
+"""Requests and responses with their headers, as a client writes and reads them (a server: `server_frame`).
 
 A frame is a 4-byte length, a header and a body. Knows nothing of sockets, nor of requests under way.
 """
@@ -9,12 +9,10 @@ import struct
 from typing import Any, TypeVar
 
 from barnabas.errors import BrokenProtocolError
-from barnabas.protocol.api_key import ApiKey
 from barnabas.protocol.codec import decode, decode_prefix, encode_parts
 from barnabas.protocol.encoder import Part
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
-from barnabas.protocol.registry import REQUESTS
 from barnabas.protocol.schema import Request, Response
 
 R = TypeVar("R", bound=Response)
@@ -23,10 +21,12 @@ Frame = bytes | bytearray | memoryview
 
 # Copying less than this costs less than a write of its own.
 LARGE_PART_BYTES = 16_384
+# As numbers, since a client would load the tables of all APIs and errors for these alone.
+_CONTROLLED_SHUTDOWN = 7
+_API_VERSIONS = 18
 _UNSUPPORTED_VERSION = 35
 _LENGTH = struct.Struct(">i")
 _CORRELATION_ID = struct.Struct(">i")
-_REQUEST_START = struct.Struct(">hhi")
 
 
 def request_header_version(request_type: type[Request[Any]], version: int) -> int:
@@ -34,13 +34,13 @@ def request_header_version(request_type: type[Request[Any]], version: int) -> in
     if version >= request_type.FLEXIBLE_VERSIONS:
         return 2
     # ControlledShutdown version 0 predates the client id in the header.
-    return 0 if request_type.API_KEY == ApiKey.CONTROLLED_SHUTDOWN and version == 0 else 1
+    return 0 if request_type.API_KEY == _CONTROLLED_SHUTDOWN and version == 0 else 1
 
 
 def response_header_version(request_type: type[Request[Any]], version: int) -> int:
     """The version of the header before the response to a request of this type and version."""
     # KIP-511: a client must be able to read the answer to ApiVersions before it knows the broker's versions.
-    if request_type.API_KEY == ApiKey.API_VERSIONS:
+    if request_type.API_KEY == _API_VERSIONS:
         return 0
     return 1 if version >= request_type.RESPONSE.FLEXIBLE_VERSIONS else 0
 
@@ -70,49 +70,6 @@ def encode_request_parts(
     return pieces
 
 
-def decode_request(frame: Frame) -> tuple[RequestHeader, Request[Any]]:
-    """The header and the request in a frame, which is given without its length.
-
-    Raises BrokenProtocolError where the bytes are malformed, or the API or its version is unknown; the latter
-    as UnsupportedRequestError, from which a broker can still answer.
-    """
-    if len(frame) < _REQUEST_START.size:
-        raise BrokenProtocolError(f"a request of {len(frame)} bytes is too short for its header")
-    api_key, version, correlation_id = _REQUEST_START.unpack_from(frame)
-    if api_key not in REQUESTS:
-        raise UnsupportedRequestError(api_key, version, correlation_id)
-    request_type = REQUESTS[api_key]
-    if not request_type.VERSIONS[0] <= version <= request_type.VERSIONS[1]:
-        raise UnsupportedRequestError(api_key, version, correlation_id)
-    header, position = decode_prefix(RequestHeader, request_header_version(request_type, version), frame)
-    # As in Kafka, left-over bytes are not looked at: librdkafka 2.16 sends three when it asks for all topics.
-    request, _ = decode_prefix(request_type, version, frame, position)
-    return header, request
-
-
-class UnsupportedRequestError(BrokenProtocolError):
-    """A request of an API or version that is not known, so that nothing after its numbers can be read.
-
-    KIP-511: to ApiVersions, a broker answers this with version 0 of the response and UNSUPPORTED_VERSION.
-    """
-
-    def __init__(self, api_key: int, version: int, correlation_id: int) -> None:
-        self.api_key = api_key
-        self.version = version
-        self.correlation_id = correlation_id
-        known = api_key in REQUESTS
-        name = ApiKey(api_key).name if known else f"API key {api_key}"
-        has = "known are {} to {}".format(*REQUESTS[api_key].VERSIONS) if known else "there is no such API"
-        super().__init__(f"request of {name} version {version}: {has}")
-
-
-def encode_response(response: Response, api_key: int, version: int, correlation_id: int) -> bytes:
-    """The whole frame of a response, its length included. Raises what `codec.encode` does."""
-    header = ResponseHeader(correlation_id)
-    header_version = response_header_version(REQUESTS[api_key], version)
-    return _frame(encode_parts(header, header_version), encode_parts(response, version))
-
-
 def response_correlation_id(frame: Frame) -> int:
     """Which request a response answers. The frame is given without its length."""
     if len(frame) < _CORRELATION_ID.size:
@@ -128,18 +85,10 @@ def decode_response(request_type: type[Request[R]], version: int, frame: Frame) 
     """
     header_version = response_header_version(request_type, version)
     _, position = decode_prefix(ResponseHeader, header_version, frame)
-    if (
-        request_type.API_KEY == ApiKey.API_VERSIONS
-        and _error_code_at(frame, position) == _UNSUPPORTED_VERSION
-    ):
+    if request_type.API_KEY == _API_VERSIONS and _error_code_at(frame, position) == _UNSUPPORTED_VERSION:
         version = 0
     return decode(request_type.RESPONSE, version, frame, position)
 
 
 def _error_code_at(frame: Frame, position: int) -> int:
     return int.from_bytes(frame[position : position + 2], "big", signed=True)
-
-
-def _frame(header: list[Part], body: list[Part]) -> bytes:
-    parts = header + body
-    return b"".join((_LENGTH.pack(sum(map(len, parts))), *parts))

@@ -33,6 +33,7 @@ class SchemaReference:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         return cls(read.text("name"), read.text("subject"), read.number("version"))
 
@@ -48,6 +49,7 @@ class Metadata:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         tags = {path: tuple(names) for path, names in read.mapping("tags").items()}
         return cls(tags, read.mapping("properties"), tuple(read.sequence("sensitive")))
@@ -72,6 +74,7 @@ class Rule:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         words: JsonObject = {each.name: read.any(camel(each.name)) for each in fields(cls)}
         words["name"] = read.text("name")
@@ -89,6 +92,7 @@ class RuleSet:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
 
         def rules(kind: str) -> tuple[Rule, ...]:
@@ -112,6 +116,7 @@ class Schema:
         return hash((self.text, self.type))
 
     def to_json(self) -> JsonObject:
+        """As a registry takes it."""
         found: JsonObject = {"schema": self.text, "schemaType": self.type}
         if self.references:
             found["references"] = [to_json(reference) for reference in self.references]
@@ -123,6 +128,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         metadata, rule_set = read.any("metadata"), read.any("ruleSet")
         return cls(
@@ -149,6 +155,7 @@ class RegisteredSchema:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         return cls(
             read.text("subject"),
@@ -169,6 +176,7 @@ class SubjectVersion:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         return cls(read.text("subject"), read.number("version"))
 
@@ -183,6 +191,7 @@ class Compatibility:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         return cls(bool(read.some("is_compatible")), tuple(map(str, read.sequence("messages"))))
 
@@ -207,6 +216,7 @@ class RegistrySettings:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         values = {each.name: read.any(camel(each.name)) for each in fields(cls)}
         if values["compatibility"] is None:
@@ -234,6 +244,7 @@ class Association:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
+        """Of what a registry answers."""
         read = Reader(found)
         schema, lifecycle, is_frozen = read.any("schema"), read.any("lifecycle"), read.any("frozen")
         return cls(
@@ -247,6 +258,7 @@ class Association:
         )
 
     def to_json(self) -> JsonObject:
+        """As a registry takes it."""
         found: JsonObject = {"associationType": self.association_type}
         own = {"subject": self.subject, "lifecycle": self.lifecycle, "frozen": self.is_frozen}
         for name, value in own.items():

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.errors import InvalidSettingError, MissingExtraError, MisuseError
+from barnabas.listening import listening_socket
 from barnabas.registry_server.access import Users, read_users
 from barnabas.registry_server.deks.service import DekService
 from barnabas.registry_server.journal.election import Instance
 from barnabas.registry_server.journal.group import RegistryGroup
 from barnabas.registry_server.journal.kafka import KafkaJournal
-from barnabas.registry_server.server import RegistryServer, listening
+from barnabas.registry_server.server import RegistryServer
 from barnabas.registry_server.service import RegistryService
 from barnabas.registry_server.settings import ServerSettings, TlsSettings
 from barnabas.settings.table import CommonConfig, load
@@ -63,7 +64,7 @@ class RegistryNode:
         except ImportError:
             raise MissingExtraError("a registry to run yourself", "registry-server") from None
         settings = self._settings
-        listener = listening(settings.host, settings.port)
+        listener = listening_socket(settings.host, settings.port, "a registry")
         self._instance = Instance(
             settings.host_name or (socket.gethostname() if settings.host in WILDCARDS else settings.host),
             listener.getsockname()[1],

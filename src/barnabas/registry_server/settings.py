@@ -222,6 +222,16 @@ _TLS = {
     "ssl.ca.location": "ca",
     "ssl.client.authentication": "client_authentication",
 }
+SETTING_NAMES = (
+    "listeners",
+    "authentication.method",
+    "ssl.certificate.location",
+    *_OWN,
+    *_JOURNAL,
+    *_TIMES,
+    *_TLS,
+)
+"""All that have an effect, but for those of Kafka's clients."""
 _WITHOUT_EFFECT = frozenset(
     {
         "debug",

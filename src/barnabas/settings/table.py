@@ -12,7 +12,6 @@ import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, replace
-from datetime import timedelta
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -87,6 +86,9 @@ _DURATION = (
 
 def reset_duration_ms(reset: OffsetReset) -> int | None:
     """How long ago the first record to read is, in milliseconds; None where `reset` names no duration."""
+    # Few programs name a duration, and it takes as long to import as all of this module.
+    from datetime import timedelta
+
     match = re.fullmatch(_DURATION, reset.removeprefix(_BY_DURATION))
     if match is None:
         return None
@@ -338,10 +340,12 @@ class ProducerConfig(CommonConfig):
 
     @property
     def max_record_bytes(self) -> int:
+        """The largest record that is taken, in bytes: max_request_size, or what brokers take by default."""
         return MAX_RECORD_BYTES if self.max_request_size is None else self.max_request_size
 
     @property
     def max_request_bytes(self) -> int:
+        """The largest request, in bytes: max_request_size, or two full batches."""
         return MAX_REQUEST_BYTES if self.max_request_size is None else self.max_request_size
 
 
@@ -505,7 +509,8 @@ def checked_values(
     for given, value in settings.items():
         name = aliases.get(given, given)
         if name not in table:
-            raise _unknown(given, [*table, *aliases])
+            known = [*table, *(alias for alias, of in aliases.items() if of in table)]
+            raise _unknown(config_type, given, name, known)
         if name in values:
             raise InvalidSettingError(f"setting {name!r} is given twice, once as {given!r}")
         metadata = table[name].metadata
@@ -515,12 +520,39 @@ def checked_values(
     return values
 
 
-def _unknown(given: str, known: Sequence[str]) -> UnknownSettingError:
+_SERIALIZERS = frozenset({"key_serializer", "value_serializer", "key_deserializer", "value_deserializer"})
+"""What other clients for Python have."""
+# Nearer than what merely has an ending like _size in common.
+_NEAR = 0.57
+
+
+def _unknown(config_type: type[Any], given: str, name: str, known: Sequence[str]) -> UnknownSettingError:
+    owners = {
+        ProducerConfig: "a producer's",
+        ConsumerConfig: "a consumer's",
+        ShareConsumerConfig: "a share consumer's",
+        AdminConfig: "an admin's",
+    }
+    others: dict[str, str] = {}
+    if config_type in owners:
+        for owner, whose in owners.items():
+            others |= dict.fromkeys({field.name for field in fields(owner)} - {*known, *others}, whose)
+        if name in others:
+            return UnknownSettingError(
+                f"unknown setting {given!r}: it is {others[name]} setting, not {owners[config_type]}"
+            )
+        if given in _SERIALIZERS:
+            return UnknownSettingError(
+                f"unknown setting {given!r}: keys and values are bytes; encode what is sent and decode what "
+                "is read, or take the serializers of barnabas.registry"
+            )
     # Costs more to import than the whole table, and few programs get here.
     from difflib import get_close_matches
 
-    nearest = get_close_matches(given, known, n=1, cutoff=0.5)
+    nearest = get_close_matches(given, [*known, *others], n=1, cutoff=_NEAR)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    if nearest and nearest[0] in others:
+        hint = f"; did you mean {nearest[0]!r}, which is {others[nearest[0]]} setting?"
     return UnknownSettingError(f"unknown setting {given!r}{hint}")
 
 

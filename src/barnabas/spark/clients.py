@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 from barnabas.errors import BarnabasError
 from barnabas.fork import in_child
 from barnabas.settings.keywords import CommonSettings, ConsumerSettings, ProducerSettings
-from barnabas.spark.option_values import with_environment
+from barnabas.spark.option_values import looked_up
 
 if TYPE_CHECKING:
     from barnabas.sync.admin import Admin
@@ -36,31 +36,46 @@ ClientT = TypeVar("ClientT", bound=PooledClient)
 
 
 class ClientPool(Generic[ClientT]):
-    """Idle clients by their settings. The one that has been idle for longest is closed when there are too
-    many: each task that prepares a transaction has a producer of its own."""
+    """Idle clients by their settings, and by what these mean: when a file that they name has another content
+    they are not lent again. The one that has been idle for longest is closed when there are too many: each
+    task that prepares a transaction has a producer of its own."""
 
     def __init__(self, make: Callable[[Mapping[str, str]], ClientT]) -> None:
         self._make = make
-        self._idle: list[tuple[dict[str, str], ClientT]] = []
+        self._idle: list[tuple[dict[str, str], dict[str, str], ClientT]] = []
         # A child shares the parent's sockets but not its event-loop thread.
         in_child(self._idle.clear)
 
     @contextmanager
     def lend(self, settings: Mapping[str, str]) -> Generator[ClientT]:
         """A client with these settings, for one task."""
-        key = dict(settings)
+        given, meant = dict(settings), meaning(settings)
+        self._close_those_of_before(given, meant)
         # The last one that was used is most likely to have a connection still.
-        index = next((at for at in reversed(range(len(self._idle))) if self._idle[at][0] == key), None)
-        client = self._new(settings) if index is None else self._idle.pop(index)[1]
+        index = next((at for at in reversed(range(len(self._idle))) if self._idle[at][1] == meant), None)
+        client = self._new(meant) if index is None else self._idle.pop(index)[2]
         try:
             yield client
         except BaseException:
             with suppress(BarnabasError):
                 client.close(timeout=CLOSE_TIMEOUT_SECONDS)
             raise
-        self._idle.append((key, client))
+        self._idle.append((given, meant, client))
         while len(self._idle) > MOST_IDLE_CLIENTS:
-            self._idle.pop(0)[1].close(timeout=CLOSE_TIMEOUT_SECONDS)
+            self._idle.pop(0)[2].close(timeout=CLOSE_TIMEOUT_SECONDS)
+
+    def close_idle(self) -> None:
+        """Closes those that are lent to nobody."""
+        while self._idle:
+            self._idle.pop()[2].close(timeout=CLOSE_TIMEOUT_SECONDS)
+
+    def _close_those_of_before(self, given: dict[str, str], meant: dict[str, str]) -> None:
+        """Those with credentials that have been replaced."""
+        outdated = [each for each in self._idle if each[0] == given and each[1] != meant]
+        for each in outdated:
+            self._idle.remove(each)
+            with suppress(BarnabasError):
+                each[2].close(timeout=CLOSE_TIMEOUT_SECONDS)
 
     def _new(self, settings: Mapping[str, str]) -> ClientT:
         client = self._make(settings)
@@ -75,8 +90,18 @@ def _keep_what_is_imported() -> None:
     gc.freeze()
 
 
-# The values of settings are text, which the clients convert. Each client is imported on first use: a worker
-# process needs one kind only, and Spark waits for its imports.
+def meaning(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings with what variables and files in them say on this machine at this moment: `${env:RACK}` is
+    another thing on each executor. Those that are empty for that are left out.
+
+    Raises: InvalidOptionError.
+    """
+    found = {name: looked_up(value, name, os.environ) for name, value in settings.items()}
+    return {name: value for name, value in found.items() if value or settings[name] == value}
+
+
+# The values of settings are text, which the clients convert; they are what `meaning` gives. Each client is
+# imported on first use: a worker process needs one kind only, and Spark waits for its imports.
 
 
 def make_admin(settings: Mapping[str, str]) -> Admin:
@@ -101,9 +126,7 @@ def make_producer(settings: Mapping[str, str]) -> Producer:
 
 
 def _without_servers(settings: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    # Here, where a client is made: what `${env:RACK}` means is another thing on each executor.
-    others = {name: with_environment(value, name, os.environ) for name, value in settings.items()}
-    others = {name: value for name, value in others.items() if value or settings[name] == value}
+    others = dict(settings)
     return others.pop("bootstrap_servers"), others
 
 

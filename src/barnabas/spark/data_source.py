@@ -22,6 +22,7 @@ from barnabas.spark.errors import InvalidOptionError
 from barnabas.spark.options import SinkOptions, SourceOptions, sink_options, source_options
 from barnabas.spark.short_errors import short_errors
 from barnabas.spark.tables import is_being_created
+from barnabas.spark.workers import begin_call
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -58,6 +59,7 @@ class DefaultSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         from barnabas.spark.reading.source import KafkaReader
 
+        begin_call("plan a read")
         options = self._source_options(schema)
         if PUSHDOWN_PLANNER in sys.modules:
             from barnabas.spark.reading.filtering_source import FilteringKafkaReader
@@ -82,6 +84,7 @@ class DefaultSource(DataSource):
         from barnabas.spark.writing.exactly_once import ExactlyOnceWriter
         from barnabas.spark.writing.sink import KafkaWriter
 
+        begin_call("plan a write")
         if overwrite:
             raise InvalidOptionError('a topic cannot be overwritten, only appended to: use mode("append")')
         options = self._sink_options(schema)
@@ -94,6 +97,7 @@ class DefaultSource(DataSource):
         from barnabas.spark.writing.exactly_once import ExactlyOnceStreamWriter
         from barnabas.spark.writing.sink import KafkaStreamWriter
 
+        begin_call("plan or commit a batch's write")
         # `overwrite` stands for the output mode "complete": every batch appends the whole result.
         options = self._sink_options(schema)
         is_once = options.delivery == "exactly-once"

@@ -95,10 +95,12 @@ class PipelineListener(StreamingQueryListener):
         self.close()
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """Called by Spark: a query began, and is shown from now on."""
         self._queries.started(str(event.id), str(event.runId), event.name)
         self._write()
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        """Called by Spark after each batch: rows, lag and rates are those of this batch."""
         progress = event.progress
         batch = batch_progress(json.loads(progress.json))
         partitions = [partition for source in batch.sources for partition in source.partitions]
@@ -110,10 +112,12 @@ class PipelineListener(StreamingQueryListener):
         self._write()
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """Called by Spark where a trigger found nothing new."""
         self._queries.idle(str(event.id), str(event.runId))
         self._write()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """Called by Spark: a query ended, and is shown as down, with its error if it had one."""
         self._queries.terminated(str(event.id), str(event.runId), event.exception)
         self._write()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 
 from barnabas.spark.errors import InvalidOptionError
 
@@ -29,8 +30,9 @@ _BYTES = {
     for unit in units
 }
 
-# As in Kafka's own EnvVarConfigProvider, with a default as in a shell.
-_VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+# As in Kafka's own EnvVarConfigProvider, with a default as in a shell; a file is one secret, as Kubernetes
+# puts it there.
+_REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|file:([^}]+))\}")
 
 
 def boolean(given: Mapping[str, str], option: str, *, default: bool) -> bool:
@@ -102,20 +104,34 @@ def timestamp_ms(given: Mapping[str, str], option: str) -> int | None:
     return int(text)
 
 
-def with_environment(text: str, setting: str, environment: Mapping[str, str]) -> str:
-    """`text` with the values of variables in place of `${env:NAME}` and `${env:NAME:-default}`.
+def looked_up(text: str, setting: str, environment: Mapping[str, str]) -> str:
+    """`text` with the values of variables in place of `${env:NAME}` and `${env:NAME:-default}`, and with what
+    is in files, but for the end of the last line, in place of `${file:PATH}`. That is not looked at again.
 
-    Raises: InvalidOptionError for a variable that is not set and has no default.
+    Raises: InvalidOptionError for a variable that is not set and has no default, or a file that cannot be
+    read.
     """
+    option = f"kafka.{setting.replace('_', '.')}"
 
     def value_of(match: re.Match[str]) -> str:
-        name, default = match.groups(None)
+        name, default, path = match.groups(None)
+        if path is not None:
+            return _content(str(path), option)
         value = environment.get(str(name))
         if value is not None or default is not None:
             return str(default if value is None else value)
         raise InvalidOptionError(
-            f"kafka.{setting.replace('_', '.')} names the variable {name} of the environment, which is not "
-            f"set on {socket.gethostname()}: set it there, or give a default: ${{env:{name}:-default}}"
+            f"{option} names the variable {name} of the environment, which is not set on "
+            f"{socket.gethostname()}: set it there, or give a default: ${{env:{name}:-default}}"
         )
 
-    return _VARIABLE.sub(value_of, text)
+    return _REFERENCE.sub(value_of, text)
+
+
+def _content(path: str, option: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        raise InvalidOptionError(
+            f"{option} names the file {path}, which cannot be read on {socket.gethostname()}: {error}"
+        ) from None

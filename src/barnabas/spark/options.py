@@ -21,8 +21,8 @@ from barnabas.settings.table import (
     ProducerConfig,
     from_properties,
     load,
-    names,
 )
+from barnabas.settings.table import names as setting_names
 from barnabas.spark.columns.format_options import (
     DECODING_OPTIONS,
     ENCODING_OPTIONS,
@@ -35,6 +35,7 @@ from barnabas.spark.columns.format_options import (
 )
 from barnabas.spark.errors import InvalidOptionError, UnsupportedOptionError
 from barnabas.spark.java_pattern import compile_java_pattern
+from barnabas.spark.option_table import READING, WRITING, names
 from barnabas.spark.option_values import (
     boolean,
     byte_count,
@@ -55,46 +56,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SOURCE_OPTIONS = (
-    "subscribe",
-    "assign",
-    "subscribePattern",
-    "startingTimestamp",
-    "startingOffsetsByTimestamp",
-    "startingOffsets",
-    "startingOffsetsByTimestampStrategy",
-    "endingTimestamp",
-    "endingOffsetsByTimestamp",
-    "endingOffsets",
-    "boundedStream",
-    "includeHeaders",
-    "failOnDataLoss",
-    "minOffsetsPerTrigger",
-    "maxOffsetsPerTrigger",
-    "maxBytesPerTrigger",
-    "maxTriggerDelay",
-    "minPartitions",
-    "maxPartitions",
-    "maxRecordsPerPartition",
-    "maxBytesPerPartition",
-    "groupIdPrefix",
-    "commitOffsetsToGroup",
-    "kafkaConsumer.pollTimeoutMs",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-    *FORMAT_OPTIONS,
-    *DECODING_OPTIONS,
-)
-SINK_OPTIONS = (
-    "topic",
-    "includeHeaders",
-    "delivery",
-    "transactionalIdPrefix",
-    "decisionTopic",
-    "onPartialCommit",
-    *FORMAT_OPTIONS,
-    *ENCODING_OPTIONS,
-)
+SOURCE_OPTIONS = (*names(READING), *FORMAT_OPTIONS, *DECODING_OPTIONS)
+SINK_OPTIONS = (*names(WRITING), *FORMAT_OPTIONS, *ENCODING_OPTIONS)
 FOR_LIMITED_BATCHES = (
     "minOffsetsPerTrigger",
     "maxOffsetsPerTrigger",
@@ -167,7 +130,6 @@ DEFAULT_DECISION_TOPIC = "barnabas-sink-decisions"
 EXACTLY_ONCE_SETTINGS = {"transaction_timeout_ms": "900000"}
 
 DEFAULT_TRIGGER_DELAY_MS = 15 * 60_000
-DEFAULT_MAX_PARTITIONS = 500
 DEFAULT_POLL_TIMEOUT_MS = 120_000
 DEFAULT_OFFSET_RETRIES = 3
 DEFAULT_OFFSET_RETRY_INTERVAL_MS = 1000
@@ -217,7 +179,7 @@ class SourceOptions:
     max_bytes_per_trigger: int | None
     max_trigger_delay_ms: int
     min_partitions: int | None
-    max_partitions: int
+    max_partitions: int | None
     max_records_per_partition: int | None
     max_bytes_per_partition: int | None
     committed_group: str | None
@@ -311,7 +273,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         max_bytes_per_trigger=byte_count(given, "maxBytesPerTrigger"),
         max_trigger_delay_ms=duration_ms(given, "maxTriggerDelay", default=DEFAULT_TRIGGER_DELAY_MS),
         min_partitions=fewest,
-        max_partitions=max(DEFAULT_MAX_PARTITIONS, fewest or 0) if highest is None else highest,
+        max_partitions=highest,
         max_records_per_partition=positive(given, "maxRecordsPerPartition"),
         max_bytes_per_partition=byte_count(given, "maxBytesPerPartition"),
         committed_group=_text(given, "commitOffsetsToGroup"),
@@ -385,7 +347,7 @@ def _kafka_settings(
     }
     if not properties.get("bootstrap.servers", "").strip():
         raise InvalidOptionError("kafka.bootstrap.servers is missing: give at least one host:port")
-    known = [name.replace("_", ".") for name in (*names(config_type), *ALIASES)]
+    known = [name.replace("_", ".") for name in (*setting_names(config_type), *ALIASES)]
     for name in properties:
         if name in refused:
             raise InvalidOptionError(f"kafka.{name} cannot be set: {refused[name]}")

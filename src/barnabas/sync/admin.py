@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from barnabas import fork
 from barnabas.client.admin import admin as core
 from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.cluster.observed import Observed
 from barnabas.loop_thread import Steps, loop_thread
-from barnabas.settings.keywords import AdminSettings
 from barnabas.stats import ClientStats
+
+if TYPE_CHECKING:
+    from barnabas.settings.keywords import AdminSettings
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -33,8 +35,10 @@ class Admin(Observed, Owned):
     any fails, the error of the first that failed is raised, which names it, and the others have been done.
     That error's `outcome` has the result or the error of each item.
 
-    Every call raises: KafkaTimeoutError, BootstrapError, UnsupportedVersionError where the broker is too old
-    for it, and the BrokerError that the broker answered.
+    Every call raises: TypeError and MisuseError, before anything is sent, for an argument of a wrong type or
+    one that no cluster takes; KafkaTimeoutError, BootstrapError, UnsupportedVersionError where the broker is
+    too old for it, and the BrokerError that the broker answered. A node id that the cluster does not have is
+    waited for until the time-out, as Java's does: KafkaTimeoutError names it.
     """
 
     def __init__(

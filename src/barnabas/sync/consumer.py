@@ -28,6 +28,7 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
     check_callbacks,
+    check_seconds,
 )
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.column_formats import ColumnFormat, formats_of
@@ -41,7 +42,6 @@ from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback
 from barnabas.errors import MisuseError
 from barnabas.fork import forked_error, generation
 from barnabas.loop_thread import Steps, loop_thread
-from barnabas.settings.keywords import ConsumerSettings
 from barnabas.settings.table import ConsumerConfig, load
 from barnabas.sync.poll_session import Look, run_poll
 from barnabas.sync.waiting import PollWaiting, direct_fetches
@@ -49,6 +49,8 @@ from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo,
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from barnabas.settings.keywords import ConsumerSettings
 
 T = TypeVar("T")
 
@@ -163,7 +165,7 @@ class Consumer(ConsumerFront, Owned):
 
         Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
         auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
-        ClosedError, and what callbacks raise.
+        ClosedError, MisuseError (a negative `timeout`), and what callbacks raise.
         """
         return self._poll(timeout, max_records) or []
 
@@ -221,6 +223,7 @@ class Consumer(ConsumerFront, Owned):
         SchemaError; else see `poll`.
         """
         formats = [*formats_of(key, value, is_awaited=False)]
+        check_seconds(timeout)
         buffer = self._core.buffer
         limit = as_limit(max_records)
 
@@ -249,6 +252,7 @@ class Consumer(ConsumerFront, Owned):
 
     def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
         """None after `wakeup`."""
+        check_seconds(timeout)
         limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
         buffer = self._core.buffer
         try:

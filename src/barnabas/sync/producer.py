@@ -10,21 +10,21 @@ import contextlib
 import uuid
 from collections.abc import Coroutine, Generator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from barnabas import fork
 from barnabas._kernel import Delivery, RecordSender
-from barnabas.client.arguments import OffsetsLike
+from barnabas.client.arguments import OffsetsLike, check_seconds
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.produce import producer as core
 from barnabas.client.produce.arrow_delivery import ArrowDelivery
 from barnabas.client.produce.producer import ArrowRows, OnDelivery
+from barnabas.client.produce.record_arguments import check_record
 from barnabas.client.produce.send_hooks import SendHooks
 from barnabas.errors import BarnabasError, TransactionFailedError
 from barnabas.loop_thread import Steps, loop_thread
-from barnabas.settings.keywords import ProducerSettings
 from barnabas.stats import ProducerStats
 from barnabas.types import (
     Buffer,
@@ -35,6 +35,9 @@ from barnabas.types import (
     ProducerRecord,
 )
 from barnabas.windows import WINDOW_SECONDS
+
+if TYPE_CHECKING:
+    from barnabas.settings.keywords import ProducerSettings
 
 T = TypeVar("T")
 
@@ -94,6 +97,7 @@ class Producer(RecordSender, Observed, Owned):
     ) -> Delivery:
         record = hooks.on_send(record)
         try:
+            check_record(record)
             if self._core.accumulator.needs_metadata(record.topic):
                 self._run(self._core.wait_for_metadata(record.topic))
             record = hooks.with_partition(record, self._client.metadata)
@@ -156,7 +160,7 @@ class Producer(RecordSender, Observed, Owned):
         """Returns when every record sent before is delivered or has failed; its Delivery tells which.
 
         `timeout` in seconds; None waits as long as it takes, which delivery_timeout_ms bounds.
-        Raises: KafkaTimeoutError, ClosedError.
+        Raises: MisuseError (`timeout` is below 0), KafkaTimeoutError, ClosedError.
         """
         self._run(self._core.flush(timeout))
 
@@ -256,7 +260,11 @@ class Producer(RecordSender, Observed, Owned):
     def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
         that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
-        twice. In the child of a fork it leaves all to the parent."""
+        twice. In the child of a fork it leaves all to the parent.
+
+        Raises: MisuseError (`timeout` is below 0)."""
+        if timeout is not None:
+            check_seconds(timeout)
         if self._core.is_closed or self._core.generation != fork.current:
             return
         if timeout is None and is_handling_ctrl_c():

@@ -4,11 +4,12 @@ event loop's thread, which is crossed once for each poll.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from barnabas.client.arguments import as_timeout_ms
+from barnabas.client.arguments import as_timeout_ms, check_seconds
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, closed_on_error, is_handling_ctrl_c
 from barnabas.client.share.consumer import ITERATION_POLL_SECONDS, ShareConsumerFront
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, ShareCore
@@ -107,6 +108,7 @@ class ShareConsumer(ShareConsumerFront, Owned):
 
     def _poll(self, timeout: float, max_records: int | None) -> list[ShareRecord] | None:
         """None after `wakeup`. The records are not in hand yet."""
+        check_seconds(timeout)
         limit = self._limit(max_records)
         rest = self._take_rest()
 
@@ -135,6 +137,17 @@ class ShareConsumer(ShareConsumerFront, Owned):
     def wakeup(self) -> None:
         """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""
         self._loop.call(self._core.wakeup)
+
+    def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
+
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        self._core.check_open()
+        timeout_ms = as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        return self._run(self._client.telemetry.client_instance_id(timeout_ms))
 
     def close(self, timeout: float | None = None) -> None:
         """Tells brokers what was acknowledged, releases the rest, leaves the group and closes the

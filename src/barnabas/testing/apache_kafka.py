@@ -26,7 +26,7 @@ from barnabas.testing.kafka_settings import (
     quorum_settings,
     zookeeper_settings,
 )
-from barnabas.testing.process import ServerProcess, ServerStartError
+from barnabas.testing.process import ServerProcess, ServerStartError, takes_connections, wait_until_ready
 from barnabas.testing.secure_listeners import SecureListeners
 from barnabas.testing.zookeeper import ZooKeeper
 
@@ -73,6 +73,7 @@ class ApacheKafka(BrokerProcess):
 
     @property
     def distribution(self) -> KafkaDistribution:
+        """The jars that it runs out of; Maven fetches what is missing at the first access."""
         if self._distribution is None:
             self._distribution = KafkaDistribution(self.version)
         return self._distribution
@@ -152,12 +153,26 @@ class ApacheKafka(BrokerProcess):
         return self._zookeeper
 
     def launch(self) -> None:
+        """Starts the process and does not wait until it answers; `start` does both."""
         make_class_archive(self.version)
         if self._zookeeper is not None:
             self._zookeeper.wait_until_brokers_are_forgotten()
         super().launch()
 
+    def wait_until_ready(self) -> None:
+        """Until all listeners take connections. Raises: ServerStartError."""
+        super().wait_until_ready()
+        # Kafka opens one after the other, the plain one first.
+        ports = [listener.port for listener in self._listeners]
+        wait_until_ready(
+            self._running,
+            self._name,
+            lambda: all(takes_connections(port) for port in ports),
+            self._start_timeout_seconds,
+        )
+
     def close(self) -> None:
+        """Kills the broker, and ZooKeeper after it where the release has one; temporary folders go too."""
         # ZooKeeper after the broker, which would fill its log with complaints.
         self.kill()
         if self._zookeeper is not None:

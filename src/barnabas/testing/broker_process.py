@@ -47,6 +47,7 @@ class BrokerProcess(ABC):
 
     @property
     def port(self) -> int:
+        """Where clients connect, the same after every restart. Raises: ServerStartError before a start."""
         if self._port is None:
             raise ServerStartError("the broker was never started, it has no port yet")
         return self._port
@@ -58,6 +59,7 @@ class BrokerProcess(ABC):
 
     @property
     def pid(self) -> int:
+        """The operating system's number of the process. Raises: ServerStartError while it does not run."""
         return self._running.pid
 
     @property
@@ -89,7 +91,7 @@ class BrokerProcess(ABC):
         For brokers that become ready together, such as the voters of a quorum.
         """
         if self._directory is None:
-            self._port = self._chosen_port or self._kept_ports.take()[0]
+            self._port = self._chosen_port or self._take_port()
             try:
                 self._directory = self._data_dir or self._temporary_directory()
                 self._directory.mkdir(parents=True, exist_ok=True)
@@ -124,6 +126,7 @@ class BrokerProcess(ABC):
         self._running.pause()
 
     def resume(self) -> None:
+        """Ends `pause`."""
         self._running.resume()
 
     def close(self) -> None:
@@ -150,6 +153,9 @@ class BrokerProcess(ABC):
     @property
     @abstractmethod
     def _start_timeout_seconds(self) -> float: ...
+
+    def _take_port(self) -> int:
+        return self._kept_ports.take()[0]
 
     @abstractmethod
     def _temporary_directory(self) -> Path:

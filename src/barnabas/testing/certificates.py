@@ -62,8 +62,8 @@ class Certificates:
     def _write(self) -> None:
         if importlib.util.find_spec("cryptography") is None:
             raise MissingProgramError(
-                "a broker with SecureListeners makes its certificates with the cryptography package, "
-                "which is not installed: pip install 'barnabas[testing]'"
+                "certificates are made with the cryptography package, which is not installed: "
+                "pip install 'barnabas[testing]'"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         authority = _Authority("barnabas-test-ca")

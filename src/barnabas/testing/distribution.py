@@ -122,10 +122,12 @@ class KafkaDistribution:
 
     @property
     def jars(self) -> list[Path]:
+        """All jars of the release, in the order of their names."""
         return sorted((self.directory / "libs").glob("*.jar"))
 
     @property
     def class_path(self) -> str:
+        """The jars as Java's option `-cp` takes them."""
         # Jar by jar, in a fixed order: Java uses a class archive only with the class path it was made for.
         return os.pathsep.join(str(jar) for jar in self.jars)
 

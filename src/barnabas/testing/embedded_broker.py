@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from barnabas.errors import MisuseError
 from barnabas.testing.broker_process import BrokerProcess
@@ -31,7 +31,7 @@ class EmbeddedBroker(BrokerProcess):
     Topics then have as many replicas by default, and min.insync.replicas one less.
 
     `security`: listeners for TLS and SASL beside the plain one, users and access control; needs the
-    `cryptography` package.
+    `cryptography` package. Of several nodes each has all listeners, on ports in a row.
 
     `as_version`: passes for this release of Kafka, such as "2.8" or "0.10", by offering its APIs in its
     versions.
@@ -58,8 +58,6 @@ class EmbeddedBroker(BrokerProcess):
         super().__init__(port=port, data_dir=data_dir)
         if nodes < 1:
             raise MisuseError(f"nodes={nodes}: a cluster has at least one")
-        if nodes > 1 and security is not None:
-            raise MisuseError(f"nodes={nodes}: a cluster of several has no SecureListeners")
         if racks is not None and len(racks) != nodes:
             raise MisuseError(f"racks={list(racks)!r}: there are {nodes} nodes, name a rack for each")
         self._node_count = nodes
@@ -83,7 +81,8 @@ class EmbeddedBroker(BrokerProcess):
         return self._certificates
 
     def bootstrap_for(self, listener: str) -> str:
-        """`host:port` of a listener by Kafka's name for it, such as SASL_SSL; see `SecureListeners`.
+        """`host:port` of a listener by Kafka's name for it, such as SASL_SSL, at every node; see
+        `SecureListeners`.
 
         Raises: ServerStartError if the broker has none of this name, or was never started.
         """
@@ -91,7 +90,7 @@ class EmbeddedBroker(BrokerProcess):
         if listener not in ports:
             names = ", ".join(ports) or "none before its first start"
             raise ServerStartError(f"{self._name} has no listener {listener}, but {names}")
-        return f"127.0.0.1:{ports[listener]}"
+        return ",".join(f"127.0.0.1:{ports[listener] + place}" for place in range(self._node_count))
 
     @property
     def faults(self) -> FaultControl:
@@ -116,7 +115,25 @@ class EmbeddedBroker(BrokerProcess):
         """`host:port` of all nodes, the same after every restart."""
         return ",".join(node.bootstrap for node in self.nodes.values())
 
+    def start(self) -> Self:
+        """Starts the broker, on the data it had if it ran before, and waits until it is ready; where it runs,
+        starts those of its nodes that do not."""
+        if not self.is_alive:
+            return super().start()
+        for node in self.nodes.values():
+            if not node.is_running:
+                node.start()
+        return self
+
+    def wait_until_whole(self) -> None:
+        """Waits until every node runs and is in the metadata of every other.
+
+        Raises: ServerStartError.
+        """
+        self.wait_until_ready()
+
     def wait_until_ready(self) -> None:
+        """Returns when all nodes answer. Raises: ServerStartError, with the log's end."""
         super().wait_until_ready()
         if self._node_count == 1:
             return
@@ -132,6 +149,10 @@ class EmbeddedBroker(BrokerProcess):
     def _name(self) -> str:
         return f"the embedded broker on 127.0.0.1:{self.port}"
 
+    def _take_port(self) -> int:
+        in_a_row = 1 if self.security is None else self._node_count
+        return self._kept_ports.take(in_a_row=in_a_row)[0]
+
     @property
     def _start_timeout_seconds(self) -> float:
         return 60.0
@@ -144,14 +165,18 @@ class EmbeddedBroker(BrokerProcess):
         if self.security is not None:
             self._certificates = Certificates.in_folder(directory / "certificates")
             plain = Listener(PLAINTEXT, PLAINTEXT, self.port)
-            self._listeners = [plain, *self.security.listeners(self._kept_ports)]
-        ports = [self.port, *self._kept_ports.take(self._node_count - 1)]
+            self._listeners = [plain, *self.security.listeners(self._kept_ports, self._node_count)]
+            # Each listener of a node that follows has the port behind.
+            ports = [self.port + place for place in range(self._node_count)]
+        else:
+            ports = [self.port, *self._kept_ports.take(self._node_count - 1)]
         self._nodes = {
             node_id: EmbeddedNode(node_id, port, lambda: self.faults) for node_id, port in enumerate(ports, 1)
         }
         self._faults = FaultControl(f"http://127.0.0.1:{self._kept_ports.take()[0]}", self.bootstrap)
 
     def close(self) -> None:
+        """Ends the process and its hooks; records in a temporary folder are gone."""
         if self._faults is not None:
             self._faults.end_hooks()
         super().close()

@@ -1,4 +1,4 @@
-"""A node of an embedded broker in another process: stopped, killed, started, paused and resumed by itself.
+"""A node of an embedded broker in another process: stopped, killed, paused, parted, lagging, brought back.
 
 Owns the calls. What they do is the broker's.
 """
@@ -34,7 +34,18 @@ class EmbeddedNode:
 
     @property
     def is_paused(self) -> bool:
+        """Whether `pause` holds it still."""
         return self._told()["is_paused"]
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether `part` keeps it from the others."""
+        return self._told()["is_parted"]
+
+    @property
+    def is_lagging(self) -> bool:
+        """Whether `lag` keeps it from following."""
+        return self._told()["is_lagging"]
 
     def stop(self) -> None:
         """Gives its leaderships to others, and hangs up; its data stays for another `start`."""
@@ -55,7 +66,26 @@ class EmbeddedNode:
         self._change("paused")
 
     def resume(self) -> None:
+        """Ends `pause`."""
         self._change("resumed")
+
+    def part(self) -> None:
+        """Cuts it off from the other nodes, not from clients, until `join`; the others do without it after
+        broker.session.timeout.ms, and elect, while it goes on to lead what it led."""
+        self._change("parted")
+
+    def join(self) -> None:
+        """Ends `part`; what only this node has of what others lead now it gives up."""
+        self._change("joined")
+
+    def lag(self) -> None:
+        """It follows what others lead no further, until `catch_up`, and does all else; it is counted out of
+        those in sync after replica.lag.time.max.ms, if it lacks anything."""
+        self._change("lagging")
+
+    def catch_up(self) -> None:
+        """Ends `lag`; it is in sync again once it has all that the leaders have."""
+        self._change("catching_up")
 
     def _change(self, state: str) -> None:
         self._control().call("PUT", f"/nodes/{self.node_id}", {"state": state})

@@ -58,6 +58,7 @@ class RecordedRequest:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> RecordedRequest:
+        """Of what the broker's `/requests` tells."""
         names = ("number", "api", "version", "node", "client_id", "client", "transactional_id")
         return cls(
             **{name: said[name] for name in names},
@@ -66,6 +67,7 @@ class RecordedRequest:
         )
 
     def as_json(self) -> dict[str, Any]:
+        """As the broker's `/requests` tells it."""
         names = ("number", "api", "version", "node", "client_id", "client", "partitions", "groups")
         return {name: getattr(self, name) for name in (*names, "transactional_id")}
 
@@ -88,6 +90,7 @@ class ControlledFault:
 
     @property
     def is_used_up(self) -> bool:
+        """Whether it has met all the requests that it was for (`times`)."""
         return self._told()["is_used_up"]
 
     @property
@@ -123,12 +126,17 @@ class ControlledFault:
 class FaultControl(FaultLanguage[ControlledFault]):
     """The faults of whoever listens at `url`. They meet clients of `bootstrap`, where that is known here.
 
+    `call_timeout_seconds`: how long a call may take, beside what it waits for.
+
     Raises: FaultControlError, at every call.
     """
 
-    def __init__(self, url: str, bootstrap: str = "") -> None:
+    def __init__(
+        self, url: str, bootstrap: str = "", *, call_timeout_seconds: float = CALL_TIMEOUT_SECONDS
+    ) -> None:
         self.url = url
         self.bootstrap = bootstrap
+        self._call_timeout_seconds = call_timeout_seconds
         address = urlsplit(url)
         if address.scheme != "http" or not address.hostname:
             raise MisuseError(f"faults are told at an address as http://127.0.0.1:9093, not at {url!r}")
@@ -136,6 +144,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
         self._hooks: dict[str, _HookThread] = {}
 
     def add(self, rule: FaultRule) -> ControlledFault:
+        """Tells one rule as `FaultRule` has it; the other calls make one of their arguments."""
         return self.script(rule)[0]
 
     def fault(self, rule_id: str) -> ControlledFault:
@@ -209,9 +218,28 @@ class FaultControl(FaultLanguage[ControlledFault]):
         """Goes on with what has come in."""
         self.call("PUT", f"/nodes/{node}", {"state": "resumed"})
 
+    def part_node(self, node: int) -> None:
+        """Cuts it off from the other nodes, and not from clients."""
+        self.call("PUT", f"/nodes/{node}", {"state": "parted"})
+
+    def join_node(self, node: int) -> None:
+        """Ends `part_node`; acknowledged with acks=all is what all have then."""
+        self.call("PUT", f"/nodes/{node}", {"state": "joined"})
+
+    def lag_node(self, node: int) -> None:
+        """Has it follow what others lead no further; it is counted out of those in sync after
+        replica.lag.time.max.ms."""
+        self.call("PUT", f"/nodes/{node}", {"state": "lagging"})
+
+    def catch_up_node(self, node: int) -> None:
+        """Ends `lag_node`; it is in sync again once it has all that the leaders have."""
+        self.call("PUT", f"/nodes/{node}", {"state": "catching_up"})
+
     def call(self, method: str, path: str, body: Any = None, *, timeout: float = 0) -> Any:
         """What is answered to a call over HTTP; `timeout`: how long it may wait there."""
-        connection = http.client.HTTPConnection(self._host, self.port, timeout=CALL_TIMEOUT_SECONDS + timeout)
+        connection = http.client.HTTPConnection(
+            self._host, self.port, timeout=self._call_timeout_seconds + timeout
+        )
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
             answer = connection.getresponse()
@@ -232,6 +260,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
             self.end_hook(rule_id)
 
     def end_hook(self, rule_id: str) -> None:
+        """Ends the hook of this rule; requests that wait for it go on."""
         hook = self._hooks.pop(rule_id, None)
         if hook is not None:
             hook.end()

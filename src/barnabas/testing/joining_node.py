@@ -37,6 +37,7 @@ class JoiningNode(ApacheKafka):
         self._role = role
 
     def wait_until_ready(self) -> None:
+        """Returns when it answers. Raises: ServerStartError, with the log's end."""
         wait_until_ready(self._running, self._name, self._is_ready, self._start_timeout_seconds)
 
     def _is_ready(self) -> bool:

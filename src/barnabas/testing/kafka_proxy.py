@@ -36,6 +36,7 @@ class KafkaProxy:
 
     @property
     def bootstrap(self) -> str:
+        """`host:port` for clients that are to go through the proxy."""
         return self._running[0]
 
     @property

@@ -50,28 +50,38 @@ class KeptPorts:
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
 
-    def take(self, count: int = 1) -> list[int]:
-        """Ports below 32768, on which nothing listens."""
-        ports: list[int] = []
-        while len(ports) < count:
-            port = chance.randint(LOWEST_PORT, HIGHEST_PORT)
-            if port in ports:
-                continue
-            keeper = socket.socket()
-            try:
+    def take(self, count: int = 1, *, in_a_row: int = 1) -> list[int]:
+        """Ports below 32768, on which nothing listens. Those behind each are taken, too, so that there are
+        `in_a_row` together."""
+        firsts: list[int] = []
+        taken: set[int] = set()
+        while len(firsts) < count:
+            first = chance.randint(LOWEST_PORT, HIGHEST_PORT - in_a_row + 1)
+            row = range(first, first + in_a_row)
+            if taken.isdisjoint(row) and self._keep(row):
+                firsts.append(first)
+                taken.update(row)
+        return firsts
+
+    def _keep(self, ports: Sequence[int]) -> bool:
+        """All of them, or none."""
+        keepers = [socket.socket() for _ in ports]
+        try:
+            for keeper, port in zip(keepers, ports, strict=True):
                 # Fails wherever another socket is bound, listening or not.
                 keeper.bind(("127.0.0.1", port))
-            except OSError:
+        except OSError:
+            for keeper in keepers:
                 keeper.close()
-                continue
+            return False
+        for keeper in keepers:
             if sys.platform == "linux":
                 # Servers set it as well, and may then bind where a socket is that does not listen.
                 keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 self._sockets.append(keeper)
             else:
                 keeper.close()
-            ports.append(port)
-        return ports
+        return True
 
     def release(self) -> None:
         while self._sockets:
@@ -96,6 +106,12 @@ def is_port_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def takes_connections(port: int) -> bool:
+    """Whether somebody listens on this port of 127.0.0.1."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def check_port_is_free(port: int) -> None:

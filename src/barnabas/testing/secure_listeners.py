@@ -66,9 +66,9 @@ class SecureListeners:
         if SUPER_USER not in self.users:
             raise ValueError(f"users has no {SUPER_USER!r}, as whom the broker talks to itself")
 
-    def listeners(self, kept_ports: KeptPorts) -> list[Listener]:
-        """On ports that `kept_ports` takes."""
-        ports = kept_ports.take(len(_PROTOCOLS))
+    def listeners(self, kept_ports: KeptPorts, nodes: int = 1) -> list[Listener]:
+        """Those of the first node, on ports that `kept_ports` takes; further nodes have the ports behind."""
+        ports = kept_ports.take(len(_PROTOCOLS), in_a_row=nodes)
         return [
             Listener(name, protocol, port)
             for (name, protocol), port in zip(_PROTOCOLS.items(), ports, strict=True)

@@ -90,13 +90,18 @@ class Session:
         )
         self.told.append((kind, name, result.error_code, result.error_message, configs))
 
-    async def names(self, *kinds: int) -> None:
-        answer = await self.send(ListConfigResourcesRequest(list(kinds)))
-        found = sorted(
-            (each.resource_type, each.resource_name)
-            for each in answer.config_resources
-            if each.resource_name in (OURS, "1")
-        )
+    async def names(self, *kinds: int, until: Callable[[list[str]], bool] = lambda _: True) -> None:
+        """As `describe`: what describes a resource and what lists it hear of a change one by one."""
+        while True:
+            answer = await self.send(ListConfigResourcesRequest(list(kinds)))
+            found = sorted(
+                (each.resource_type, each.resource_name)
+                for each in answer.config_resources
+                if each.resource_name in (OURS, "1")
+            )
+            if until([name for _, name in found]):
+                break
+            await asyncio.sleep(0.05)
         self.told.append((answer.error_code, found))
 
 
@@ -107,7 +112,7 @@ async def groups_have_settings(on: Session) -> None:
     await on.describe(GROUP, OURS)
     await on.change(GROUP, OURS, ("share.auto.offset.reset", SET, "earliest"))
     await on.describe(GROUP, OURS, until=lambda found: found["share.auto.offset.reset"] == "earliest")
-    await on.names(GROUP)
+    await on.names(GROUP, until=lambda names: OURS in names)
     lock = "share.record.lock.duration.ms"
     await on.change(GROUP, OURS, (lock, SET, "20000"), ("share.auto.offset.reset", DELETE, None))
     await on.check(GROUP, "other", ("share.auto.offset.reset", SET, "earliest"))
@@ -162,7 +167,7 @@ async def clients_metrics_are_subscribed_to(on: Session) -> None:
         *(("interval.ms", SET, "1000"), ("match", SET, "client_id=a.*")),
     )
     await on.describe(METRICS, OURS, until=lambda found: found["interval.ms"] == "1000")
-    await on.names(METRICS)
+    await on.names(METRICS, until=lambda names: OURS in names)
     await on.names()
     for value in ("10", "3600001", "x"):
         await on.check(METRICS, OURS, ("interval.ms", SET, value))
@@ -177,7 +182,7 @@ async def clients_metrics_are_subscribed_to(on: Session) -> None:
     await on.describe(METRICS, OURS, until=lambda found: not found["match"])
     await on.replace(METRICS, OURS)
     await on.describe(METRICS, OURS, until=lambda found: not found or found["interval.ms"] == "300000")
-    await on.names(METRICS)
+    await on.names(METRICS, until=lambda names: OURS not in names)
 
 
 async def loggers_have_levels(on: Session) -> None:

@@ -51,7 +51,7 @@ def test_no_partition_has_two_owners_and_in_the_end_each_has_one(assignor: str, 
             gone = clients.pop(dice.choice(sorted(clients)))
             group.remove(gone.member)
         else:
-            member = ConsumerMember(f"member-{len(clients)}-{dice.random()}")
+            member = ConsumerMember(member_id=f"member-{len(clients)}-{dice.random()}")
             topics = frozenset(dice.sample(TOPICS, dice.randint(1, 3)))
             clients[member.member_id] = Client(member, topics)
             group.add(member)

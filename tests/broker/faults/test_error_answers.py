@@ -51,6 +51,8 @@ from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 NO_TOPIC = "no-such-topic"
 TOPIC = 2
+NOBODYS_ID = 1 << 40
+"""Of a producer: one that Kafka has not given, whoever asked it before."""
 
 NOT_READY = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value,
@@ -141,7 +143,7 @@ REFUSED: dict[str, tuple[Make, tuple[int, ...]]] = {
         lambda topic: TxnOffsetCommitRequest(
             transactional_id="refused",
             group_id="refused",
-            producer_id=1,
+            producer_id=NOBODYS_ID,
             producer_epoch=0,
             generation_id=7,
             member_id="nobody",
@@ -157,16 +159,16 @@ REFUSED: dict[str, tuple[Make, tuple[int, ...]]] = {
     "add partitions to transaction": (
         lambda topic: AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="refused",
-            v3_and_below_producer_id=1,
+            v3_and_below_producer_id=NOBODYS_ID,
             v3_and_below_topics=[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(topic, [0])],
         ),
         (1, 3),
     ),
     "add offsets to transaction": (
-        lambda topic: AddOffsetsToTxnRequest("refused", 1, 0, "refused"),
+        lambda topic: AddOffsetsToTxnRequest("refused", NOBODYS_ID, 0, "refused"),
         (3,),
     ),
-    "end transaction": (lambda topic: EndTxnRequest("refused", 1, 0, True), (3, 5)),
+    "end transaction": (lambda topic: EndTxnRequest("refused", NOBODYS_ID, 0, True), (3, 5)),
     "init producer id": (
         lambda topic: InitProducerIdRequest(transactional_id="refused", transaction_timeout_ms=1 << 30),
         (2, 5),

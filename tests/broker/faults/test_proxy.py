@@ -143,14 +143,14 @@ def test_answers_are_those_of_the_cluster_but_for_addresses(
 
 
 def test_each_node_of_a_cluster_has_an_address_and_faults_of_its_own(
-    cluster: ApacheKafkaCluster, eventually: Callable[..., Any]
+    apache_cluster: ApacheKafkaCluster, eventually: Callable[..., Any]
 ) -> None:
-    with KafkaProxy(cluster.bootstrap.split(",")[0]) as proxy:
+    with KafkaProxy(apache_cluster.bootstrap.split(",")[0]) as proxy:
         with Admin(proxy.bootstrap) as admin:
             described = admin.describe_cluster()
             ports = {node.port for node in described.nodes}
-            assert len(ports) == len(cluster.nodes)
-            assert ports.isdisjoint(node.port for node in cluster.nodes)
+            assert len(ports) == len(apache_cluster.nodes)
+            assert ports.isdisjoint(node.port for node in apache_cluster.nodes)
         # Not the one that the clients begin with.
         down = next(node.node_id for node in described.nodes if str(node.port) not in proxy.bootstrap)
         fault = proxy.faults.disconnect(None, node=down)

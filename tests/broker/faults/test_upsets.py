@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import wait_for_async
 
 from barnabas import NewTopic
 from barnabas.aio import Admin, Consumer, Producer
@@ -38,6 +39,58 @@ async def leader_of(broker: Broker) -> int:
     async with Admin(broker.bootstrap) as admin:
         described = await admin.describe_topics(["flights"])
         return described["flights"].partitions[0].leader
+
+
+def test_a_record_that_a_parted_leader_could_not_acknowledge_is_there_once_when_it_has_joined(
+    tmp_path: Path,
+) -> None:
+    async def main() -> None:
+        async with three_nodes(tmp_path) as (broker, faults):
+            leader = await leader_of(broker)
+
+            async def has_come() -> bool:
+                return len(broker.faults.requests("Produce", node=leader)) == 1
+
+            async with Producer(broker.bootstrap, retry_backoff_ms=10) as producer:
+                await (await producer.send("flights", b"0"))
+                await asyncio.to_thread(faults.part_node, leader)
+                told = await asyncio.to_thread(faults.call, "GET", f"/nodes/{leader}")
+                assert told["is_parted"]
+                broker.faults.clear()
+                unheard = await producer.send("flights", b"1")
+                await wait_for_async(has_come, timeout=30)
+                assert not unheard.done()
+                await asyncio.to_thread(faults.join_node, leader)
+                assert (await unheard).offset == 1
+                assert (await (await producer.send("flights", b"2"))).offset == 2
+            await asyncio.to_thread(faults.part_node, leader)
+            await asyncio.to_thread(faults.clear)
+            assert not broker.nodes[leader].is_parted
+
+    asyncio.run(asyncio.wait_for(main(), 120))
+
+
+def test_a_follower_that_lags_has_what_is_acknowledged_wait_for_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with three_nodes(tmp_path) as (broker, faults):
+            leader = await leader_of(broker)
+            lagging = leader % 3 + 1
+            async with Producer(broker.bootstrap) as producer:
+                await asyncio.to_thread(faults.lag_node, lagging)
+                assert (await asyncio.to_thread(faults.call, "GET", f"/nodes/{lagging}"))["is_lagging"]
+                waiting = await producer.send("flights", b"0")
+                written = broker.faults.requests
+                await wait_for_async(lambda: bool(written("Produce", node=leader)), timeout=30)
+                assert not waiting.done()
+                await asyncio.to_thread(faults.catch_up_node, lagging)
+                assert (await waiting).offset == 0
+            await asyncio.to_thread(faults.lag_node, lagging)
+            await asyncio.to_thread(faults.clear)
+            assert not broker.nodes[lagging].is_lagging
+            with pytest.raises(FaultControlError, match=r"a node is one of stopped, killed, .*, not 'lost'"):
+                await asyncio.to_thread(faults.call, "PUT", f"/nodes/{lagging}", {"state": "lost"})
+
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_a_leader_is_moved_and_a_node_stopped_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -136,10 +136,20 @@ class ClusterOfThree:
         content = b"".join(file.read_bytes() for file in files)
         return len(content), hashlib.sha256(content).hexdigest()
 
+    @property
+    def is_reachable(self) -> bool:
+        """Whether any node answers that is on the controller's side."""
+        return bool(self._reachable())
+
     def _any(self) -> int:
-        return next(
-            node_id for node_id, node in self.broker.nodes.items() if node.is_running and not node.is_paused
-        )
+        return self._reachable()[0]
+
+    def _reachable(self) -> list[int]:
+        return [
+            node_id
+            for node_id, node in self.broker.nodes.items()
+            if node.is_running and not node.is_paused and not node.is_parted
+        ]
 
 
 def run(

@@ -49,6 +49,8 @@ class RefusedError(Exception):
 class CoordinatedWorld:
     def __init__(self, cluster: ClusterOfThree, chance: random.Random) -> None:
         self.cluster = cluster
+        self._elector = ClusterOfThree(cluster.broker, cluster.directory)
+        """By connections of its own, so that an election does not wait for what waits for replicas."""
         self._chance = chance
         self._committed: dict[str, int] = dict.fromkeys(GROUPS, -1)
         """What was acknowledged, or read, last."""
@@ -77,6 +79,7 @@ class CoordinatedWorld:
                 self.cluster.broker.nodes[node].resume()
                 await self.cluster.start(node)
             await asyncio.gather(*actors)
+            self._elector.close()
 
     # Nodes
 
@@ -95,7 +98,7 @@ class CoordinatedWorld:
             await self.cluster.start(node)
         elif act == "elect":
             with contextlib.suppress(BarnabasError):
-                await self.cluster.elect(TOPIC, 0)
+                await self._elector.elect(TOPIC, 0)
 
     async def _ask(
         self, request: Any, version: int | None, code_of: Callable[[Any], int], *, tries: int = 6

@@ -11,7 +11,7 @@ from tests.conftest import wait_for_async
 from barnabas.broker.data_directory import DataDirectoryError
 from barnabas.broker.server import Broker
 from barnabas.broker_errors import ErrorCode
-from barnabas.errors import MisuseError
+from barnabas.errors import KafkaConnectionError, MisuseError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -147,6 +147,26 @@ def test_a_killed_node_is_missed_after_its_session_and_nothing_is_lost(tmp_path:
     run(tmp_path, scenario, config={"broker.session.timeout.ms": "300"})
 
 
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_a_killed_node_answers_nobody_who_has_asked_it_before(tmp_path: Path, is_paused: bool) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2, 3])
+        node = cluster.broker.nodes[1]
+        barrier = cluster.broker.faults.hold("Fetch", node=1, times=1)
+        held = asyncio.create_task(cluster.fetch(1, "t"))
+        await barrier.wait()
+        if is_paused:
+            node.pause()
+        killing = asyncio.create_task(node.kill())
+        await asyncio.sleep(0)
+        barrier.release()
+        with pytest.raises(KafkaConnectionError):
+            await held
+        await killing
+
+    run(tmp_path, scenario)
+
+
 def test_a_killed_node_that_comes_back_at_once_leads_no_more(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -254,6 +274,41 @@ def test_by_setting_a_replica_that_lacks_records_leads_by_itself(tmp_path: Path)
         await cluster.start(2)
         assert (await cluster.describe("t")).leader_id == 2
         assert await cluster.texts(2, "t") == []
+
+    run(tmp_path, scenario)
+
+
+def test_a_replica_that_no_leader_has_corrected_yet_shows_nobody_what_it_has(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2], min_insync_replicas="1")
+        node = cluster.broker.nodes[1]
+        node.part()
+        assert (await cluster.produce(1, "t", "lost", acks=1)).error_code == 0
+        await cluster.stop(1)
+        assert (await cluster.describe("t")).leader_id == 2
+        assert (await cluster.produce(2, "t", "kept")).error_code == 0
+        await cluster.stop(2)
+        await cluster.start(1)
+        assert (await cluster.describe("t")).leader_id == -1
+        assert (await cluster.fetch(1, "t")).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await cluster.start(2)
+        await cluster.until_in_sync("t", 1, 2)
+        assert await cluster.texts(1, "t") == ["kept"]
+
+    run(tmp_path, scenario)
+
+
+def test_those_that_run_follow_a_leader_that_comes_after_there_was_none(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2, 3], min_insync_replicas="1")
+        await cluster.stop(2, 3)
+        assert (await cluster.produce(1, "t", "a")).error_code == 0
+        await cluster.stop(1)
+        await cluster.start(2, 3)
+        assert (await cluster.describe("t")).leader_id == -1
+        await cluster.start(1)
+        await cluster.until_in_sync("t", 1, 2, 3)
+        assert cluster.log_of(2, "t") == cluster.log_of(3, "t") == cluster.log_of(1, "t")
 
     run(tmp_path, scenario)
 

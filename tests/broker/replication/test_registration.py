@@ -30,7 +30,7 @@ from barnabas.broker_errors import (
 ALL = {1, 2, 3}
 
 
-def gone(before: PartitionRegistration, *nodes: int, min_in_sync: int = 1) -> PartitionRegistration:
+def gone(before: PartitionRegistration, *nodes: int, min_in_sync: int | None = 1) -> PartitionRegistration:
     """After nodes have gone one after the other."""
     alive = set(ALL)
     for node in nodes:
@@ -52,6 +52,21 @@ def test_a_leader_that_goes_is_followed_by_the_next_in_sync() -> None:
 def test_a_follower_that_goes_leaves_the_leaders_epoch_as_it_is() -> None:
     after = gone(new_partition([3, 1, 2], ALL), 1)
     assert (after.leader, after.in_sync, after.leader_epoch, after.partition_epoch) == (3, (3, 2), 0, 1)
+
+
+def test_without_eligible_leaders_the_last_one_in_sync_stays_in_sync_and_leads_again_when_it_comes() -> None:
+    after = gone(new_partition([1, 2, 3], ALL), 1, 3, 2, min_in_sync=None).without_eligible()
+    assert (after.leader, after.in_sync, after.eligible, after.last_leader) == (
+        NO_LEADER,
+        (2,),
+        (),
+        NO_LEADER,
+    )
+    assert with_node(after, {1, 3}) is after
+    back = with_node(after, {1, 2, 3})
+    assert (back.leader, back.in_sync) == (2, (2,))
+    joined = with_in_sync(back, 1, ALL, None)
+    assert (joined.in_sync, joined.eligible) == ((1, 2), ())
 
 
 def test_the_last_one_in_sync_leads_again_when_it_comes_and_nobody_before() -> None:

@@ -44,8 +44,9 @@ Acks = dict[int, list[tuple[int, int, list[int]]]]
 class ShareSession:
     """One broker with one group and two topics for it: `a` with three partitions, `b` with one."""
 
-    def __init__(self, connection: Connection, run: str) -> None:
+    def __init__(self, connection: Connection, producing: Connection, run: str) -> None:
         self.connection = connection
+        self._producing = producing
         self.run = run
         self.group = f"group-{run}"
         self.topics: dict[str, uuid.UUID] = {}
@@ -56,7 +57,8 @@ class ShareSession:
     @classmethod
     async def open(cls, bootstrap: str, run: str) -> ShareSession:
         host, _, port = bootstrap.rpartition(":")
-        session = cls(await Connection.open(host, int(port), client_id="test"), run)
+        connections = [await Connection.open(host, int(port), client_id="test") for _ in range(2)]
+        session = cls(*connections, run)
         await session.create_topic("a", 3)
         await session.create_topic("b", 1)
         await session._until_ready()
@@ -105,6 +107,10 @@ class ShareSession:
         if is_known:
             await self.ask(DeleteGroupsRequest(groups_names=[group]))
         return is_known
+
+    def close(self) -> None:
+        self.connection.close()
+        self._producing.close()
 
     async def ask(self, request: Any, version: int | None = None) -> Any:
         return await self.connection.submit(request, timeout_ms=TIMEOUT_MS, max_version=version)
@@ -243,7 +249,11 @@ class ShareSession:
                 builder.append(1_700_000_000_000, None, b"%d" % (start + number))
             data = ProduceRequest.PartitionProduceData(index=partition, records=builder.build())
             topic = ProduceRequest.TopicProduceData(name=f"{self.run}-{letter}", partition_data=[data])
-            response = await self.ask(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[topic]), 12)
+            response = await self._producing.submit(
+                ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[topic]),
+                timeout_ms=TIMEOUT_MS,
+                max_version=12,
+            )
             assert response.responses[0].partition_responses[0].error_code == 0
 
     async def fetch(
@@ -254,6 +264,8 @@ class ShareSession:
         acks: Acks | None = None,
         epoch: int | None = None,
         wait_ms: int = 300,
+        min_bytes: int = 1,
+        max_bytes: int = 1 << 20,
         max_records: int = 500,
         batch_size: int = 500,
         mode: int = 0,
@@ -289,8 +301,8 @@ class ShareSession:
             member_id=member,
             share_session_epoch=epoch,
             max_wait_ms=wait_ms,
-            min_bytes=1,
-            max_bytes=1 << 20,
+            min_bytes=min_bytes,
+            max_bytes=max_bytes,
             max_records=max_records,
             batch_size=batch_size,
             topics=topics,
@@ -337,6 +349,23 @@ class ShareSession:
             found,
         )
         return response
+
+    async def fetch_in_all(self, member: str, count: int, **asked: Any) -> None:
+        """Until so many records were lent. Kafka gives what it had read when it began to wait, and the rest
+        with the next answer, if the first record came before the request."""
+        began, lent = len(self.told), list[tuple[int, int, int]]()
+        while sum(last - first + 1 for _, first, last in lent) < count:
+            response = await self.fetch(member, None, **asked)
+            assert response.error_code == 0
+            lent += [
+                (partition.partition_index, batch.first_offset, batch.last_offset)
+                for topic in response.responses
+                for partition in topic.partitions
+                for batch in partition.acquired_records
+            ]
+        del self.told[began:]
+        offsets = [(at, offset) for at, first, last in lent for offset in range(first, last + 1)]
+        self.tell("fetched in all", sorted(offsets))
 
     async def acknowledge(
         self,

@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.share_groups import begin_at_the_first_record
@@ -16,6 +17,7 @@ from barnabas.testing import EmbeddedBroker, run_kafka_tool
 
 from .share_session import ACCEPT, REJECT, RELEASE, ShareSession
 
+KAFKA_STORAGE_ERROR = 56
 MEMBER = str(uuid.UUID(int=1))
 
 
@@ -37,14 +39,14 @@ def test_what_became_of_records_survives_a_restart(tmp_path: Path, how: str) -> 
         if how == "kill":
             # Before it hears that the connection has ended, which gives back what is in hand.
             broker.kill()
-        session.connection.close()
+        session.close()
 
     async def look(broker: EmbeddedBroker) -> None:
         session = await ShareSession.open(broker.bootstrap, run)
         session.epochs[MEMBER], session.topics = 2, topics
         await session.stay(MEMBER)
         await session.fetch(MEMBER)
-        session.connection.close()
+        session.close()
         beat, fetched = session.told
         assert beat[1] == 0
         # What was given back counts as delivered; what was in hand at a crash does not.
@@ -60,6 +62,36 @@ def test_what_became_of_records_survives_a_restart(tmp_path: Path, how: str) -> 
             broker.stop()
         broker.start()
         asyncio.run(look(broker))
+
+
+def test_on_a_full_disk_nothing_is_decided_and_nothing_is_lost_until_there_is_room() -> None:
+    async def play(broker: EmbeddedBroker) -> None:
+        session = await ShareSession.open(broker.bootstrap, f"run{uuid.uuid4().hex[:8]}")
+        await session.configure(share_auto_offset_reset="earliest")
+        await session.join(MEMBER, topics="b")
+        await session.produce("b", 5)
+        await session.fetch(MEMBER)
+        await session.acknowledge(MEMBER, {0: [(0, 0, [ACCEPT])]})
+        await asyncio.to_thread(broker.faults.disk_full)
+        refused = await session.acknowledge(MEMBER, {0: [(1, 4, [ACCEPT])]})
+        assert refused.responses[0].partitions[0].error_code == KAFKA_STORAGE_ERROR
+        await asyncio.to_thread(broker.faults.disk_full, False)
+        # What was acknowledged stays so, and all else is lent again.
+        again = await session.fetch(MEMBER)
+        assert lent(again) == [(1, 4)]
+        accepted = await session.acknowledge(MEMBER, {0: [(1, 4, [ACCEPT])]})
+        assert accepted.responses[0].partitions[0].error_code == 0
+        await session.produce("b", 2)
+        assert lent(await session.fetch(MEMBER)) == [(5, 6)]
+        session.close()
+
+    with EmbeddedBroker() as broker:
+        asyncio.run(play(broker))
+
+
+def lent(answer: Any) -> list[tuple[int, int]]:
+    [topic] = answer.responses
+    return [(span.first_offset, span.last_offset) for span in topic.partitions[0].acquired_records]
 
 
 def test_kafkas_share_console_consumer_and_group_tool_do_their_work() -> None:

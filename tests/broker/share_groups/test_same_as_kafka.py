@@ -29,6 +29,10 @@ CONFIG = {"group.share.min.record.lock.duration.ms": "1000", "offsets.topic.num.
 MEMBERS = [str(uuid.UUID(int=number)) for number in range(1, 5)]
 ONE, TWO, THREE, FOUR = MEMBERS
 
+LONG_MS = 25_000
+ONE_RECORD_BYTES = 69
+"""Of a batch with one record of one digit."""
+
 Scenario = Callable[[ShareSession], Awaitable[None]]
 
 
@@ -57,6 +61,19 @@ async def members_join_and_leave(on: ShareSession) -> None:
     await on.delete_group()
     await on.describe()
     await on.delete_group()
+
+
+async def assignments_wait_for_their_time(on: ShareSession) -> None:
+    # Kafka has made the topic ready by then, which is an assignment of its own.
+    await on.join(ONE)
+    await on.configure(share_assignment_interval_ms="15000")
+    await on.beat(TWO, 0, topics="a")
+    await on.stay(TWO)
+    await on.stay(ONE)
+    await on.describe()
+    await on.configure(share_assignment_interval_ms="0")
+    await on.settle(ONE, TWO)
+    await on.describe()
 
 
 async def members_ask_wrongly(on: ShareSession) -> None:
@@ -101,6 +118,38 @@ async def records_are_lent(on: ShareSession) -> None:
     await on.acknowledge(ONE, {}, epoch=-1)
     await on.offsets("b")
     await on.fetch(ONE)
+    await on.fetch(ONE, None, epoch=-1)
+
+
+async def a_fetch_waits_for_as_many_bytes_as_are_asked_for(on: ShareSession) -> None:
+    await on.configure(share_auto_offset_reset="earliest")
+    await on.join(ONE, topics="ab")
+    await on.produce("b", 1)
+    await on.fetch(ONE, waits_for=1)
+    # There is never enough: what there is comes when the time is over.
+    await on.produce("b", 1)
+    await on.fetch(ONE, None, min_bytes=100_000)
+    # No more than comes at all is waited for, and nothing for nothing.
+    await on.produce("b", 1)
+    await on.fetch(ONE, None, wait_ms=LONG_MS, min_bytes=100_000, max_bytes=ONE_RECORD_BYTES)
+    await on.fetch(ONE, None, wait_ms=LONG_MS, min_bytes=0)
+    # One batch alone is not enough.
+    for sizes in ((1, 1), (1, 5), (1, 1, 1)):
+        waiting = asyncio.create_task(
+            on.fetch_in_all(ONE, sum(sizes), wait_ms=LONG_MS, min_bytes=len(sizes) * ONE_RECORD_BYTES)
+        )
+        await asyncio.sleep(0)
+        for size in sizes:
+            await on.produce("b", size)
+        await waiting
+    # Partitions together have enough.
+    for partition in (0, 1):
+        await on.fetch(ONE, "a", partition)
+    waiting = asyncio.create_task(on.fetch_in_all(ONE, 2, wait_ms=LONG_MS, min_bytes=2 * ONE_RECORD_BYTES))
+    await asyncio.sleep(0)
+    await on.produce("a", 1)
+    await on.produce("a", 1, partition=1)
+    await waiting
     await on.fetch(ONE, None, epoch=-1)
 
 
@@ -270,8 +319,10 @@ async def _ask_as_others(on: ShareSession) -> None:
 
 SCENARIOS: tuple[Scenario, ...] = (
     members_join_and_leave,
+    assignments_wait_for_their_time,
     members_ask_wrongly,
     records_are_lent,
+    a_fetch_waits_for_as_many_bytes_as_are_asked_for,
     as_many_are_lent_as_are_asked_for,
     acknowledgements_are_refused,
     sessions_have_epochs,
@@ -292,7 +343,7 @@ def test_answers_are_kafkas(brokers: tuple[ApacheKafka, EmbeddedBroker], scenari
     async def play(bootstrap: str) -> list[Any]:
         session = await ShareSession.open(bootstrap, f"run{uuid.uuid4().hex[:8]}")
         await scenario(session)
-        session.connection.close()
+        session.close()
         return session.told
 
     theirs, ours = (asyncio.run(play(broker.bootstrap)) for broker in brokers)

@@ -216,7 +216,7 @@ async def an_application_is_shut_down(on: StreamsSession) -> None:
 
 
 async def assignments_are_delayed(on: StreamsSession) -> None:
-    await on.configure(streams_initial_rebalance_delay_ms="400", streams_assignment_interval_ms="15000")
+    await on.configure(streams_initial_rebalance_delay_ms="3000", streams_assignment_interval_ms="15000")
     topology = on.topology(on.part("0", ["a"]))
     await on.beat(ONE, 0, topology)
     await on.beat(ONE)

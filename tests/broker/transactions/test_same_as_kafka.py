@@ -311,6 +311,19 @@ async def when_transactions_overlap(session: Session, names: Names) -> None:
 
 
 @scenario
+async def when_ids_are_listed_by_expressions(session: Session, names: Names) -> None:
+    ours = names.transactional_id
+    for end in ("", "-a", "-A", "-é", "-a b", "-a\nb", "-1"):
+        await session.init(f"{ours}{end}")
+    for pattern in (
+        *(f"{ours}", f"{ours}.*", f"(?s){ours}.*", f"{ours}-.", f"{ours}-[[:alpha:]]", rf"{ours}-\pL"),
+        *(rf"{ours}-\d", rf"{ours}-\D+", rf"\Q{ours}\E-a", f"(?i){ours}-a", f"{ours}-a(?=b)", rf"({ours})\1"),
+        *(f"{ours}-a++", f"{ours}-(?s:a.b)", f"{ours}-a.b", "[a", "a{1001}", "(?P<n>a)(?P<n>b)", ".*-a"),
+    ):
+        await session.list_transactions(ours, transactional_id_pattern=pattern)
+
+
+@scenario
 async def when_markers_come_from_an_administrator(session: Session, names: Names) -> None:
     name = names.transactional_id
     producer_id, epoch = producer = await session.init(name)

@@ -245,6 +245,11 @@ def test_share_groups_are_reset_described_and_deleted(
     found = json.loads(here("share-groups", "describe", name, "--json").stdout)
     assert [(row["partition"], row["start_offset"]) for row in found["partitions"]] == [(0, 2)]
     assert f"{name}  Empty, 0 members" in here("share-groups", "describe", name).stdout
+    forget = ("share-groups", "delete-offsets", name, "--topic")
+    assert "stands nowhere in 'no-topic'" in here(*forget, "no-topic", "--yes", ok=False).stderr
+    assert f"would forget where {name} stands in {name}" in here(*forget, name, "--dry-run").stderr
+    here(*forget, name, "--yes")
+    assert json.loads(here("share-groups", "describe", name, "--json").stdout)["partitions"] == []
     here("share-groups", "delete", name, "--yes")
     assert all(row["group"] != name for row in rows("share-groups", "list"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def send(embedded_broker: EmbeddedBroker) -> Callable[..., None]:
 
 @pytest.mark.parametrize(
     ("offset", "expected"),
-    [("beginning", "abcd"), ("1", "bcd"), ("-2", "cd"), ("-9", "abcd"), ("end", "")],
+    [("beginning", "abcd"), ("1", "bcd"), ("-2", "cd"), ("-9", "abcd"), ("end", ""), ("1h", "abcd")],
 )
 def test_it_begins_where_offset_says(
     here: Here, made: Made, send: Callable[..., None], offset: str, expected: str
@@ -41,6 +42,17 @@ def test_it_begins_where_offset_says(
     name = made()
     send(name, *"abcd")
     assert here("consume", name, "-o", offset, "-e").stdout == "".join(f"{v}\n" for v in expected)
+
+
+def test_offset_takes_times_as_since_does_and_as_kcat_writes_them(
+    here: Here, made: Made, send: Callable[..., None]
+) -> None:
+    name = made()
+    now = int(time.time() * 1000)
+    send(name, *"ab", timestamps=[now - 3 * 3_600_000, now - 3_600_000])
+    between = datetime.fromtimestamp(now / 1000 - 7200).isoformat()
+    for offset in ("2h", between, f"s@{now - 7_200_000}"):
+        assert here("consume", name, "-o", offset, "-e").stdout == "b\n"
 
 
 def test_it_reads_between_two_times(here: Here, made: Made, send: Callable[..., None]) -> None:
@@ -166,6 +178,9 @@ def test_a_letter_that_kcat_does_not_know_is_refused() -> None:
         (["t", "--pattern", "t"], "--pattern and topics exclude each other"),
         (["--pattern", "("], "--pattern '(' is no regular expression"),
         (["t", "-o", "yesterday"], "--offset 'yesterday' is none of beginning, end, an offset"),
+        (["t", "-o", "e@1700000000000"], "for 'e@1700000000000' give --until 1700000000000"),
+        (["t", "-o", "s@soon"], "--offset 'soon' is no time"),
+        (["t", "-g", "g", "-o", "2h"], "--group takes its own partitions and offsets"),
         (["t", "--since", "soon"], "--since 'soon' is no time"),
         (["t", "--since", "1h", "-o", "1"], "--from-beginning, --offset and --since exclude each other"),
         (["t", "--match-value", "["], "--match-value '[' is no regular expression"),

@@ -10,11 +10,11 @@ import pytest
 
 from barnabas import Admin, ElectionType, NewTopic, OffsetAndMetadata, TopicPartition
 from barnabas.broker_errors import NoReassignmentInProgressError, UnknownTopicOrPartitionError
-from barnabas.testing import ApacheKafkaCluster
+from barnabas.testing import ApacheKafkaCluster, EmbeddedBroker
 
 
 @pytest.fixture(scope="module")
-def admin(cluster: ApacheKafkaCluster) -> Iterator[Admin]:
+def admin(cluster: ApacheKafkaCluster | EmbeddedBroker) -> Iterator[Admin]:
     with Admin(cluster.bootstrap) as admin:
         yield admin
 

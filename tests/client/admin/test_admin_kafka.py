@@ -11,7 +11,9 @@ from tests.share_groups import begin_at_the_first_record
 
 from barnabas import (
     AbortTransactionSpec,
+    AclBinding,
     AclOperation,
+    AclResourceType,
     Admin,
     ClientQuotaEntity,
     ClientQuotaFilter,
@@ -54,14 +56,14 @@ from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 
 @pytest.fixture(scope="module")
-def admin(apache_kafka: ApacheKafka) -> Iterator[Admin]:
-    with Admin(apache_kafka.bootstrap) as admin:
+def admin(broker: Any) -> Iterator[Admin]:
+    with Admin(broker.bootstrap) as admin:
         yield admin
 
 
 @pytest.fixture
-def flights(apache_kafka: ApacheKafka, make_topic: Any) -> str:
-    return make_topic(apache_kafka, partitions=3)
+def flights(broker: Any, make_topic: Any) -> str:
+    return make_topic(broker, partitions=3)
 
 
 def test_an_error_has_the_outcome_of_each_item(admin: Admin, flights: str, topic: Any) -> None:
@@ -162,11 +164,11 @@ def test_loggers_groups_and_client_metrics_have_settings(admin: Admin, eventuall
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_groups_of_both_protocols_are_listed_described_and_emptied(
-    admin: Admin, apache_kafka: ApacheKafka, flights: str, eventually: Any, protocol: Any
+    admin: Admin, broker: Any, flights: str, eventually: Any, protocol: Any
 ) -> None:
     group_id = f"group-{uuid.uuid4().hex}"
     with Consumer(
-        apache_kafka.bootstrap,
+        broker.bootstrap,
         topics=[flights],
         group_id=group_id,
         group_protocol=protocol,
@@ -212,12 +214,12 @@ def test_groups_that_do_not_exist_are_named(admin: Admin) -> None:
 
 
 def test_share_groups_are_described_and_their_offsets_listed_set_and_forgotten(
-    admin: Admin, apache_kafka: ApacheKafka, flights: str, fill_topic: Any, eventually: Any
+    admin: Admin, broker: Any, flights: str, fill_topic: Any, eventually: Any
 ) -> None:
     group_id, first = f"share-{uuid.uuid4().hex}", TopicPartition(flights, 0)
-    fill_topic(apache_kafka, flights, [b"v"] * 10)
-    begin_at_the_first_record(apache_kafka.bootstrap, group_id)
-    with ShareConsumer(apache_kafka.bootstrap, group_id=group_id) as consumer:
+    fill_topic(broker, flights, [b"v"] * 10)
+    begin_at_the_first_record(broker.bootstrap, group_id)
+    with ShareConsumer(broker.bootstrap, group_id=group_id) as consumer:
         consumer.subscribe([flights])
         assert eventually(lambda: consumer.poll(0.5), timeout=30.0)
         consumer.commit()
@@ -287,11 +289,9 @@ def test_an_open_transaction_is_ended_in_one_partition(
     producer.close()
 
 
-def test_the_cluster_its_features_and_its_quorum_are_described(
-    admin: Admin, apache_kafka: ApacheKafka
-) -> None:
+def test_the_cluster_its_features_and_its_quorum_are_described(admin: Admin, broker: Any) -> None:
     cluster = admin.describe_cluster(include_authorized_operations=True, include_fenced_brokers=True)
-    assert [node.port for node in cluster.nodes] == [apache_kafka.port]
+    assert [node.port for node in cluster.nodes] == [broker.port]
     assert AclOperation.ALTER in (cluster.authorized_operations or ())
     assert cluster.fenced == frozenset()
     features = admin.describe_features(node_id=1)
@@ -361,6 +361,11 @@ def test_log_directories_are_described(admin: Admin, flights: str) -> None:
 def test_a_broker_without_an_authorizer_has_no_acls(admin: Admin) -> None:
     with pytest.raises(SecurityDisabledError):
         admin.describe_acls()
+    read = AclBinding(AclResourceType.TOPIC, "flights", "User:ann", AclOperation.READ)
+    with pytest.raises(
+        SecurityDisabledError, match=r"^the rule to allow User:ann read on topic 'flights' from \*: SEC"
+    ):
+        admin.create_acls([read])
 
 
 def test_an_admin_says_that_a_broker_does_not_know_a_call() -> None:

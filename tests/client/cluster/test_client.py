@@ -89,7 +89,8 @@ def test_the_first_failure_to_connect_is_a_warning_and_the_next_ones_are_not(
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(main())
-    assert len(caplog.records) == 1
+    # Clients of other tests may be on their way out.
+    assert sum("127.0.0.1:9:" in record.getMessage() for record in caplog.records) == 1
 
 
 def test_updates_that_are_asked_for_together_are_one_request(broker: Any) -> None:

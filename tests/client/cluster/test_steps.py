@@ -44,9 +44,9 @@ def unique_name(kind: str) -> str:
     return f"{kind}-{uuid.uuid4().hex}"
 
 
-def test_a_connections_stages_and_requests_are_told_in_their_order(apache_kafka: ApacheKafka) -> None:
+def test_a_connections_stages_and_requests_are_told_in_their_order(broker: Any) -> None:
     topic, steps = unique_name("topic"), list[Step]()
-    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+    with barnabas.Producer(broker.bootstrap) as producer:
         producer.follow(steps.append)
         producer.send(topic, b"value").result(timeout=30)
     first = next(step for step in steps if isinstance(step, StageReached)).connection
@@ -54,7 +54,7 @@ def test_a_connections_stages_and_requests_are_told_in_their_order(apache_kafka:
     stages = [step.stage for step in of_first if isinstance(step, StageReached)]
     assert stages == ["connecting", "connected", "negotiating", "up", "closed"]
     connected = next(s for s in of_first if isinstance(s, StageReached) and s.stage == "connected")
-    assert connected.address == apache_kafka.bootstrap
+    assert connected.address == broker.bootstrap
     sent = [step for step in of_first if isinstance(step, RequestSent)]
     answers = [step for step in of_first if isinstance(step, AnswerReceived)]
     assert [step.correlation_id for step in sent] == [step.correlation_id for step in answers]
@@ -67,9 +67,9 @@ def test_a_connections_stages_and_requests_are_told_in_their_order(apache_kafka:
     assert metadata.topics[topic][0][:2] == (0, 1)
 
 
-def test_sizes_and_answers_that_are_told_are_those_that_the_figures_count(apache_kafka: ApacheKafka) -> None:
+def test_sizes_and_answers_that_are_told_are_those_that_the_figures_count(broker: Any) -> None:
     topic, steps = unique_name("topic"), list[Step]()
-    with barnabas.Producer(apache_kafka.bootstrap, linger_ms=0) as producer:
+    with barnabas.Producer(broker.bootstrap, linger_ms=0) as producer:
         producer.follow(steps.append)
         for _ in range(20):
             producer.send(topic, b"value").result(timeout=30)
@@ -83,9 +83,9 @@ def test_sizes_and_answers_that_are_told_are_those_that_the_figures_count(apache
     assert len(produced) == len([step for step in told if isinstance(step, BatchSent)]) == 20
 
 
-def test_a_batchs_way_is_told(apache_kafka: ApacheKafka) -> None:
+def test_a_batchs_way_is_told(broker: Any) -> None:
     topic, steps = unique_name("topic"), list[Step]()
-    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+    with barnabas.Producer(broker.bootstrap) as producer:
         producer.follow(steps.append)
         producer.send(topic, b"value", partition=0).result(timeout=30)
     producer_id = next(step for step in steps if isinstance(step, ProducerIdReceived))
@@ -97,11 +97,11 @@ def test_a_batchs_way_is_told(apache_kafka: ApacheKafka) -> None:
     assert delivered.base_offset == 0
 
 
-def test_a_batch_that_is_refused_for_good_is_told(apache_kafka: ApacheKafka) -> None:
+def test_a_batch_that_is_refused_for_good_is_told(broker: Any) -> None:
     topic, steps = unique_name("topic"), list[Step]()
-    with barnabas.Admin(apache_kafka.bootstrap) as admin:
+    with barnabas.Admin(broker.bootstrap) as admin:
         admin.create_topics([barnabas.NewTopic(topic, configs={"max.message.bytes": "100"})])
-    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+    with barnabas.Producer(broker.bootstrap) as producer:
         producer.follow(steps.append)
         with pytest.raises(barnabas.errors.BarnabasError):
             producer.send(topic, b"v" * 1000).result(timeout=30)
@@ -112,12 +112,12 @@ def test_a_batch_that_is_refused_for_good_is_told(apache_kafka: ApacheKafka) -> 
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_members_way_through_its_group_is_told(apache_kafka: ApacheKafka, protocol: Any) -> None:
+def test_a_members_way_through_its_group_is_told(broker: Any, protocol: Any) -> None:
     topic, group, steps = unique_name("topic"), unique_name("group"), list[Step]()
-    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+    with barnabas.Producer(broker.bootstrap) as producer:
         producer.send(topic, b"value").result(timeout=30)
     consumer = barnabas.Consumer(
-        apache_kafka.bootstrap, group_id=group, group_protocol=protocol, auto_offset_reset="earliest"
+        broker.bootstrap, group_id=group, group_protocol=protocol, auto_offset_reset="earliest"
     )
     with consumer:
         consumer.follow(steps.append)
@@ -155,11 +155,11 @@ def test_a_transactions_states_are_told(broker: ApacheKafka | EmbeddedBroker) ->
     assert states == ["INITIALIZING", "READY", "IN_TRANSACTION", "COMMITTING", "READY"]
 
 
-def test_an_offset_that_is_gone_is_an_event(apache_kafka: ApacheKafka) -> None:
+def test_an_offset_that_is_gone_is_an_event(broker: Any) -> None:
     partition, events = TopicPartition(unique_name("topic"), 0), list[Event]()
-    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+    with barnabas.Producer(broker.bootstrap) as producer:
         producer.send(partition.topic, b"value").result(timeout=30)
-    with barnabas.Consumer(apache_kafka.bootstrap, auto_offset_reset="earliest") as consumer:
+    with barnabas.Consumer(broker.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.add_event_listener(events.append)
         consumer.assign([partition])
         consumer.seek(partition, 1000)
@@ -180,7 +180,7 @@ def test_a_connection_that_fails_is_told_with_its_error() -> None:
     assert "refused" in str(first[1].error)
 
 
-def test_requests_go_without_the_loop_only_while_nobody_follows(apache_kafka: ApacheKafka) -> None:
+def test_requests_go_without_the_loop_only_while_nobody_follows(broker: Any) -> None:
     topic, steps = unique_name("topic"), list[Step]()
 
     def produced(work: Callable[[], object]) -> int:
@@ -188,7 +188,7 @@ def test_requests_go_without_the_loop_only_while_nobody_follows(apache_kafka: Ap
         work()
         return sum(1 for s in steps[before:] if isinstance(s, RequestSent) and s.api == "Produce")
 
-    with barnabas.Producer(apache_kafka.bootstrap, linger_ms=0) as producer:
+    with barnabas.Producer(broker.bootstrap, linger_ms=0) as producer:
 
         def send_ten() -> None:
             for _ in range(10):
@@ -203,13 +203,11 @@ def test_requests_go_without_the_loop_only_while_nobody_follows(apache_kafka: Ap
         assert produced(send_ten) == 0
 
 
-def test_what_a_follower_raises_goes_no_further(
-    apache_kafka: ApacheKafka, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_a_follower_raises_goes_no_further(broker: Any, caplog: pytest.LogCaptureFixture) -> None:
     def fail(step: Step) -> None:
         raise ValueError(type(step).__name__)
 
-    with barnabas.Producer(apache_kafka.bootstrap) as producer:
+    with barnabas.Producer(broker.bootstrap) as producer:
         producer.follow(fail)
         producer.send(unique_name("topic"), b"value").result(timeout=30)
     assert "an event listener failed on StageReached" in caplog.text

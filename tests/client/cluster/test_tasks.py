@@ -3,7 +3,9 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from barnabas.client.cluster.tasks import Tasks
+import pytest
+
+from barnabas.client.cluster.tasks import Tasks, task_group
 
 
 def test_a_task_is_kept_until_it_is_done() -> None:
@@ -64,5 +66,17 @@ def test_a_task_that_cancels_the_others_goes_on() -> None:
         waiting, cancelling = tasks.start(wait()), tasks.start(cancel())
         assert await cancelling == "went on"
         assert waiting.cancelled()
+
+    asyncio.run(scenario())
+
+
+def test_a_group_of_tasks_raises_the_error_itself() -> None:
+    async def fail() -> None:
+        raise KeyError("orders")
+
+    async def scenario() -> None:
+        with pytest.raises(KeyError, match="orders"):
+            async with task_group() as tasks:
+                tasks.create_task(fail())
 
     asyncio.run(scenario())

@@ -3,87 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
 import uuid
-import zipfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
+from tests.telemetry_receiver import Receiver, subscribe
 
-from barnabas import Admin, Consumer, Producer, aio
+from barnabas import Admin, Consumer, Producer, ShareConsumer, aio
+from barnabas._kernel import decompress
 from barnabas.client.cluster import telemetry
-from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.otlp import Metric, encode_metrics
+from barnabas.client.cluster.telemetry import CODECS
 from barnabas.errors import MisuseError, NoCommonVersionError
-from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from barnabas.settings.table import CommonConfig, load
-from barnabas.testing import ApacheKafka
-from barnabas.testing.distribution import KafkaDistribution
+from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
+from barnabas.steps import Step, TelemetryPushed, TelemetrySubscribed
+from barnabas.testing import EmbeddedBroker
 
-CLIENT_METRICS = 16
-SET = 0
-
-
-class Receiver:
-    """The broker, and what it was pushed."""
-
-    def __init__(self, broker: ApacheKafka, folder: Path) -> None:
-        self.broker = broker
-        self.bootstrap = broker.bootstrap
-        self._folder = folder
-
-    def pushes(self, client_id: str) -> list[tuple[uuid.UUID, bool, MetricsData]]:
-        """The pushes of a client in their order: its instance id, whether it was the last, the content."""
-        found: list[tuple[uuid.UUID, bool, MetricsData]] = []
-        for path in sorted(self._folder.glob(f"[0-9]*_{client_id}_*")):
-            _, _, instance_id, position = path.name.rsplit("_", 3)
-            found.append(
-                (uuid.UUID(instance_id), position == "last", MetricsData.FromString(path.read_bytes()))
-            )
-        return found
+ALL = "all"
+UNKNOWN_SUBSCRIPTION_ID = 117
 
 
 @pytest.fixture(scope="module")
-def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+def receiver(telemetry_receiver: Receiver) -> Iterator[Receiver]:
     """A broker that wants all metrics of all clients every 200 ms."""
-    classes, folder = tmp_path_factory.mktemp("classes"), tmp_path_factory.mktemp("pushed")
-    javac = shutil.which("javac")
-    assert javac is not None, "javac is needed: apt-get install openjdk-17-jdk-headless"
-    source = Path(__file__).with_name("TelemetryReceiver.java")
-    class_path = KafkaDistribution().class_path
-    subprocess.run([javac, "-cp", class_path, "-d", str(classes), str(source)], check=True)
-    jar = classes / "receiver.jar"
-    with zipfile.ZipFile(jar, "w") as file:
-        file.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: TelemetryReceiver\n")
-        for path in classes.glob("*.class"):
-            file.write(path, path.name)
-    config = {"metric.reporters": "TelemetryReceiver", "telemetry.receiver.folder": str(folder)}
-    with ApacheKafka(config=config, java_options=[f"-javaagent:{jar}"]) as broker:
-        subscribe(broker.bootstrap, metrics="*", interval_ms="200")
-        yield Receiver(broker, folder)
-
-
-def subscribe(bootstrap: str, **settings: str) -> None:
-    """Sets what the operator wants to be pushed."""
-    alterable = IncrementalAlterConfigsRequest.AlterableConfig
-    configs = [alterable(name.replace("_", "."), SET, value) for name, value in settings.items()]
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(CLIENT_METRICS, "all", configs)
-
-    async def main() -> None:
-        client = KafkaClient(
-            load(CommonConfig, {"bootstrap_servers": bootstrap, "enable_metrics_push": False})
-        )
-        try:
-            answer = await client.send_to_controller(IncrementalAlterConfigsRequest(resources=[resource]))
-            assert [response.error_code for response in answer.responses] == [0]
-        finally:
-            await client.close()
-
-    asyncio.run(main())
+    subscribe(telemetry_receiver.bootstrap, ALL, metrics="*", interval_ms="200")
+    yield telemetry_receiver
+    subscribe(telemetry_receiver.bootstrap, ALL, metrics=None, interval_ms=None)
 
 
 def names_in(data: MetricsData) -> set[str]:
@@ -102,6 +49,14 @@ def metrics_in(data: MetricsData) -> list[Any]:
 def points(data: MetricsData, name: str) -> list[Any]:
     (metric,) = [metric for metric in metrics_in(data) if metric.name == name]
     return list((metric.sum if metric.HasField("sum") else metric.gauge).data_points)
+
+
+def subscriptions(steps: list[Step]) -> list[TelemetrySubscribed]:
+    return [step for step in steps if isinstance(step, TelemetrySubscribed)]
+
+
+def telemetry_pushes(steps: list[Step]) -> list[TelemetryPushed]:
+    return [step for step in steps if isinstance(step, TelemetryPushed)]
 
 
 def sent_records(pushes: list[tuple[uuid.UUID, bool, MetricsData]]) -> int:
@@ -222,7 +177,7 @@ def test_only_what_is_subscribed_to_is_pushed(receiver: Receiver, make_topic: An
     with Producer(receiver.bootstrap, client_id=client_id) as producer:
         producer.send(topic, b"value")
         eventually(lambda: receiver.pushes(client_id))
-        subscribe(receiver.bootstrap, metrics=wanted)
+        subscribe(receiver.bootstrap, ALL, metrics=wanted)
         try:
             for _ in range(10):
                 producer.send(topic, b"value")
@@ -238,7 +193,7 @@ def test_only_what_is_subscribed_to_is_pushed(receiver: Receiver, make_topic: An
             # What the refused ones told is told again.
             eventually(lambda: sent_records(receiver.pushes(client_id)) == 11)
         finally:
-            subscribe(receiver.bootstrap, metrics="*")
+            subscribe(receiver.bootstrap, ALL, metrics="*")
     assert {f"{wanted}send.total", f"{wanted}queue.time.max"} <= pushed[0]
 
 
@@ -261,6 +216,51 @@ def test_pushing_can_be_switched_off_and_an_admin_client_pushes_only_when_told_t
         eventually(lambda: receiver.pushes(admin_id))
     assert "org.apache.kafka.admin.client.connection.count" in names_in(receiver.pushes(admin_id)[0][2])
     assert receiver.pushes(silent) == []
+
+
+def test_a_share_consumer_tells_its_id_and_pushes(receiver: Receiver, eventually: Any) -> None:
+    client_id = f"share-{uuid.uuid4().hex}"
+    settings = {"group_id": client_id, "client_id": client_id}
+    with ShareConsumer(receiver.bootstrap, topics=[client_id], **settings) as consumer:
+        consumer.poll(0.1)
+        instance_id = consumer.client_instance_id(timeout=60)
+        eventually(lambda: receiver.pushes(client_id))
+    assert isinstance(instance_id, uuid.UUID)
+    assert "org.apache.kafka.consumer.connection.count" in names_in(receiver.pushes(client_id)[0][2])
+
+    async def main() -> None:
+        async with aio.ShareConsumer(receiver.bootstrap, **settings, enable_metrics_push=False) as silent:
+            with pytest.raises(MisuseError, match="enable_metrics_push"):
+                await silent.client_instance_id()
+
+    asyncio.run(main())
+
+
+def test_clients_push_to_the_embedded_broker_only_while_it_has_a_subscription_for_them(
+    embedded_broker: EmbeddedBroker, make_topic: Any, eventually: Any
+) -> None:
+    bootstrap, topic, name = embedded_broker.bootstrap, make_topic(embedded_broker), uuid.uuid4().hex
+    subscribe(bootstrap, name, metrics="*", interval_ms="100", match=f"client_id={name}")
+    requests: list[PushTelemetryRequest] = []
+    steps: list[Step] = []
+    silent_steps: list[Step] = []
+    with (
+        embedded_broker.faults.hook(lambda _, request: requests.append(request), "PushTelemetry"),
+        Producer(bootstrap, client_id=name) as producer,
+        Producer(bootstrap, client_id=f"silent-{name}") as silent,
+    ):
+        producer.follow(steps.append)
+        silent.follow(silent_steps.append)
+        producer.send(topic, b"value").result(timeout=30)
+        silent.send(topic, b"value").result(timeout=30)
+        eventually(lambda: requests)
+        assert [step.requested for step in eventually(lambda: subscriptions(silent_steps))] == [()]
+        subscribe(bootstrap, name, metrics=None, interval_ms=None, match=None)
+        eventually(lambda: UNKNOWN_SUBSCRIPTION_ID in [push.error_code for push in telemetry_pushes(steps)])
+    assert not any(push.is_last for push in telemetry_pushes(steps))
+    assert telemetry_pushes(silent_steps) == []
+    told = MetricsData.FromString(decompress(CODECS[requests[0].compression_type], requests[0].metrics))
+    assert "org.apache.kafka.producer.record.send.total" in names_in(told)
 
 
 def test_brokers_without_a_receiver_are_not_asked_for_a_subscription(broker: Any) -> None:

@@ -242,7 +242,12 @@ def test_a_small_queue_slows_the_fetching_and_loses_nothing(
 
 @pytest.mark.parametrize(("reset", "expected"), [("earliest", 0), ("latest", 10)])
 def test_an_offset_out_of_range_is_reset_as_told(
-    reset: str, expected: int, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    reset: str,
+    expected: int,
+    broker: Any,
+    make_topic: MakeTopic,
+    fill_topic: FillTopic,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     topic = make_topic(broker)
     fill_topic(broker, topic, numbers(0, 10))
@@ -252,6 +257,10 @@ def test_an_offset_out_of_range_is_reset_as_told(
         # What comes next shows where the consumer went.
         while consumer.position((topic, 0)) == 1000:
             assert consumer.poll(0.05) == [] or reset == "earliest"
+        told = (
+            f"{topic}-0: offset 1000 is past the end; continuing at {expected}, as auto_offset_reset={reset}"
+        )
+        assert told in caplog.text
         fill_topic(broker, topic, [b"end"])
         records = read(consumer, 11 - max(expected, consumer.position((topic, 0))))
         assert records[-1].offset == 10

@@ -57,12 +57,12 @@ def session_of(consumer: Consumer) -> FetchSession:
 
 
 def test_a_consumer_of_a_thousand_partitions_sends_small_requests(
-    apache_kafka: Any, make_topic: MakeTopic, requests_sent: list[tuple[str, int]]
+    broker: Any, make_topic: MakeTopic, requests_sent: list[tuple[str, int]]
 ) -> None:
-    topic = make_topic(apache_kafka, 1000)
+    topic = make_topic(broker, 1000)
     with (
-        Producer(apache_kafka.bootstrap) as producer,
-        Consumer(apache_kafka.bootstrap, auto_offset_reset="earliest") as consumer,
+        Producer(broker.bootstrap) as producer,
+        Consumer(broker.bootstrap, auto_offset_reset="earliest") as consumer,
     ):
         consumer.assign([(topic, number) for number in range(1000)])
         producer.send(topic, b"first", partition=500).result(60)
@@ -78,11 +78,11 @@ def test_a_consumer_of_a_thousand_partitions_sends_small_requests(
 
 @pytest.mark.parametrize("lost", ["epoch", "session"])
 def test_a_broker_that_has_another_idea_of_the_session_costs_nothing(
-    lost: str, apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    lost: str, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
-    fill_topic(apache_kafka, topic, numbers(0, 10))
-    with Consumer(apache_kafka.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50) as consumer:
+    topic = make_topic(broker, 2)
+    fill_topic(broker, topic, numbers(0, 10))
+    with Consumer(broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50) as consumer:
         consumer.assign([(topic, 0), (topic, 1)])
         records = read(consumer, 10)
         session = session_of(consumer)
@@ -90,25 +90,25 @@ def test_a_broker_that_has_another_idea_of_the_session_costs_nothing(
             session._next_epoch += 5
         else:
             session.session_id += 1
-        fill_topic(apache_kafka, topic, numbers(10, 20))
+        fill_topic(broker, topic, numbers(10, 20))
         records += read(consumer, 10)
         assert [record.value for record in records] == numbers(0, 20)
 
 
 def test_partitions_may_come_go_pause_and_move_within_a_session(
-    apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic = make_topic(apache_kafka, 3)
+    topic = make_topic(broker, 3)
     for number in range(3):
-        fill_topic(apache_kafka, topic, numbers(0, 10), number)
-    with Consumer(apache_kafka.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50) as consumer:
+        fill_topic(broker, topic, numbers(0, 10), number)
+    with Consumer(broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50) as consumer:
         consumer.assign([(topic, 0), (topic, 1)])
         assert len(read(consumer, 20)) == 20
         consumer.pause((topic, 1))
         consumer.assign([(topic, 1), (topic, 2)])
         assert {record.partition for record in read(consumer, 10)} == {2}
-        fill_topic(apache_kafka, topic, numbers(10, 20), 1)
-        fill_topic(apache_kafka, topic, numbers(10, 20), 2)
+        fill_topic(broker, topic, numbers(10, 20), 1)
+        fill_topic(broker, topic, numbers(10, 20), 2)
         assert {record.partition for record in read(consumer, 10)} == {2}
         consumer.resume((topic, 1))
         assert [record.value for record in read(consumer, 10)] == numbers(10, 20)
@@ -196,16 +196,16 @@ def test_watermarks_and_lag_are_known_from_the_last_fetch(
 
 @pytest.mark.parametrize("batch", ["as it fits a fetch", "larger than a fetch"])
 def test_a_slow_reader_holds_no_more_than_the_queue_may_and_still_gets_everything(
-    batch: str, apache_kafka: Any, make_topic: MakeTopic, eventually: Any
+    batch: str, broker: Any, make_topic: MakeTopic, eventually: Any
 ) -> None:
-    topic = make_topic(apache_kafka, 64)
+    topic = make_topic(broker, 64)
     batch_size = 100_000 if batch == "as it fits a fetch" else 1 << 20
-    with Producer(apache_kafka.bootstrap, batch_size=batch_size, linger_ms=60_000) as producer:
+    with Producer(broker.bootstrap, batch_size=batch_size, linger_ms=60_000) as producer:
         for number in range(64 * 10):
             producer.send(topic, b"x" * 50_000, partition=number % 64)
         producer.flush()
     with Consumer(
-        apache_kafka.bootstrap,
+        broker.bootstrap,
         auto_offset_reset="earliest",
         queued_max_bytes=4 << 20,
         max_partition_fetch_bytes=500_000,

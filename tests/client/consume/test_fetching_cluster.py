@@ -17,7 +17,7 @@ from barnabas.errors import LogTruncationError
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.settings.table import CommonConfig, load
-from barnabas.testing import ApacheKafkaCluster
+from barnabas.testing import ApacheKafkaCluster, EmbeddedBroker
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,9 @@ def cluster() -> Iterator[ApacheKafkaCluster]:
 
 
 @pytest.fixture
-def make_topic(cluster: ApacheKafkaCluster, eventually: Any) -> Callable[..., TopicPartition]:
+def make_topic(
+    cluster: ApacheKafkaCluster | EmbeddedBroker, eventually: Any
+) -> Callable[..., TopicPartition]:
     """`make_topic(leader, *followers, **configs)` gives the one partition of a new topic."""
 
     def make(*replicas: int, **configs: str) -> TopicPartition:
@@ -44,7 +46,11 @@ def make_topic(cluster: ApacheKafkaCluster, eventually: Any) -> Callable[..., To
 
 
 def fill(
-    cluster: ApacheKafkaCluster, partition: TopicPartition, name: str, count: int, **settings: Any
+    cluster: ApacheKafkaCluster | EmbeddedBroker,
+    partition: TopicPartition,
+    name: str,
+    count: int,
+    **settings: Any,
 ) -> None:
     """One batch for each record."""
     with Producer(cluster.bootstrap, linger_ms=0, **settings) as producer:
@@ -67,7 +73,9 @@ def read_replica(consumer: Consumer, partition: TopicPartition) -> int | None:
     return None if replica is None else replica.node_id
 
 
-def move_leader(cluster: ApacheKafkaCluster, partition: TopicPartition, *replicas: int) -> None:
+def move_leader(
+    cluster: ApacheKafkaCluster | EmbeddedBroker, partition: TopicPartition, *replicas: int
+) -> None:
     """Makes the first of these replicas the leader."""
 
     async def move() -> None:
@@ -94,7 +102,7 @@ def move_leader(cluster: ApacheKafkaCluster, partition: TopicPartition, *replica
 
 
 def test_the_replica_in_the_same_rack_is_read_and_the_leader_again_when_it_is_gone(
-    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition], eventually: Any
+    cluster: ApacheKafkaCluster | EmbeddedBroker, make_topic: Callable[..., TopicPartition], eventually: Any
 ) -> None:
     partition = make_topic(1, 2, 3)
     fill(cluster, partition, "first", 10)
@@ -117,7 +125,10 @@ def test_the_replica_in_the_same_rack_is_read_and_the_leader_again_when_it_is_go
 
 @pytest.mark.parametrize("reset", ["earliest", "none"])
 def test_an_offset_that_the_closest_replica_does_not_have_is_for_the_leader_to_judge(
-    reset: str, cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition], eventually: Any
+    reset: str,
+    cluster: ApacheKafkaCluster | EmbeddedBroker,
+    make_topic: Callable[..., TopicPartition],
+    eventually: Any,
 ) -> None:
     partition = make_topic(1, 2, 3)
     fill(cluster, partition, "value", 10)
@@ -137,7 +148,9 @@ def test_an_offset_that_the_closest_replica_does_not_have_is_for_the_leader_to_j
 
 
 def test_a_leader_that_moves_is_followed_without_metadata(
-    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition], monkeypatch: pytest.MonkeyPatch
+    cluster: ApacheKafkaCluster | EmbeddedBroker,
+    make_topic: Callable[..., TopicPartition],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     partition = make_topic(1, 2, 3)
     fill(cluster, partition, "old", 5)
@@ -153,7 +166,7 @@ def test_a_leader_that_moves_is_followed_without_metadata(
 
 
 def test_a_leader_that_moves_is_followed_where_a_backlog_is_fetched_in_bulk(
-    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition]
+    cluster: ApacheKafkaCluster | EmbeddedBroker, make_topic: Callable[..., TopicPartition]
 ) -> None:
     partition = make_topic(1, 2, 3)
     count = 30_000
@@ -183,7 +196,7 @@ def test_a_leader_that_moves_is_followed_where_a_backlog_is_fetched_in_bulk(
 
 
 def test_what_one_broker_has_for_us_is_not_forgotten_for_the_failure_of_another(
-    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition], eventually: Any
+    cluster: ApacheKafkaCluster | EmbeddedBroker, make_topic: Callable[..., TopicPartition], eventually: Any
 ) -> None:
     partition, dry = make_topic(1), make_topic(2)
     with Producer(cluster.bootstrap, batch_size=20_000) as producer:
@@ -213,7 +226,7 @@ def test_what_one_broker_has_for_us_is_not_forgotten_for_the_failure_of_another(
 
 
 def test_an_unclean_election_that_lost_records_is_noticed(
-    cluster: ApacheKafkaCluster, make_topic: Callable[..., TopicPartition]
+    cluster: ApacheKafkaCluster | EmbeddedBroker, make_topic: Callable[..., TopicPartition]
 ) -> None:
     partition = make_topic(1, 2, unclean_leader_election_enable="true", min_insync_replicas="1")
     fill(cluster, partition, "kept", 10)

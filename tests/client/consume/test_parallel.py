@@ -99,23 +99,23 @@ def run_handler(
 
 @pytest.mark.parametrize("kind", ["threads", "tasks"])
 def test_keys_are_handled_side_by_side_and_each_in_order(
-    kind: str, apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    kind: str, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic, group = make_topic(apache_kafka), new_group()
-    fill_topic(apache_kafka, topic, keyed(0, 400, 20))
-    handled = run_handler(kind, apache_kafka, 400, topics=[topic], group_id=group, max_concurrency=8)
+    topic, group = make_topic(broker), new_group()
+    fill_topic(broker, topic, keyed(0, 400, 20))
+    handled = run_handler(kind, broker, 400, topics=[topic], group_id=group, max_concurrency=8)
     assert 4 <= handled.most_at_once <= 8
     for key, offsets in handled.offsets_by_key().items():
         assert offsets == [n for n in range(400) if b"k%d" % (n % 20) == key]
-    assert committed(apache_kafka, group, topic) == 400
+    assert committed(broker, group, topic) == 400
 
 
 @pytest.mark.parametrize("kind", ["threads", "tasks"])
 def test_a_partition_that_runs_ahead_of_its_handlers_pauses(
-    kind: str, apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    kind: str, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic, group = make_topic(apache_kafka), new_group()
-    fill_topic(apache_kafka, topic, keyed(0, 300, 1))
+    topic, group = make_topic(broker), new_group()
+    fill_topic(broker, topic, keyed(0, 300, 1))
     handled = Handled(0)
     backlogs: list[int] = []
 
@@ -133,7 +133,7 @@ def test_a_partition_that_runs_ahead_of_its_handlers_pauses(
         "auto_offset_reset": "earliest",
     }
     if kind == "threads":
-        with ParallelConsumer(apache_kafka.bootstrap, lambda record: note_backlog(), **settings) as consumer:
+        with ParallelConsumer(broker.bootstrap, lambda record: note_backlog(), **settings) as consumer:
             handled.consumer = consumer
             consumer.run()
     else:
@@ -143,21 +143,21 @@ def test_a_partition_that_runs_ahead_of_its_handlers_pauses(
             await asyncio.sleep(0)
 
         async def main() -> None:
-            async with aio.ParallelConsumer(apache_kafka.bootstrap, handle, **settings) as consumer:
+            async with aio.ParallelConsumer(broker.bootstrap, handle, **settings) as consumer:
                 handled.consumer = consumer
                 await consumer.run()
 
         asyncio.run(asyncio.wait_for(main(), 60))
     assert max(backlogs) <= 40
-    assert committed(apache_kafka, group, topic) == 300
+    assert committed(broker, group, topic) == 300
 
 
 @pytest.mark.parametrize("kind", ["threads", "tasks"])
 def test_a_handler_that_fails_stops_the_run_and_its_record_is_not_committed(
-    kind: str, apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    kind: str, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic, group = make_topic(apache_kafka), new_group()
-    fill_topic(apache_kafka, topic, keyed(0, 50, 10))
+    topic, group = make_topic(broker), new_group()
+    fill_topic(broker, topic, keyed(0, 50, 10))
     tries: list[int] = []
 
     def fail_at_20(record: Record) -> None:
@@ -169,32 +169,32 @@ def test_a_handler_that_fails_stops_the_run_and_its_record_is_not_committed(
     settings["auto_offset_reset"] = "earliest"
 
     def run_threads() -> None:
-        with ParallelConsumer(apache_kafka.bootstrap, fail_at_20, **settings) as consumer:
+        with ParallelConsumer(broker.bootstrap, fail_at_20, **settings) as consumer:
             consumer.run()
 
     async def run_tasks() -> None:
         async def handle(record: Record) -> None:
             fail_at_20(record)
 
-        async with aio.ParallelConsumer(apache_kafka.bootstrap, handle, **settings) as consumer:
+        async with aio.ParallelConsumer(broker.bootstrap, handle, **settings) as consumer:
             await consumer.run()
 
     with pytest.raises(LookupError, match="not this one") as raised:
         run_threads() if kind == "threads" else asyncio.run(asyncio.wait_for(run_tasks(), 60))
     assert f"{topic}-0 at offset 20" in raised.value.__notes__[0]
     assert tries == [20, 20, 20]
-    finished = committed(apache_kafka, group, topic) or 0
+    finished = committed(broker, group, topic) or 0
     assert finished <= 20
-    handled = run_handler(kind, apache_kafka, 50 - finished, topics=[topic], group_id=group)
+    handled = run_handler(kind, broker, 50 - finished, topics=[topic], group_id=group)
     assert {record.offset for record in handled.records} >= set(range(20, 50))
 
 
 @pytest.mark.parametrize("kind", ["threads", "tasks"])
 def test_a_record_that_keeps_failing_can_be_put_aside(
-    kind: str, apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic
+    kind: str, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic, group = make_topic(apache_kafka), new_group()
-    fill_topic(apache_kafka, topic, keyed(0, 50, 10))
+    topic, group = make_topic(broker), new_group()
+    fill_topic(broker, topic, keyed(0, 50, 10))
     aside: list[tuple[int, str]] = []
     count = 0
     lock = threading.Lock()
@@ -211,7 +211,7 @@ def test_a_record_that_keeps_failing_can_be_put_aside(
 
     if kind == "threads":
         with ParallelConsumer(
-            apache_kafka.bootstrap,
+            broker.bootstrap,
             lambda record: work(record, consumer.stop),
             on_failure=lambda record, error: aside.append((record.offset, str(error))),
             **settings,
@@ -227,20 +227,20 @@ def test_a_record_that_keeps_failing_can_be_put_aside(
                 work(record, consumer.stop)
 
             async with aio.ParallelConsumer(
-                apache_kafka.bootstrap, handle, on_failure=put_aside, **settings
+                broker.bootstrap, handle, on_failure=put_aside, **settings
             ) as consumer:
                 await consumer.run()
 
         asyncio.run(asyncio.wait_for(main(), 60))
     assert sorted(aside) == [(offset, "poison") for offset in range(3, 50, 10)]
-    assert committed(apache_kafka, group, topic) == 50
+    assert committed(broker, group, topic) == 50
 
 
 def test_a_handler_that_takes_too_long_is_left_behind_when_the_consumer_closes(
-    apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic, caplog: pytest.LogCaptureFixture
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, caplog: pytest.LogCaptureFixture
 ) -> None:
-    topic, group = make_topic(apache_kafka), new_group()
-    fill_topic(apache_kafka, topic, keyed(0, 3, 3))
+    topic, group = make_topic(broker), new_group()
+    fill_topic(broker, topic, keyed(0, 3, 3))
     was_cancelled = asyncio.Event()
 
     async def main() -> None:
@@ -253,7 +253,7 @@ def test_a_handler_that_takes_too_long_is_left_behind_when_the_consumer_closes(
                     was_cancelled.set()
 
         async with aio.ParallelConsumer(
-            apache_kafka.bootstrap,
+            broker.bootstrap,
             handle,
             topics=[topic],
             group_id=group,
@@ -267,7 +267,7 @@ def test_a_handler_that_takes_too_long_is_left_behind_when_the_consumer_closes(
     assert time.monotonic() - started < 30
     assert was_cancelled.is_set()
     assert "drain_timeout_ms" in caplog.text
-    assert committed(apache_kafka, group, topic) == 1
+    assert committed(broker, group, topic) == 1
 
 
 @pytest.mark.parametrize(

@@ -254,13 +254,13 @@ def test_a_topic_that_comes_to_match_the_pattern_is_read(
     group.poll_until(lambda: len(group.records) == 1)
 
 
-def test_a_pattern_takes_topics_of_kafka_itself_where_they_are_not_excluded(apache_kafka: Any) -> None:
+def test_a_pattern_takes_topics_of_kafka_itself_where_they_are_not_excluded(broker: Any) -> None:
     settings = {"pattern": "__consumer_offsets", "auto_offset_reset": "earliest"}
-    with Consumer(apache_kafka.bootstrap, group_id=f"internal-{uuid.uuid4().hex[:8]}", **settings) as member:
+    with Consumer(broker.bootstrap, group_id=f"internal-{uuid.uuid4().hex[:8]}", **settings) as member:
         # It is there once a member has joined.
         member.poll(1)
         assert member.assignment() == []
-    with Consumer(apache_kafka.bootstrap, exclude_internal_topics=False, **settings) as reader:
+    with Consumer(broker.bootstrap, exclude_internal_topics=False, **settings) as reader:
         while not reader.poll(1):
             pass
         assert {partition.topic for partition in reader.assignment()} == {"__consumer_offsets"}

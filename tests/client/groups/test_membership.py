@@ -44,16 +44,16 @@ CONSUMER: dict[str, Any] = {"group_protocol": "consumer"}
 
 
 @pytest.fixture(params=[CLASSIC, COOPERATIVE, CONSUMER], ids=["eager", "cooperative", "consumer"])
-def group(request: pytest.FixtureRequest, apache_kafka: Any) -> Iterator[Group]:
-    group = Group(apache_kafka, **request.param)
+def group(request: pytest.FixtureRequest, broker: Any) -> Iterator[Group]:
+    group = Group(broker, **request.param)
     yield group
     for consumer in group.members:
         consumer.close()
 
 
 @pytest.fixture
-def classic_group(apache_kafka: Any) -> Iterator[Group]:
-    group = Group(apache_kafka, **CLASSIC)
+def classic_group(broker: Any) -> Iterator[Group]:
+    group = Group(broker, **CLASSIC)
     yield group
     for consumer in group.members:
         consumer.close()
@@ -83,9 +83,9 @@ class AllToTheLast(Assignor):
 
 
 def test_an_assignor_of_ones_own_divides_the_partitions(
-    apache_kafka: Any, classic_group: Group, make_topic: MakeTopic
+    broker: Any, classic_group: Group, make_topic: MakeTopic
 ) -> None:
-    topic = make_topic(apache_kafka, 4)
+    topic = make_topic(broker, 4)
     assignors = [AllToTheLast(), AllToTheLast()]
     for assignor in assignors:
         classic_group.member([topic], partition_assignment_strategy=[assignor, "range"])
@@ -105,7 +105,7 @@ def test_an_assignor_of_ones_own_divides_the_partitions(
     )
     with (
         Consumer(
-            apache_kafka.bootstrap,
+            broker.bootstrap,
             topics=[topic],
             group_id=classic_group.name,
             partition_assignment_strategy="sticky",
@@ -116,13 +116,13 @@ def test_an_assignor_of_ones_own_divides_the_partitions(
 
 
 def test_an_assignor_that_fails_is_an_error_of_poll(
-    apache_kafka: Any, classic_group: Group, make_topic: MakeTopic
+    broker: Any, classic_group: Group, make_topic: MakeTopic
 ) -> None:
     class Broken(AllToTheLast):
         def assign(self, *arguments: Any) -> Any:
             raise LookupError("no idea")
 
-    topic = make_topic(apache_kafka)
+    topic = make_topic(broker)
     consumer = classic_group.member([topic], partition_assignment_strategy=[Broken()])
     with pytest.raises(Exception, match="no idea"):
         consumer.poll(20)
@@ -166,19 +166,19 @@ class OneEach(Assignor):
 
 
 def test_what_was_read_is_committed_by_a_member_that_leaves_while_the_leader_divides(
-    apache_kafka: Any,
+    broker: Any,
     classic_group: Group,
     make_topic: MakeTopic,
     fill_topic: FillTopic,
     eventually: Eventually,
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
-    fill_topic(apache_kafka, topic, numbers(0, 10), 1)
+    topic = make_topic(broker, 2)
+    fill_topic(broker, topic, numbers(0, 10), 1)
     leading, is_over = OneEach(b"1"), threading.Event()
 
     async def lead() -> None:
         async with AsyncConsumer(
-            apache_kafka.bootstrap,
+            broker.bootstrap,
             topics=[topic],
             group_id=classic_group.name,
             partition_assignment_strategy=[leading],
@@ -191,7 +191,7 @@ def test_what_was_read_is_committed_by_a_member_that_leaves_while_the_leader_div
     leader = threading.Thread(target=asyncio.run, args=(lead(),))
     leader.start()
     try:
-        with Admin(apache_kafka.bootstrap) as admin:
+        with Admin(broker.bootstrap) as admin:
 
             def has_members(count: int) -> bool:
                 return len(admin.describe_groups([classic_group.name])[classic_group.name].members) == count
@@ -234,15 +234,15 @@ class SlowToHear:
 
 
 def test_what_was_read_is_committed_by_a_member_that_leaves_before_it_hears_of_the_new_generation(
-    apache_kafka: Any,
+    broker: Any,
     classic_group: Group,
     make_topic: MakeTopic,
     fill_topic: FillTopic,
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
-    fill_topic(apache_kafka, topic, numbers(0, 10), 1)
+    topic = make_topic(broker, 2)
+    fill_topic(broker, topic, numbers(0, 10), 1)
     settings: Any = {
         "partition_assignment_strategy": "cooperative-sticky",
         "auto_commit_interval_ms": 600_000,
@@ -273,16 +273,16 @@ def test_what_was_read_is_committed_by_a_member_that_leaves_before_it_hears_of_t
     finally:
         slow.may_hear.set()
         closing.join()
-    with Admin(apache_kafka.bootstrap) as admin:
+    with Admin(broker.bootstrap) as admin:
         committed = admin.list_group_offsets(classic_group.name)
     assert committed[TopicPartition(topic, 1)].offset == 10
 
 
 def test_a_member_that_pauses_stays_in_its_group_while_a_handler_runs(
-    apache_kafka: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
+    broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
-    fill_topic(apache_kafka, topic, numbers(0, 10))
+    topic = make_topic(broker, 2)
+    fill_topic(broker, topic, numbers(0, 10))
     consumer = group.member([topic], max_poll_interval_ms=1000, max_poll_interval_action="pause")
     group.poll_until(lambda: len(group.records) == 10)
     identity = consumer.group_metadata()
@@ -290,8 +290,8 @@ def test_a_member_that_pauses_stays_in_its_group_while_a_handler_runs(
     eventually(lambda: buffer.is_held, timeout=60)
     name = "ConsumerGroupHeartbeat" if group.settings == CONSUMER else "Heartbeat"
     heartbeats, held_at = requests_of(consumer, name), time.monotonic()
-    fill_topic(apache_kafka, topic, numbers(10, 20))
-    with Admin(apache_kafka.bootstrap) as admin:
+    fill_topic(broker, topic, numbers(10, 20))
+    with Admin(broker.bootstrap) as admin:
         assert group.name in [listing.group_id for listing in admin.list_groups()]
     # At their interval, though the caller is overdue all along.
     most = (time.monotonic() - held_at) * 1000 / CLASSIC["heartbeat_interval_ms"] + 2
@@ -304,10 +304,10 @@ def test_a_member_that_pauses_stays_in_its_group_while_a_handler_runs(
 
 
 def test_a_newcomer_gets_partitions_that_are_free_while_a_cooperative_member_pauses(
-    apache_kafka: Any, make_topic: MakeTopic, eventually: Eventually
+    broker: Any, make_topic: MakeTopic, eventually: Eventually
 ) -> None:
-    topic, other = make_topic(apache_kafka, 2), make_topic(apache_kafka, 1)
-    group = Group(apache_kafka, **COOPERATIVE)
+    topic, other = make_topic(broker, 2), make_topic(broker, 1)
+    group = Group(broker, **COOPERATIVE)
     try:
         busy = group.member([topic], max_poll_interval_ms=1500, max_poll_interval_action="pause")
         group.poll_until(lambda: group.sizes() == [2])
@@ -326,9 +326,9 @@ def test_a_newcomer_gets_partitions_that_are_free_while_a_cooperative_member_pau
 
 @pytest.mark.parametrize("static", [False, True])
 def test_who_leaves_at_closing_can_be_chosen(
-    static: bool, apache_kafka: Any, group: Group, make_topic: MakeTopic
+    static: bool, broker: Any, group: Group, make_topic: MakeTopic
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
+    topic = make_topic(broker, 2)
     settings = {"group_instance_id": "one"} if static else {}
     for operation, leaves in (("default", not static), ("leave_group", True), ("remain_in_group", False)):
         consumer = group.member([topic], **settings)
@@ -347,21 +347,21 @@ def test_who_leaves_at_closing_can_be_chosen(
         newcomer.close(group_membership_operation="leave_group")
 
 
-def test_a_rebalance_can_be_enforced(apache_kafka: Any, classic_group: Group, make_topic: MakeTopic) -> None:
-    topic = make_topic(apache_kafka)
+def test_a_rebalance_can_be_enforced(broker: Any, classic_group: Group, make_topic: MakeTopic) -> None:
+    topic = make_topic(broker)
     consumer = classic_group.member([topic])
     classic_group.poll_until(lambda: classic_group.sizes() == [1])
     generation = consumer.group_metadata().generation
     consumer.enforce_rebalance("a test wants it")
     classic_group.poll_until(lambda: consumer.group_metadata().generation > generation)
-    with Consumer(apache_kafka.bootstrap) as stranger, pytest.raises(MisuseError, match="group_id"):
+    with Consumer(broker.bootstrap) as stranger, pytest.raises(MisuseError, match="group_id"):
         stranger.enforce_rebalance()
 
 
 def test_the_older_of_two_with_one_instance_id_is_fenced(
-    apache_kafka: Any, classic_group: Group, make_topic: MakeTopic
+    broker: Any, classic_group: Group, make_topic: MakeTopic
 ) -> None:
-    topic = make_topic(apache_kafka)
+    topic = make_topic(broker)
     old = classic_group.member([topic], group_instance_id="one")
     classic_group.poll_until(lambda: classic_group.sizes() == [1])
     classic_group.members.remove(old)
@@ -388,10 +388,10 @@ class Diary(ConsumerInterceptor):
 
 
 def test_interceptors_see_records_before_the_caller_and_commits_after(
-    apache_kafka: Any, classic_group: Group, make_topic: MakeTopic, fill_topic: FillTopic
+    broker: Any, classic_group: Group, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic = make_topic(apache_kafka)
-    fill_topic(apache_kafka, topic, numbers(0, 10))
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 10))
     diary = Diary()
     consumer = classic_group.member([topic], interceptors=[diary], enable_auto_commit=False)
     classic_group.poll_until(lambda: len(classic_group.records) == 5)
@@ -406,16 +406,16 @@ def test_interceptors_see_records_before_the_caller_and_commits_after(
 
 
 def test_automatic_commits_never_cover_what_the_last_poll_returned(
-    apache_kafka: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
+    broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
     """Whatever the caller does between polls, and whoever comes and goes: invariant 8."""
-    topic = make_topic(apache_kafka, 3)
+    topic = make_topic(broker, 3)
     for partition in range(3):
-        fill_topic(apache_kafka, topic, numbers(0, 400), partition)
+        fill_topic(broker, topic, numbers(0, 400), partition)
     random_ = random.Random(8)
     worked_through: dict[TopicPartition, int] = {}
     main = group.member([topic], auto_commit_interval_ms=0, max_poll_records=9)
-    with Consumer(apache_kafka.bootstrap, group_id=group.name) as observer:
+    with Consumer(broker.bootstrap, group_id=group.name) as observer:
         partitions = [TopicPartition(topic, number) for number in range(3)]
 
         def check() -> None:
@@ -453,10 +453,10 @@ def test_automatic_commits_never_cover_what_the_last_poll_returned(
 
 
 def test_a_member_that_falls_silent_loses_its_partitions_and_its_commit_is_fenced(
-    apache_kafka: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
+    broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
-    fill_topic(apache_kafka, topic, numbers(0, 10))
+    topic = make_topic(broker, 2)
+    fill_topic(broker, topic, numbers(0, 10))
     silent = group.member([topic], enable_auto_commit=False, max_poll_interval_ms=2000)
     group.poll_until(lambda: len(group.records) == 10)
     group.members.remove(silent)

@@ -50,11 +50,11 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Limit:
 
 @pytest.mark.parametrize("version", range(2, 11))
 def test_commits_of_every_version_are_kept_with_their_metadata(
-    version: int, apache_kafka: Any, make_topic: MakeTopic, limit: Limit
+    version: int, broker: Any, make_topic: MakeTopic, limit: Limit
 ) -> None:
-    topic = make_topic(apache_kafka, 2)
+    topic = make_topic(broker, 2)
     limit(OffsetCommitRequest, version)
-    with Consumer(apache_kafka.bootstrap, group_id=topic) as consumer:
+    with Consumer(broker.bootstrap, group_id=topic) as consumer:
         offset = OffsetAndMetadata(17, "checkpoint 4", leader_epoch=0)
         consumer.commit({(topic, 0): offset})
         expected = offset if version >= 6 else OffsetAndMetadata(17, "checkpoint 4")
@@ -63,11 +63,11 @@ def test_commits_of_every_version_are_kept_with_their_metadata(
 
 @pytest.mark.parametrize("version", range(1, 11))
 def test_commits_are_read_in_every_version(
-    version: int, apache_kafka: Any, make_topic: MakeTopic, limit: Limit
+    version: int, broker: Any, make_topic: MakeTopic, limit: Limit
 ) -> None:
-    topic, other = make_topic(apache_kafka, 2), make_topic(apache_kafka)
+    topic, other = make_topic(broker, 2), make_topic(broker)
     limit(OffsetFetchRequest, version)
-    with Consumer(apache_kafka.bootstrap, group_id=topic) as consumer:
+    with Consumer(broker.bootstrap, group_id=topic) as consumer:
         offset = OffsetAndMetadata(17, "checkpoint 4", leader_epoch=0)
         consumer.commit({(topic, 0): offset, (other, 0): 3})
         expected = offset if version >= 5 else OffsetAndMetadata(17, "checkpoint 4")
@@ -79,14 +79,14 @@ def test_commits_are_read_in_every_version(
 
 
 def test_without_partitions_all_commits_of_a_group_are_read_even_of_topics_not_in_the_metadata(
-    apache_kafka: Any, make_topic: MakeTopic
+    broker: Any, make_topic: MakeTopic
 ) -> None:
-    topics = [make_topic(apache_kafka) for _ in range(3)]
-    with Consumer(apache_kafka.bootstrap, group_id=topics[0]) as consumer:
+    topics = [make_topic(broker) for _ in range(3)]
+    with Consumer(broker.bootstrap, group_id=topics[0]) as consumer:
         consumer.commit({(topic, 0): 5 for topic in topics})
 
     async def main() -> dict[TopicPartition, OffsetAndMetadata | None]:
-        client = KafkaClient(load(CommonConfig, {"bootstrap_servers": apache_kafka.bootstrap}))
+        client = KafkaClient(load(CommonConfig, {"bootstrap_servers": broker.bootstrap}))
         try:
             return await fetch_committed(client, topics[0], None, timeout_ms=10_000)
         finally:
@@ -100,7 +100,7 @@ def test_without_partitions_all_commits_of_a_group_are_read_even_of_topics_not_i
 def test_ends_and_times_are_found_in_every_version(
     version: int,
     isolation_level: Any,
-    apache_kafka: Any,
+    broker: Any,
     make_topic: MakeTopic,
     fill_topic: FillTopic,
     limit: Limit,
@@ -108,11 +108,11 @@ def test_ends_and_times_are_found_in_every_version(
     if version == 1 and isolation_level == "read_committed":
         # That version is older than transactions.
         version = 2
-    topic = make_topic(apache_kafka)
-    fill_topic(apache_kafka, topic, [{"value": b"x", "timestamp": time} for time in (1000, 3000, 2000)])
+    topic = make_topic(broker)
+    fill_topic(broker, topic, [{"value": b"x", "timestamp": time} for time in (1000, 3000, 2000)])
     limit(ListOffsetsRequest, version)
     partition = TopicPartition(topic, 0)
-    with Consumer(apache_kafka.bootstrap, isolation_level=isolation_level) as consumer:
+    with Consumer(broker.bootstrap, isolation_level=isolation_level) as consumer:
         assert consumer.beginning_offsets([partition]) == {partition: 0}
         assert consumer.end_offsets([partition]) == {partition: 3}
         found = consumer.offsets_for_times({partition: 1500})[partition]
@@ -133,15 +133,15 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_broker_that_is_too_old_for_a_place_is_named(
-    place: int, apache_kafka: Any, make_topic: MakeTopic, fill_topic: FillTopic, limit: Limit
+    place: int, broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, limit: Limit
 ) -> None:
-    topic = make_topic(apache_kafka)
-    fill_topic(apache_kafka, topic, [{"value": b"x", "timestamp": time} for time in (1000, 3000, 2000)])
+    topic = make_topic(broker)
+    fill_topic(broker, topic, [{"value": b"x", "timestamp": time} for time in (1000, 3000, 2000)])
     partition = TopicPartition(topic, 0)
     first_version, expected = PLACES[place]
 
     async def look_up() -> int:
-        client = KafkaClient(load(CommonConfig, {"bootstrap_servers": apache_kafka.bootstrap}))
+        client = KafkaClient(load(CommonConfig, {"bootstrap_servers": broker.bootstrap}))
         try:
             found = await list_offsets(
                 client, {partition: place}, isolation_level="read_uncommitted", timeout_ms=10_000

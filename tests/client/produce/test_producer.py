@@ -404,7 +404,7 @@ def test_flush_waits_for_what_was_sent_before_and_no_longer_than_told(
             pause(own_broker)
             try:
                 await producer.send(topic, b"v")
-                with pytest.raises(KafkaTimeoutError, match="1 records"):
+                with pytest.raises(KafkaTimeoutError, match="1 record was"):
                     await producer.flush(timeout=0.2)
             finally:
                 own_broker.resume()

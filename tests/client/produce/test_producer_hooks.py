@@ -220,11 +220,11 @@ LEVELS = {"gzip": (1, 6, 9), "lz4": (1, 9, 17), "zstd": (-5, 3, 19), "none": (1,
 
 @pytest.mark.parametrize(("codec", "level"), [(codec, level) for codec in LEVELS for level in LEVELS[codec]])
 def test_every_level_of_every_codec_is_read_by_others(
-    apache_kafka: ApacheKafka, make_topic: MakeTopic, read_topic: Any, codec: Any, level: int
+    broker: Any, make_topic: MakeTopic, read_topic: Any, codec: Any, level: int
 ) -> None:
-    topic = make_topic(apache_kafka)
+    topic = make_topic(broker)
     values = [b"some text that repeats itself, number %d" % n for n in range(500)]
-    with Producer(apache_kafka.bootstrap, compression=codec, compression_level=level) as producer:
+    with Producer(broker.bootstrap, compression=codec, compression_level=level) as producer:
         for value in values:
             producer.send(topic, value)
-    assert [message.value() for message in read_topic(apache_kafka, topic)] == values
+    assert [message.value() for message in read_topic(broker, topic)] == values

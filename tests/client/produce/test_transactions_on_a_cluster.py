@@ -8,13 +8,13 @@ from tests.conftest import wait_for
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.testing import ApacheKafkaCluster
+from barnabas.testing import ApacheKafkaCluster, EmbeddedBroker
 
 PARTITIONS = 3
 TRANSACTION_LOG = "__transaction_state"
 
 
-def coordinator_of(cluster: ApacheKafkaCluster, transactional_id: str) -> int:
+def coordinator_of(cluster: ApacheKafkaCluster | EmbeddedBroker, transactional_id: str) -> int:
     """The node that leads the partition of the transaction log to which the id belongs."""
     code = 0
     for character in transactional_id:
@@ -34,7 +34,7 @@ def coordinator_of(cluster: ApacheKafkaCluster, transactional_id: str) -> int:
     return known[(code & 0x7FFFFFFF) % len(known)]
 
 
-def read_committed(cluster: ApacheKafkaCluster, topic: str) -> dict[int, list[bytes | None]]:
+def read_committed(cluster: ApacheKafkaCluster | EmbeddedBroker, topic: str) -> dict[int, list[bytes | None]]:
     values: dict[int, list[bytes | None]] = {number: [] for number in range(PARTITIONS)}
     with Consumer(
         cluster.bootstrap, isolation_level="read_committed", auto_offset_reset="earliest"
@@ -56,7 +56,7 @@ def read_committed(cluster: ApacheKafkaCluster, topic: str) -> dict[int, list[by
 
 
 def test_the_coordinator_may_die_in_the_middle_of_a_transaction(
-    own_cluster: ApacheKafkaCluster, topic: Callable[[], str]
+    own_cluster: ApacheKafkaCluster | EmbeddedBroker, topic: Callable[[], str]
 ) -> None:
     name, transactional_id = topic(), topic()
     with Admin(own_cluster.bootstrap) as admin:

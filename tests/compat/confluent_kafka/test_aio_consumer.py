@@ -168,6 +168,39 @@ class TestConsuming:
 
         run(main())
 
+    def test_what_is_taken_for_a_loop_that_has_ended_is_given_out_on_the_next(
+        self, apache_kafka: ApacheKafka, topic: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        has_taken, may_return = threading.Event(), threading.Event()
+
+        async def begin() -> Any:
+            name = topic()
+            fill(apache_kafka.bootstrap, name, 2)
+            consumer = OURS.AIOConsumer(group_settings(apache_kafka.bootstrap))
+            await consumer.assign([OURS.TopicPartition(name, 0, 0)])
+            consume = consumer._consumer.consume
+
+            def consume_slowly(*args: Any) -> Any:
+                taken = consume(*args)
+                if taken:
+                    has_taken.set()
+                    assert may_return.wait(30)
+                return taken
+
+            monkeypatch.setattr(consumer._consumer, "consume", consume_slowly)
+            waiting = asyncio.create_task(consumer.consume(1, 20))
+            assert await asyncio.to_thread(has_taken.wait, 30)
+            waiting.cancel()
+            return consumer
+
+        async def go_on(consumer: Any) -> list[int]:
+            async with consumer:
+                return [(await consumer.consume(1, 20))[0].offset() for _ in range(2)]
+
+        consumer = asyncio.run(begin())
+        may_return.set()
+        assert asyncio.run(go_on(consumer)) == [0, 1]
+
     def test_waiting_takes_no_thread(self, apache_kafka: ApacheKafka, topic: Any, run: Any) -> None:
         async def main() -> None:
             name = topic()

@@ -21,7 +21,8 @@ from tests.share_groups import begin_at_the_first_record
 
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.testing import ApacheKafka, EmbeddedBroker
+from barnabas.compat.librdkafka.config.properties import PROPERTIES
+from barnabas.testing import ApacheKafka, EmbeddedBroker, KafkaProxy
 from barnabas.testing.secure_listeners import SUPER_USER
 
 FIRST_TIMESTAMP_MS = 1_600_000_000_000
@@ -38,7 +39,7 @@ class House:
     def __init__(self, bootstrap: str, **security: Any) -> None:
         self.bootstrap = bootstrap
         self._admin = barnabas.Admin(bootstrap, **security)
-        self._producer = barnabas.Producer(bootstrap, linger_ms=0, **security)
+        self._producer = barnabas.Producer(bootstrap, linger_ms=0, allow_auto_create_topics=False, **security)
         self._lock = threading.Lock()
 
     @classmethod
@@ -61,6 +62,11 @@ class House:
             while self._partition_count(name) < partitions:
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"topic {name} was created and did not appear")
+
+    def delete_topic(self, name: str) -> None:
+        with self._lock:
+            self._admin.delete_topics([name])
+            wait_for(lambda: self._partition_count(name) == 0)
 
     def _partition_count(self, topic: str) -> int:
         try:
@@ -150,6 +156,15 @@ class Stage:
         )
         return name
 
+    def delete(self, topic: str) -> None:
+        assert self._house is not None
+        self._house.delete_topic(topic)
+
+    def create(self, name: str) -> None:
+        """A topic of a name that the script had before."""
+        assert self._house is not None
+        self._house.create_topic(name, 1, {})
+
     def filled_topic(self, *values: bytes | str | None, partitions: int = 1) -> str:
         """A topic with these values in partition 0, without keys, a millisecond apart."""
         name = self.topic(partitions)
@@ -175,6 +190,10 @@ class Stage:
     def module(self, name: str) -> ModuleType:
         """A submodule of the library, such as `admin`."""
         return importlib.import_module(f"{self._library.__name__}.{name}")
+
+    def property_names(self) -> list[str]:
+        """Those of all that librdkafka has, aliases too, of one table for both libraries."""
+        return list(PROPERTIES)
 
     # what was seen
 
@@ -279,6 +298,14 @@ class Stage:
         times of its own."""
         servers = {} if self._house is None else {"bootstrap.servers": self.bootstrap}
         return servers | {"log_level": 0}
+
+    def delayed(self, seconds: float, *apis: str) -> str:
+        """An address of the same cluster that has some requests wait: what a program does in the meantime
+        comes before their answers, however slow the machine is just then."""
+        proxy = KafkaProxy(self.bootstrap).start()
+        self.closing(proxy.close)
+        proxy.faults.delay(apis, ms=1000 * seconds)
+        return proxy.bootstrap
 
     def closing(self, close: Callable[[], object]) -> None:
         """Calls `close` after the script, whatever it raises."""

@@ -4,6 +4,7 @@ what Python 3 no longer parses, and for an end of loops that have none, where th
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -230,9 +231,12 @@ def test_an_example_without_an_end_reads_what_is_there(
     name: str, broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     command = _program(ENDLESS[name], broker, tmp_path)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         try:
             assert "first" in process.stdout.readline()
         finally:
-            process.kill()
+            # Its processes, too: one of the examples reads in several.
+            os.killpg(process.pid, signal.SIGKILL)

@@ -49,12 +49,12 @@ class Writer:
 
 
 @pytest.fixture
-def new_topic(own_cluster: ApacheKafkaCluster, topic: Callable[[], str]) -> Any:
+def new_topic(own_apache_cluster: ApacheKafkaCluster, topic: Callable[[], str]) -> Any:
     name = topic()
-    with Admin(own_cluster.bootstrap) as admin:
+    with Admin(own_apache_cluster.bootstrap) as admin:
         admin.create_topics([NewTopic(name, PARTITIONS, 3)])
-    own_cluster.wait_until_whole()
-    client = KafkaClient(own_cluster.bootstrap, broker_version="0.10.2")
+    own_apache_cluster.wait_until_whole()
+    client = KafkaClient(own_apache_cluster.bootstrap, broker_version="0.10.2")
     found = client.topics[name.encode()]
     # A topic does not keep its client.
     found.client_of_test = client
@@ -89,9 +89,11 @@ def went_on(writer: Writer, eventually: Callable[..., object]) -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
+@pytest.mark.parametrize(
+    "is_killed", [pytest.param(False, id="stopped", marks=pytest.mark.long), pytest.param(True, id="killed")]
+)
 def test_what_was_acknowledged_is_read_though_leaders_move(
-    own_cluster: ApacheKafkaCluster,
+    own_apache_cluster: ApacheKafkaCluster,
     new_topic: Any,
     topic: Callable[[], str],
     eventually: Any,
@@ -102,7 +104,7 @@ def test_what_was_acknowledged_is_read_though_leaders_move(
     found: set[bytes] = set()
     with Writer(new_topic) as writer:
         went_on(writer, eventually)
-        with without(own_cluster, new_topic.partitions[0].leader.id, is_killed=is_killed):
+        with without(own_apache_cluster, new_topic.partitions[0].leader.id, is_killed=is_killed):
             went_on(writer, eventually)
             read_all(consumer, writer, found)
         went_on(writer, eventually)
@@ -116,7 +118,7 @@ def test_what_was_acknowledged_is_read_though_leaders_move(
 
 @pytest.mark.timeout(240)
 def test_members_of_a_group_go_on_when_their_coordinator_goes(
-    own_cluster: ApacheKafkaCluster, new_topic: Any, topic: Callable[[], str], eventually: Any
+    own_apache_cluster: ApacheKafkaCluster, new_topic: Any, topic: Callable[[], str], eventually: Any
 ) -> None:
     group = topic().encode()
     member = new_topic.get_balanced_consumer(
@@ -127,7 +129,7 @@ def test_members_of_a_group_go_on_when_their_coordinator_goes(
     with Writer(new_topic) as writer:
         went_on(writer, eventually)
         read_all(member, writer, found)
-        with without(own_cluster, coordinator, is_killed=False):
+        with without(own_apache_cluster, coordinator, is_killed=False):
             eventually(lambda: member._group_coordinator.id != coordinator)
             went_on(writer, eventually)
             read_all(member, writer, found)

@@ -146,7 +146,7 @@ def test_a_stream_goes_from_json_to_avro_exactly_once(
     }
     writer = stream.selectExpr("value.id as value").writeStream.format("barnabas").options(**options)
     query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(150)
     expected = []
     for number in range(300):
         output = io.BytesIO()

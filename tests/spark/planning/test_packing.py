@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.spark.planning.packing import TaskLimits, pack_ranges
+from barnabas.spark.planning.packing import TaskLimits, pack_ranges, task_count
 from barnabas.spark.planning.ranges import OffsetRange
 from barnabas.types import TopicPartition
 
@@ -87,3 +87,49 @@ def test_no_task_is_put_together_beyond_the_bytes_asked_for(
     for task in tasks:
         if len(task) > 1 and len(ranges) > max_tasks:
             assert sum((each.end - each.start) * sizes_of[each.partition] for each in task) <= max_bytes
+
+
+def test_ten_thousand_nearly_empty_partitions_are_a_hundred_tasks_unless_told() -> None:
+    ranges = [
+        OffsetRange(TopicPartition(f"t{number // 2}", number % 2), 0, 1 + number % 3)
+        for number in range(10_000)
+    ]
+    leaders = {each.partition: hash(each.partition) % 3 for each in ranges}
+    assert 90 <= len(pack_ranges(ranges, task_count(ranges, None), leaders)) <= 100
+    assert 290 <= len(pack_ranges(ranges, task_count(ranges, 300), leaders)) <= 300
+
+
+@given(st.lists(st.integers(1, 5_000), min_size=1, max_size=2_000), st.none() | st.integers(1, 1_000))
+def test_there_are_more_tasks_the_more_records_there_are_but_not_beyond_what_is_asked_for(
+    counts: list[int], min_partitions: int | None
+) -> None:
+    found = task_count(ranges_of(counts), min_partitions)
+    assert max(100, min_partitions or 0) <= found <= max(500, min_partitions or 0)
+    if 100 < found < 500 and found != min_partitions:
+        assert found * 1000 <= sum(counts) < (found + 1) * 1000
+
+
+def test_a_task_reads_partitions_of_few_topics() -> None:
+    ranges = [
+        OffsetRange(TopicPartition(f"t{topic:02}", number), 0, 10)
+        for topic in range(50)
+        for number in range(12)
+    ]
+    leaders = {each.partition: each.partition.partition % 3 for each in ranges}
+    tasks = pack_ranges(ranges, 30, leaders)
+    # Each leader has 4 partitions of each topic, and a task 20 partitions.
+    assert {len(task) for task in tasks} == {20}
+    assert max(len({each.partition.topic for each in task}) for task in tasks) == 5
+
+
+@given(sizes, st.integers(1, 70), st.integers(1, 10))
+def test_no_task_is_much_larger_for_its_partitions_being_of_few_topics(
+    counts: list[int], max_tasks: int, topics: int
+) -> None:
+    ranges = [
+        OffsetRange(TopicPartition(f"t{number % topics}", number), 0, count)
+        for number, count in enumerate(counts)
+    ]
+    tasks = pack_ranges(ranges, max_tasks, {})
+    best = max(max(counts), -(-sum(counts) // max_tasks))
+    assert max(map(size_of, tasks)) <= 2 * best

@@ -75,6 +75,9 @@ def test_there_are_about_as_many_parts_as_asked_for(
         ([(0, 5)], 3, None, [(0, 1), (1, 3), (3, 5)]),
         # As in Spark's connector: the small one is left whole, the large one gets the rest.
         ([(0, 1), (0, 1), (0, 20)], 6, None, [(0, 1), (0, 1), (0, 5), (5, 10), (10, 15), (15, 20)]),
+        # Here that leaves the large one whole.
+        ([(0, 1), (0, 20)], 2, None, [(0, 1), (0, 20)]),
+        ([(0, 1), (0, 1), (0, 20)], 3, None, [(0, 1), (0, 1), (0, 6), (6, 13), (13, 20)]),
         ([(0, 10)], None, 4, [(0, 3), (3, 6), (6, 10)]),
         ([(0, 10), (5, 3)], None, 5, [(0, 5), (5, 10), (5, 8)]),
         ([(0, 2)], 10, None, [(0, 1), (1, 2)]),

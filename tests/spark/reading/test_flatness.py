@@ -6,20 +6,15 @@ and deleted, and brokers stop and start.
 
 from __future__ import annotations
 
-import gc
 import logging
-import os
-import threading
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import confluent_kafka
 import pytest
+from tests.spark.held import Held
 
 from barnabas import Admin, NewTopic
 from barnabas.spark.options import source_options
-from barnabas.spark.planning import offsets
 from barnabas.spark.pyspark_features import ReadAllAvailable
 from barnabas.spark.reading.stream_source import KafkaStreamReader
 from barnabas.testing import EmbeddedBroker
@@ -30,28 +25,6 @@ WARM_UP, MEASURED = 40, 100
 # What clients know of topics they forget with the next full answer, which is due after minutes by default.
 REFRESHED = {"kafka.metadata.max.age.ms": "500"}
 BATCHES_A_TOPIC, BATCHES_A_NODE = 2, 25
-
-
-@dataclass
-class Held:
-    """By this process."""
-
-    threads: int
-    files: int
-    objects: int
-    by_type: Counter[str]
-
-    @classmethod
-    def now(cls) -> Held:
-        # These hold as many ids as they may, and no more.
-        offsets._topic_id.cache_clear()
-        offsets._id_text.cache_clear()
-        gc.collect()
-        # Timers that were cancelled wait in the loop's heap for their time: asyncio's own do not count.
-        by_type = Counter(
-            type(each).__name__ for each in gc.get_objects() if type(each).__module__.startswith("barnabas")
-        )
-        return cls(threading.active_count(), len(os.listdir("/proc/self/fd")), by_type.total(), by_type)
 
 
 class Query:
@@ -130,9 +103,9 @@ def test_a_query_holds_no_more_after_many_batches(query: Query, caplog: pytest.L
     # Each topic that goes is told, and pytest keeps all that is told.
     caplog.set_level(logging.ERROR, logger="barnabas.spark.reading.source")
     query.run(WARM_UP)
-    before = Held.now()
+    before = Held.at_rest()
     query.run(MEASURED)
-    after = Held.now()
+    after = Held.at_rest()
     assert query.has_read_all
     grown = (after.by_type - before.by_type).most_common(8)
     assert after.threads <= before.threads

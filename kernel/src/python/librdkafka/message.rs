@@ -1,5 +1,6 @@
-//! `Message` of `confluent_kafka`: a consumed record that points into the batch it came in, or parts given one by one
-//! (by a program, for a delivery report, or for an event of a consumer). Knows nothing of how either comes about.
+//! `Message` of `confluent_kafka`: a consumed record that points into the batch it came in, a delivered one that points
+//! to the batch it was in, or parts given one by one (by a program, for a message that has failed, or for an event of a
+//! consumer). Knows nothing of how either comes about.
 //!
 //! It takes part in garbage collection, since a program may set anything in it, but the collector passes over those in
 //! which nothing was: to look at each message that was fetched would cost more than to make it.
@@ -17,14 +18,16 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::python::consume::record::{FromRecord, RecordSource};
 use crate::python::librdkafka::message_arguments::unexpected_keyword;
-use crate::python::objects::allocation::new_untracked;
+use crate::python::objects::allocation::{new_untracked, renewed};
 use crate::python::objects::locked_rc::LockedRc;
 use crate::records::{HeaderIter, RecordSlices, Span};
 
 const MICROSECONDS: f64 = 1_000_000.0;
 const NO_PARTITION: i32 = -1;
-const NO_OFFSET: i64 = -1001;
+pub const NO_OFFSET: i64 = -1001;
 const NO_LATENCY: i64 = -1;
+pub const NO_LEADER_EPOCH: i32 = -1;
+pub const NO_DELIVERY_COUNT: i16 = -1;
 
 /// The arguments of the constructor, in their order.
 const ARGUMENTS: [&str; 11] = [
@@ -93,6 +96,69 @@ impl FetchedRecord {
     }
 }
 
+/// What the delivered messages of a batch have in common.
+pub struct DeliveredBatch {
+    /// As the program calls it.
+    pub topic: Py<PyAny>,
+    pub partition: i32,
+    /// librdkafka's number of it.
+    pub timestamp_type: i32,
+}
+
+/// A message that was delivered.
+pub struct DeliveredRecord {
+    pub batch: LockedRc<DeliveredBatch>,
+    pub offset: i64,
+    pub timestamp: i64,
+    pub latency_us: i64,
+    /// As they were given: `bytes`, or `str` that is made bytes when it is looked at. Neither of a class of its own,
+    /// which could lead anywhere.
+    pub key: Option<Py<PyAny>>,
+    pub value: Option<Py<PyAny>>,
+}
+
+impl DeliveredRecord {
+    fn parts(&self, py: Python<'_>) -> PyResult<MessageParts> {
+        let bytes = |given: &Option<Py<PyAny>>| as_bytes(py, given.as_ref().map(|given| given.clone_ref(py)));
+        Ok(MessageParts {
+            topic: self.batch.topic.clone_ref(py),
+            partition: self.batch.partition,
+            offset: self.offset,
+            key: bytes(&self.key)?,
+            value: bytes(&self.value)?,
+            timestamp: self.timestamp(),
+            latency_us: self.latency_us,
+            ..MessageParts::empty(py)
+        })
+    }
+
+    fn timestamp(&self) -> (i32, i64) {
+        (self.batch.timestamp_type, self.timestamp)
+    }
+}
+
+/// A key or a value as `bytes`, where it is that already.
+fn bytes_as_given(py: Python<'_>, given: &Option<Py<PyAny>>) -> Option<Py<PyAny>> {
+    match given {
+        None => Some(py.None()),
+        Some(given) => given.bind(py).is_exact_instance_of::<PyBytes>().then(|| given.clone_ref(py)),
+    }
+}
+
+/// A key or a value that was given as `bytes` or `str`.
+pub fn as_bytes(py: Python<'_>, given: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
+    let Some(given) = given else { return Ok(py.None()) };
+    match given.bind(py).cast::<PyString>() {
+        Ok(text) => Ok(PyBytes::new(py, text.to_str()?.as_bytes()).into_any().unbind()),
+        Err(_) => Ok(given),
+    }
+}
+
+enum Origin {
+    Fetched(FetchedRecord),
+    Delivered(DeliveredRecord),
+}
+
 /// The parts of a message as objects. Any object is taken as topic, key, value, headers and error.
 pub struct MessageParts {
     pub topic: Py<PyAny>,
@@ -122,8 +188,8 @@ impl MessageParts {
             error: py.None(),
             timestamp: (0, 0),
             latency_us: NO_LATENCY,
-            leader_epoch: -1,
-            delivery_count: -1,
+            leader_epoch: NO_LEADER_EPOCH,
+            delivery_count: NO_DELIVERY_COUNT,
         }
     }
 
@@ -151,8 +217,8 @@ impl MessageParts {
         let py = positional.py();
         let given = positional.len() + keywords.map_or(0, |keywords| keywords.len());
         if given > ARGUMENTS.len() {
-            let limit = ARGUMENTS.len();
-            let message = format!("function takes at most {limit} arguments ({given} given)");
+            let (limit, kind) = (ARGUMENTS.len(), if positional.is_empty() { "keyword " } else { "" });
+            let message = format!("function takes at most {limit} {kind}arguments ({given} given)");
             return Err(PyTypeError::new_err(message));
         }
         let mut parts = Self::empty(py);
@@ -238,8 +304,9 @@ fn timestamp_from(value: &Bound<'_, PyAny>) -> PyResult<(i32, i64)> {
 /// len() is the size of the value: a message without one is false.
 #[pyclass(frozen, subclass, module = "confluent_kafka.cimpl")]
 pub struct Message {
-    fetched: Option<FetchedRecord>,
-    /// All parts, once they were given or one of them was changed: they count then, in place of `fetched`.
+    origin: Option<Origin>,
+    /// All parts, once they were given or one of them was changed or had to be made: they count then, in place of
+    /// `origin`.
     parts: OnceBox<Mutex<MessageParts>>,
 }
 
@@ -258,19 +325,32 @@ impl FromRecord for Message {
             value: slices.value,
             headers: slices.headers,
         };
-        let message = Self { fetched: Some(fetched), parts: OnceBox::new() };
-        new_untracked(py, message)
+        new_untracked(py, Self::of_origin(Origin::Fetched(fetched)))
     }
 }
 
 impl Message {
     fn from_parts(parts: MessageParts) -> Self {
-        Self { fetched: None, parts: OnceBox::with_value(Box::new(Mutex::new(parts))) }
+        Self { origin: None, parts: OnceBox::with_value(Box::new(Mutex::new(parts))) }
     }
 
-    /// A message whose parts lead nowhere: bytes, text and numbers.
-    pub fn of_plain_parts(py: Python<'_>, parts: MessageParts) -> PyResult<Py<Self>> {
-        new_untracked(py, Self::from_parts(parts))
+    #[inline(always)]
+    fn of_origin(origin: Origin) -> Self {
+        Self { origin: Some(origin), parts: OnceBox::new() }
+    }
+
+    /// A message that was delivered; it takes the place of `last` where nobody has kept that.
+    #[inline]
+    pub fn of_delivered(
+        py: Python<'_>,
+        record: DeliveredRecord,
+        last: Option<Py<Self>>,
+    ) -> PyResult<Py<Self>> {
+        let message = Self::of_origin(Origin::Delivered(record));
+        match last {
+            Some(last) => renewed(py, last, message),
+            None => new_untracked(py, message),
+        }
     }
 
     /// A message of any parts.
@@ -278,20 +358,45 @@ impl Message {
         Py::new(py, Self::from_parts(parts))
     }
 
-    /// Where nothing was changed since it was fetched.
+    /// What it came of, where that is all there is.
     #[inline]
-    fn untouched(&self) -> Option<&FetchedRecord> {
+    fn untouched(&self) -> Option<&Origin> {
         match self.parts.get() {
-            None => self.fetched.as_ref(),
+            None => self.origin.as_ref(),
             Some(_) => None,
+        }
+    }
+
+    /// The key or the value.
+    #[inline]
+    fn bytes(
+        &self,
+        py: Python<'_>,
+        span: impl FnOnce(&FetchedRecord) -> Option<Span>,
+        given: impl FnOnce(&DeliveredRecord) -> &Option<Py<PyAny>>,
+        part: impl FnOnce(&MessageParts) -> &Py<PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let bytes = match self.untouched() {
+            Some(Origin::Fetched(fetched)) => match fetched.bytes(py, span(fetched)) {
+                Some(bytes) => Some(bytes.into_any().unbind()),
+                None => Some(py.None()),
+            },
+            // Of text they are made once.
+            Some(Origin::Delivered(delivered)) => bytes_as_given(py, given(delivered)),
+            None => None,
+        };
+        match bytes {
+            Some(bytes) => Ok(bytes),
+            None => Ok(part(&*self.lock(py)?).clone_ref(py)),
         }
     }
 
     /// The parts, for looking at them.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, MessageParts>> {
         if self.parts.get().is_none() {
-            let parts = match &self.fetched {
-                Some(fetched) => fetched.parts(py)?,
+            let parts = match &self.origin {
+                Some(Origin::Fetched(fetched)) => fetched.parts(py)?,
+                Some(Origin::Delivered(delivered)) => delivered.parts(py)?,
                 None => MessageParts::empty(py),
             };
             // Nobody else can have been faster: the interpreter lock is held all along.
@@ -378,24 +483,12 @@ impl Message {
 
     /// The value (payload), or None.
     fn value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.untouched() {
-            Some(fetched) => match fetched.bytes(py, fetched.value) {
-                Some(value) => Ok(value.into_any().unbind()),
-                None => Ok(py.None()),
-            },
-            None => Ok(self.lock(py)?.value.clone_ref(py)),
-        }
+        self.bytes(py, |fetched| fetched.value, |delivered| &delivered.value, |parts| &parts.value)
     }
 
     /// The key, or None.
     fn key(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.untouched() {
-            Some(fetched) => match fetched.bytes(py, fetched.key) {
-                Some(key) => Ok(key.into_any().unbind()),
-                None => Ok(py.None()),
-            },
-            None => Ok(self.lock(py)?.key.clone_ref(py)),
-        }
+        self.bytes(py, |fetched| fetched.key, |delivered| &delivered.key, |parts| &parts.key)
     }
 
     /// The key as the deserializer of a DeserializingConsumer made it; otherwise what key() gives.
@@ -411,7 +504,8 @@ impl Message {
     /// The name of the topic, or None.
     fn topic(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.untouched() {
-            Some(fetched) => Ok(fetched.source.topic.clone_ref(py).into_any()),
+            Some(Origin::Fetched(fetched)) => Ok(fetched.source.topic.clone_ref(py).into_any()),
+            Some(Origin::Delivered(delivered)) => Ok(delivered.batch.topic.clone_ref(py)),
             None => Ok(self.lock(py)?.topic.clone_ref(py)),
         }
     }
@@ -419,7 +513,8 @@ impl Message {
     /// The number of the partition, or None.
     fn partition(&self, py: Python<'_>) -> PyResult<Option<i32>> {
         let partition = match self.untouched() {
-            Some(fetched) => fetched.source.partition,
+            Some(Origin::Fetched(fetched)) => fetched.source.partition,
+            Some(Origin::Delivered(delivered)) => delivered.batch.partition,
             None => self.lock(py)?.partition,
         };
         Ok(Some(partition).filter(|&partition| partition >= 0))
@@ -428,7 +523,8 @@ impl Message {
     /// The offset, or None.
     fn offset(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         let offset = match self.untouched() {
-            Some(fetched) => fetched.offset,
+            Some(Origin::Fetched(fetched)) => fetched.offset,
+            Some(Origin::Delivered(delivered)) => delivered.offset,
             None => self.lock(py)?.offset,
         };
         Ok(Some(offset).filter(|&offset| offset >= 0))
@@ -438,7 +534,8 @@ impl Message {
     /// the timestamp, in milliseconds since 1970 (UTC).
     fn timestamp(&self, py: Python<'_>) -> PyResult<(i32, i64)> {
         match self.untouched() {
-            Some(fetched) => Ok(fetched.timestamp()),
+            Some(Origin::Fetched(fetched)) => Ok(fetched.timestamp()),
+            Some(Origin::Delivered(delivered)) => Ok(delivered.timestamp()),
             None => Ok(self.lock(py)?.timestamp),
         }
     }
@@ -448,7 +545,8 @@ impl Message {
         let py = slf.py();
         let message = slf.get();
         match message.untouched() {
-            Some(fetched) if fetched.headers.is_empty() => Ok(py.None()),
+            Some(Origin::Fetched(fetched)) if fetched.headers.is_empty() => Ok(py.None()),
+            Some(Origin::Delivered(_)) => Ok(py.None()),
             // From here on the list is the message's own: who changes it changes the message.
             Some(_) => Ok(Self::lock_collected(slf)?.headers.clone_ref(py)),
             None => Ok(message.lock(py)?.headers.clone_ref(py)),
@@ -458,19 +556,19 @@ impl Message {
     /// How long it took to produce the message, from produce() to the acknowledgement, in seconds; None for any
     /// other message.
     fn latency(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        match self.untouched() {
-            Some(_) => Ok(None),
-            None => {
-                let latency_us = self.lock(py)?.latency_us;
-                Ok((latency_us >= 0).then_some(latency_us as f64 / MICROSECONDS))
-            }
-        }
+        let latency_us = match self.untouched() {
+            Some(Origin::Fetched(_)) => NO_LATENCY,
+            Some(Origin::Delivered(delivered)) => delivered.latency_us,
+            None => self.lock(py)?.latency_us,
+        };
+        Ok((latency_us >= 0).then_some(latency_us as f64 / MICROSECONDS))
     }
 
     /// The leader epoch of the record, or None.
     fn leader_epoch(&self, py: Python<'_>) -> PyResult<Option<i32>> {
         let leader_epoch = match self.untouched() {
-            Some(fetched) => fetched.source.leader_epoch,
+            Some(Origin::Fetched(fetched)) => fetched.source.leader_epoch,
+            Some(Origin::Delivered(_)) => NO_LEADER_EPOCH,
             None => self.lock(py)?.leader_epoch,
         };
         Ok(Some(leader_epoch).filter(|&leader_epoch| leader_epoch >= 0))
@@ -540,7 +638,7 @@ impl Message {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        if let Some(fetched) = self.untouched() {
+        if let Some(Origin::Fetched(fetched)) = self.untouched() {
             return Ok(fetched.value.map_or(0, Span::len));
         }
         let value = self.value(py)?;

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
+use crate::python::objects::fast_method::Arguments;
 use crate::records::{NO_HEADERS, encode_headers};
 
 /// An argument that may be left out, which is not the same as None.
@@ -100,6 +101,10 @@ impl<'a, 'py> Argument<'a, 'py> {
     #[inline]
     pub fn payload(self, place: usize) -> PyResult<Payload<'a, 'py>> {
         let Some(object) = self.object() else { return Ok(Payload::None) };
+        // Without the call that it takes to see whether it is of a subclass.
+        if let Ok(bytes) = object.cast_exact::<PyBytes>() {
+            return Ok(Payload::Bytes(bytes));
+        }
         if let Ok(bytes) = object.cast::<PyBytes>() {
             return Ok(Payload::Bytes(bytes));
         }
@@ -218,23 +223,60 @@ impl Headers {
     }
 }
 
-/// Raises what CPython does for arguments that there is no parameter for. `parameters`: those that there are.
-pub fn check_surplus(
-    parameters: &[&str],
-    positional: &Bound<'_, PyTuple>,
-    keywords: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    let limit = parameters.len();
-    if !positional.is_empty() {
-        let given = limit + positional.len() + keywords.map_or(0, |keywords| keywords.len());
-        let plural = if limit == 1 { "" } else { "s" };
-        let message = format!("function takes at most {limit} argument{plural} ({given} given)");
-        return Err(PyTypeError::new_err(message));
+/// The arguments of a call by their parameters, and those that there is none for. CPython counts before it converts any,
+/// and looks at names last.
+pub struct ByParameter<'a, 'py, const N: usize> {
+    pub given: [Argument<'a, 'py>; N],
+    parameters: &'static [&'static str; N],
+    /// The first one that was given by position, too.
+    given_twice: Option<usize>,
+    unknown: Option<Bound<'py, PyString>>,
+}
+
+impl<'a, 'py, const N: usize> ByParameter<'a, 'py, N> {
+    /// Raises where there are more arguments than parameters.
+    #[inline]
+    pub fn sort(parameters: &'static [&'static str; N], arguments: &Arguments<'a, 'py>) -> PyResult<Self> {
+        if arguments.len() > N {
+            return Err(too_many(N, arguments));
+        }
+        let mut sorted = Self { given: [Argument::LeftOut; N], parameters, given_twice: None, unknown: None };
+        for place in 0..arguments.positional {
+            sorted.given[place] = Argument::Given(arguments.get(place));
+        }
+        for (name, value) in arguments.by_name() {
+            let text = name.to_str()?;
+            match parameters.iter().position(|parameter| *parameter == text) {
+                Some(place) if place >= arguments.positional => sorted.given[place] = Argument::Given(value),
+                Some(place) => {
+                    sorted.given_twice = Some(sorted.given_twice.map_or(place, |first| first.min(place)));
+                }
+                None => sorted.unknown = sorted.unknown.or(Some(name)),
+            }
+        }
+        Ok(sorted)
     }
-    match keywords.and_then(|keywords| keywords.keys().get_item(0).ok()) {
-        None => Ok(()),
-        Some(name) => Err(unexpected_keyword(&name.str()?, parameters)),
+
+    /// Raises for a name that is no parameter's, or that of an argument that was given by position.
+    #[inline]
+    pub fn check_names(&self) -> PyResult<()> {
+        if let Some(place) = self.given_twice {
+            let (name, position) = (self.parameters[place], place + 1);
+            let message = format!("argument for function given by name ('{name}') and position ({position})");
+            return Err(PyTypeError::new_err(message));
+        }
+        match &self.unknown {
+            None => Ok(()),
+            Some(name) => Err(unexpected_keyword(name, self.parameters)),
+        }
     }
+}
+
+#[cold]
+fn too_many(limit: usize, arguments: &Arguments<'_, '_>) -> PyErr {
+    let kind = if arguments.positional == 0 { "keyword " } else { "" };
+    let (plural, given) = (if limit == 1 { "" } else { "s" }, arguments.len());
+    PyTypeError::new_err(format!("function takes at most {limit} {kind}argument{plural} ({given} given)"))
 }
 
 /// What CPython raises for a name that is no parameter's: from 3.13 on in other words, and with the name that may

@@ -8,9 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::python::librdkafka::event_queue::{Events, Reports};
-use crate::python::librdkafka::message::{Message, MessageParts};
+use crate::python::librdkafka::message::{
+    DeliveredBatch, DeliveredRecord, Message, MessageParts, NO_DELIVERY_COUNT, NO_LEADER_EPOCH, NO_OFFSET,
+    as_bytes,
+};
 use crate::python::objects::calls::call_with_two;
-use crate::python::produce::delivery::{BatchOutcome, Resolution, SplitBatch, Told, TopicName};
+use crate::python::objects::locked_rc::LockedRc;
+use crate::python::produce::delivery::{AllDelivered, BatchOutcome, Resolution, SplitBatch, Told, TopicName};
 
 const CREATE_TIME: i32 = 1;
 const LOG_APPEND_TIME: i32 = 2;
@@ -35,6 +39,17 @@ pub struct MessageReport {
     /// As they were given: `bytes`, or `str` that is made bytes when it is reported.
     pub key: Option<Py<PyAny>>,
     pub value: Option<Py<PyAny>>,
+}
+
+impl MessageReport {
+    /// Whether key and value can lead to no other object.
+    #[inline]
+    fn is_plain(&self, py: Python<'_>) -> bool {
+        [&self.key, &self.value].into_iter().flatten().all(|part| {
+            let part = part.bind(py);
+            part.is_exact_instance_of::<PyBytes>() || part.is_exact_instance_of::<PyString>()
+        })
+    }
 }
 
 /// The messages of one batch that are to be told of when it is decided.
@@ -175,6 +190,13 @@ struct ReportedMessages {
     topic: Option<Py<PyAny>>,
 }
 
+/// What the reports of a batch that was delivered are made with, while they are told.
+struct Telling {
+    batch: LockedRc<DeliveredBatch>,
+    /// The message told of last.
+    message: Option<Py<Message>>,
+}
+
 impl ReportedMessages {
     fn new(fate: Fate, kept: KeptMessages, rules: Arc<ReportRules>) -> Self {
         Self {
@@ -188,27 +210,68 @@ impl ReportedMessages {
         }
     }
 
-    fn report(&mut self, py: Python<'_>, report: MessageReport) -> PyResult<()> {
-        let mut parts = MessageParts::empty(py);
+    #[inline]
+    fn latency_us(&self, report: &MessageReport) -> i64 {
         let latency = self.decided_at.saturating_duration_since(report.produced_at);
-        parts.latency_us = i64::try_from(latency.as_micros()).unwrap_or(i64::MAX);
-        parts.topic = self.shown_topic(py)?;
-        let cause = match &self.fate {
+        latency.as_secs().saturating_mul(1_000_000).saturating_add(latency.subsec_micros().into()) as i64
+    }
+
+    /// Tells of a message with plain parts, all of whose batch is delivered: what nearly all reports are.
+    #[inline]
+    fn report_delivered(
+        &mut self,
+        py: Python<'_>,
+        report: MessageReport,
+        delivered: AllDelivered,
+        telling: &mut Option<Telling>,
+    ) -> PyResult<()> {
+        let log_append_time = delivered.log_append_time;
+        let is_log_append = log_append_time >= 0;
+        let telling = match telling {
+            Some(telling) => telling,
+            none => none.insert(Telling {
+                batch: LockedRc::new(
+                    py,
+                    DeliveredBatch {
+                        topic: self.shown_topic(py)?,
+                        partition: self.partition(),
+                        timestamp_type: if is_log_append { LOG_APPEND_TIME } else { CREATE_TIME },
+                    },
+                ),
+                message: None,
+            }),
+        };
+        let offset = delivered.offset_of(report.index);
+        let record = DeliveredRecord {
+            batch: telling.batch.clone_ref(py),
+            offset: if offset >= 0 { offset } else { NO_OFFSET },
+            timestamp: if is_log_append { log_append_time } else { report.timestamp },
+            latency_us: self.latency_us(&report),
+            key: report.key,
+            value: report.value,
+        };
+        let message = Message::of_delivered(py, record, telling.message.take())?;
+        let called = call_with_two(py, &report.callback, &py.None(), message.as_any());
+        telling.message = Some(message);
+        called.map(drop)
+    }
+
+    fn report(&mut self, py: Python<'_>, report: MessageReport) -> PyResult<()> {
+        let (mut offset, mut timestamp) = (NO_OFFSET, (0, -1));
+        let (partition, cause) = match &self.fate {
             Fate::Failed { partition, error, .. } => {
-                parts.partition = *partition;
-                Some((std::ptr::from_ref(error).addr(), error.clone_ref(py)))
+                (*partition, Some((std::ptr::from_ref(error).addr(), error.clone_ref(py))))
             }
             Fate::Batch(outcome) => {
-                parts.partition = outcome.partition;
-                match outcome.resolve(report.index, report.index) {
-                    Resolution::Delivered { offset, log_append_time } => {
-                        parts.timestamp = if log_append_time >= 0 {
+                let cause = match outcome.resolve(report.index, report.index) {
+                    Resolution::Delivered { offset: known, log_append_time } => {
+                        timestamp = if log_append_time >= 0 {
                             (LOG_APPEND_TIME, log_append_time)
                         } else {
                             (CREATE_TIME, report.timestamp)
                         };
-                        if offset >= 0 {
-                            parts.offset = offset;
+                        if known >= 0 {
+                            offset = known;
                         }
                         None
                     }
@@ -217,23 +280,38 @@ impl ReportedMessages {
                         let error = unknown.into_result(py, outcome, report.timestamp)?;
                         error.err().map(|error| (0, error))
                     }
-                }
+                };
+                (outcome.partition, cause)
             }
         };
-        if let Some((identity, cause)) = cause {
-            parts.timestamp = (0, -1);
-            parts.error = self.error_of(py, identity, &cause)?;
-        } else if self.rules.only_errors {
-            return Ok(());
+        let error = match cause {
+            Some((identity, cause)) => self.error_of(py, identity, &cause)?,
+            None if self.rules.only_errors => return Ok(()),
+            None => py.None(),
+        };
+        let latency_us = self.latency_us(&report);
+        let parts = MessageParts {
+            topic: self.shown_topic(py)?,
+            partition,
+            offset,
+            key: as_bytes(py, report.key)?,
+            value: as_bytes(py, report.value)?,
+            headers: py.None(),
+            error: error.clone_ref(py),
+            timestamp,
+            latency_us,
+            leader_epoch: NO_LEADER_EPOCH,
+            delivery_count: NO_DELIVERY_COUNT,
+        };
+        let message = Message::of_parts(py, parts)?;
+        call_with_two(py, &report.callback, &error, message.as_any()).map(drop)
+    }
+
+    fn partition(&self) -> i32 {
+        match &self.fate {
+            Fate::Failed { partition, .. } => *partition,
+            Fate::Batch(outcome) => outcome.partition,
         }
-        parts.key = as_bytes(py, report.key)?;
-        parts.value = as_bytes(py, report.value)?;
-        let error = parts.error.clone_ref(py);
-        let is_plain =
-            error.is_none(py) && [&parts.key, &parts.value].into_iter().all(|part| is_plain(part.bind(py)));
-        let message =
-            if is_plain { Message::of_plain_parts(py, parts) } else { Message::of_parts(py, parts) };
-        call_with_two(py, &report.callback, &error, &message?.into_any()).map(drop)
     }
 
     /// Found once for all of them, which are of one topic.
@@ -270,12 +348,23 @@ impl Reports for ReportedMessages {
     fn serve(&mut self, py: Python<'_>, events: &Events) -> PyResult<()> {
         let (messages, bytes) = std::mem::take(&mut self.silent);
         if messages > 0 {
-            events.reported(messages, bytes);
+            events.reported(py, messages, bytes);
         }
+        let delivered = match &self.fate {
+            Fate::Batch(outcome) => outcome.all_delivered(),
+            Fate::Failed { .. } => None,
+        };
+        let mut telling = None;
         while let Some(report) = self.reports.next() {
             let size = report.size as usize;
-            let called = self.report(py, report);
-            events.reported(1, size);
+            let called = match delivered {
+                Some(_) if self.rules.only_errors => Ok(()),
+                Some(delivered) if report.is_plain(py) => {
+                    self.report_delivered(py, report, delivered, &mut telling)
+                }
+                _ => self.report(py, report),
+            };
+            events.reported(py, 1, size);
             called?;
         }
         Ok(())
@@ -283,18 +372,5 @@ impl Reports for ReportedMessages {
 
     fn is_done(&self) -> bool {
         self.reports.as_slice().is_empty()
-    }
-}
-
-/// Whether this can lead to no other object.
-fn is_plain(part: &Bound<'_, PyAny>) -> bool {
-    part.is_none() || part.is_exact_instance_of::<PyBytes>()
-}
-
-fn as_bytes(py: Python<'_>, given: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
-    let Some(given) = given else { return Ok(py.None()) };
-    match given.bind(py).cast::<PyString>() {
-        Ok(text) => Ok(PyBytes::new(py, text.to_str()?.as_bytes()).into_any().unbind()),
-        Err(_) => Ok(given),
     }
 }

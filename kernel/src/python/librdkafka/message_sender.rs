@@ -1,22 +1,24 @@
 //! `MessageSender`: what runs in `confluent_kafka`'s Producer for each message, in the caller's thread.
 
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use pyo3::Borrowed;
 use pyo3::exceptions::{PyBufferError, PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::{Borrowed, IntoPyObjectExt};
 
 use crate::clock::now_ms;
 use crate::producing::Refused;
 use crate::python::librdkafka::event_queue::{EventQueue, Events};
-use crate::python::librdkafka::message_arguments::{Argument, Headers, Payload, check_surplus, without_nul};
+use crate::python::librdkafka::message_arguments::{Argument, ByParameter, Headers, Payload, without_nul};
 use crate::python::librdkafka::message_report::{Fate, KeptMessages, MessageReport, ReportRules, Reporter};
 use crate::python::librdkafka::parked::{ParkedMessage, ParkedMessages};
+use crate::python::objects::fast_method::{Arguments, FastMethod};
 use crate::python::produce::accumulator::Accumulator;
 use crate::python::produce::delivery::TopicName;
 use crate::python::produce::shared_queues::NamedQueues;
@@ -106,7 +108,7 @@ impl Outlet {
             partition: message.partition,
             error: error.into_any().unbind(),
         };
-        self.events.produced(1, 0);
+        self.events.produced(py, 1, 0);
         let kept = KeptMessages { reports: vec![report], ..KeptMessages::default() };
         self.reporter.report(py, fate, kept);
     }
@@ -199,7 +201,7 @@ fn enqueue(
             }
             None => outlet.reporter.keep_silent(py, place.outcome, 1, size),
         }
-        outlet.events.produced(1, size);
+        outlet.events.produced(py, 1, size);
         Ok(())
     };
     let parked = outlet.parked.get();
@@ -217,7 +219,7 @@ fn enqueue(
             let copy =
                 ParkedMessage::new(partition, &record, report.flatten(), accumulator.settings.monotonic_ms());
             parked.park(&mut by_topic, message.topic_name, copy);
-            outlet.events.produced(1, size);
+            outlet.events.produced(py, 1, size);
             drop(by_topic);
             // The topic may have been looked for in vain since, when there was no message to fail.
             slf.call_method1(intern!(py, "_after_parking"), (message.topic,))?;
@@ -302,50 +304,59 @@ impl MessageSender {
         self.is_open.store(false, Ordering::Release);
     }
 
-    /// Hands a message over, and returns before it is sent.
-    ///
-    /// key and value: bytes, or str that is sent as UTF-8, or None. partition -1 leaves the choice to the
-    /// `partitioner`. `callback(error, message)`, also called on_delivery, is called from poll() or flush() when the
-    /// message was delivered or has failed for good; without one that of the configuration is. timestamp: milliseconds
-    /// since 1970 (UTC), 0 is now. headers: a dictionary, or a list of pairs of a name and a value (bytes, str or
-    /// None); messages in callbacks do not show them.
-    ///
-    /// Raises BufferError while more messages wait than queue.buffering.max.messages or .kbytes allows: call poll();
-    /// KafkaException for other reasons, with a code in it; RuntimeError after close().
-    #[pyo3(
-        signature = (topic=Argument::LeftOut, value=Argument::LeftOut, key=Argument::LeftOut, partition=Argument::LeftOut,
-            callback=Argument::LeftOut, on_delivery=Argument::LeftOut, timestamp=Argument::LeftOut,
-            headers=Argument::LeftOut, *surplus, **unknown),
-        text_signature = "($self, topic, value=None, key=None, partition=-1, callback=None, on_delivery=None, timestamp=0, headers=None)"
-    )]
-    #[expect(clippy::too_many_arguments, reason = "the arguments of the original")]
-    fn produce<'py>(
-        slf: &Bound<'py, Self>,
-        topic: Argument<'_, 'py>,
-        value: Argument<'_, 'py>,
-        key: Argument<'_, 'py>,
-        partition: Argument<'_, 'py>,
-        callback: Argument<'_, 'py>,
-        on_delivery: Argument<'_, 'py>,
-        timestamp: Argument<'_, 'py>,
-        headers: Argument<'_, 'py>,
-        surplus: &Bound<'py, PyTuple>,
-        unknown: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<()> {
-        if unknown.is_some() || !surplus.is_empty() {
-            check_surplus(&PRODUCE_PARAMETERS, surplus, unknown)?;
+    /// How many messages and reports wait.
+    fn __len__(&self) -> usize {
+        match self.open_outlet() {
+            Ok(outlet) => outlet.events.outstanding().0 + outlet.events.waiting(),
+            Err(_) => 0,
         }
-        let topic = topic.text("topic")?;
-        without_nul(topic.to_str()?)?;
+    }
+
+    /// A producer is true, also when it has nothing to do.
+    fn __bool__(&self) -> bool {
+        true
+    }
+}
+
+pub struct Produce;
+
+impl FastMethod for Produce {
+    type Class = MessageSender;
+    const NAME: &'static CStr = c"produce";
+    const DOCUMENTATION: &'static CStr = c"produce($self, topic, value=None, key=None, partition=-1, callback=None, on_delivery=None, timestamp=0, headers=None)\n--\n\n\
+        Hands a message over, and returns before it is sent.\n\
+        \n\
+        key and value: bytes, or str that is sent as UTF-8, or None. partition -1 leaves the choice to the\n\
+        `partitioner`. `callback(error, message)`, also called on_delivery, is called from poll() or flush() when the\n\
+        message was delivered or has failed for good; without one that of the configuration is. timestamp: milliseconds\n\
+        since 1970 (UTC), 0 is now. headers: a dictionary, or a list of pairs of a name and a value (bytes, str or\n\
+        None); messages in callbacks do not show them.\n\
+        \n\
+        Raises BufferError while more messages wait than queue.buffering.max.messages or .kbytes allows: call poll();\n\
+        KafkaException for other reasons, with a code in it; RuntimeError after close().";
+
+    fn call(slf: &Bound<'_, MessageSender>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+        let arguments = ByParameter::sort(&PRODUCE_PARAMETERS, arguments)?;
+        let [topic, value, key, partition, callback, on_delivery, timestamp, headers] = arguments.given;
+        let given_topic = topic.text("topic")?;
+        let given_name = without_nul(given_topic.to_str()?)?;
         let (value, key) = (value.payload(2)?, key.payload(3)?);
         let (partition, timestamp) = (partition.int(ANY_PARTITION)?, timestamp.long(0)?);
+        arguments.check_names()?;
         let headers = headers.headers()?;
         // The arguments are judged first, as everywhere in the original.
         let outlet = slf.get().open_outlet()?;
-        let topic = outlet.kafka_name(&topic)?;
+        let renamed;
+        let (topic, topic_name) = match &outlet.names {
+            None => (&*given_topic, given_name),
+            Some(names) => {
+                renamed = names.of(&given_topic)?;
+                (&renamed, renamed.to_str()?)
+            }
+        };
         let message = NewMessage {
-            topic: &topic,
-            topic_name: topic.to_str()?,
+            topic,
+            topic_name,
             value,
             key,
             partition,
@@ -354,50 +365,43 @@ impl MessageSender {
             callback: outlet.callback(slf.py(), callback.object().or_else(|| on_delivery.object())),
         };
         match enqueue(slf, outlet, message)? {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(slf.py().None()),
             Err(QUEUE_FULL) => Err(PyBufferError::new_err("Local: Queue full")),
-            Err(code) => slf.call_method1(intern!(slf.py(), "_refuse"), (code,)).map(drop),
+            Err(code) => slf.call_method1(intern!(slf.py(), "_refuse"), (code,)).map(Bound::unbind),
         }
     }
+}
 
-    /// Hands several messages over, and says how many were taken.
-    ///
-    /// messages: a list of dictionaries with, all optional, `value` and `key` (bytes, str or None) and `callback`. What
-    /// is not taken gets its error as `_error`. `partition` and the default callback are for all of them; there are no
-    /// timestamps and headers here, and no partitions of single messages.
-    ///
-    /// Raises TypeError before anything is taken, where a message is not one; RuntimeError after close().
-    #[pyo3(
-        signature = (topic=Argument::LeftOut, messages=Argument::LeftOut, partition=Argument::LeftOut,
-            callback=Argument::LeftOut, on_delivery=Argument::LeftOut, *surplus, **unknown),
-        text_signature = "($self, topic, messages, partition=-1, callback=None, on_delivery=None)"
-    )]
-    #[expect(clippy::too_many_arguments, reason = "the arguments of the original")]
-    fn produce_batch<'py>(
-        slf: &Bound<'py, Self>,
-        topic: Argument<'_, 'py>,
-        messages: Argument<'_, 'py>,
-        partition: Argument<'_, 'py>,
-        callback: Argument<'_, 'py>,
-        on_delivery: Argument<'_, 'py>,
-        surplus: &Bound<'py, PyTuple>,
-        unknown: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<usize> {
+pub struct ProduceBatch;
+
+impl FastMethod for ProduceBatch {
+    type Class = MessageSender;
+    const NAME: &'static CStr = c"produce_batch";
+    const DOCUMENTATION: &'static CStr = c"produce_batch($self, topic, messages, partition=-1, callback=None, on_delivery=None)\n--\n\n\
+        Hands several messages over, and says how many were taken.\n\
+        \n\
+        messages: a list of dictionaries with, all optional, `value` and `key` (bytes, str or None) and `callback`. What\n\
+        is not taken gets its error as `_error`. `partition` and the default callback are for all of them; there are no\n\
+        timestamps and headers here, and no partitions of single messages.\n\
+        \n\
+        Raises TypeError before anything is taken, where a message is not one; RuntimeError after close().";
+
+    fn call(slf: &Bound<'_, MessageSender>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        if unknown.is_some() || !surplus.is_empty() {
-            check_surplus(&PRODUCE_BATCH_PARAMETERS, surplus, unknown)?;
-        }
+        let arguments = ByParameter::sort(&PRODUCE_BATCH_PARAMETERS, arguments)?;
+        let [topic, messages, partition, callback, on_delivery] = arguments.given;
         let topic = topic.text("topic")?;
         without_nul(topic.to_str()?)?;
         let Argument::Given(messages) = messages else {
             return Err(PyTypeError::new_err("function missing required argument 'messages' (pos 2)"));
         };
         let partition = partition.int(ANY_PARTITION)?;
+        arguments.check_names()?;
         let callback = callback.object().or_else(|| on_delivery.object());
         let messages =
             messages.cast::<PyList>().map_err(|_| PyTypeError::new_err("messages must be a list"))?;
         if messages.is_empty() {
-            return Ok(0);
+            return 0_usize.into_py_any(py);
         }
         let outlet = slf.get().open_outlet()?;
         let mut items = Vec::with_capacity(messages.len());
@@ -406,7 +410,7 @@ impl MessageSender {
         }
         let topic = outlet.kafka_name(&topic)?;
         let topic_name = topic.to_str()?;
-        let mut taken = 0;
+        let mut taken = 0_usize;
         for item in &items {
             let own_callback = item.callback.as_ref().map(Bound::as_borrowed);
             let message = NewMessage {
@@ -430,43 +434,28 @@ impl MessageSender {
             let error = slf.call_method1(intern!(py, "_failed_message"), (&topic, refused))?;
             item.message.set_item(intern!(py, "_error"), error)?;
         }
-        Ok(taken)
+        taken.into_py_any(py)
     }
+}
 
-    /// Calls the callbacks that are due: delivery reports, error_cb, stats_cb and the like.
-    ///
-    /// timeout: how many seconds to wait for the first of them; a negative one waits without end. Returns the number of
-    /// events, where the reports of one batch are one. What a callback raises comes out of here; the others are left
-    /// for the next call.
-    #[pyo3(
-        signature = (timeout=Argument::LeftOut, *surplus, **unknown),
-        text_signature = "($self, timeout=-1)"
-    )]
-    fn poll(
-        &self,
-        py: Python<'_>,
-        timeout: Argument<'_, '_>,
-        surplus: &Bound<'_, PyTuple>,
-        unknown: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<usize> {
-        if unknown.is_some() || !surplus.is_empty() {
-            check_surplus(&["timeout"], surplus, unknown)?;
-        }
-        let timeout = timeout.seconds()?;
-        self.open_outlet()?.events.serve(py, timeout)
-    }
+pub struct Poll;
 
-    /// How many messages and reports wait.
-    fn __len__(&self) -> usize {
-        match self.open_outlet() {
-            Ok(outlet) => outlet.events.outstanding().0 + outlet.events.waiting(),
-            Err(_) => 0,
-        }
-    }
+impl FastMethod for Poll {
+    type Class = MessageSender;
+    const NAME: &'static CStr = c"poll";
+    const DOCUMENTATION: &'static CStr = c"poll($self, timeout=-1)\n--\n\n\
+        Calls the callbacks that are due: delivery reports, error_cb, stats_cb and the like.\n\
+        \n\
+        timeout: how many seconds to wait for the first of them; a negative one waits without end. Returns the number of\n\
+        events, where the reports of one batch are one. What a callback raises comes out of here; the others are left\n\
+        for the next call.";
 
-    /// A producer is true, also when it has nothing to do.
-    fn __bool__(&self) -> bool {
-        true
+    fn call(slf: &Bound<'_, MessageSender>, arguments: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+        let arguments = ByParameter::sort(&["timeout"], arguments)?;
+        let timeout = arguments.given[0].seconds()?;
+        arguments.check_names()?;
+        let events = &slf.get().open_outlet()?.events;
+        events.serve(slf.py(), timeout)?.into_py_any(slf.py())
     }
 }
 

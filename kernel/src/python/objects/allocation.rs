@@ -24,6 +24,25 @@ pub fn new_untracked<T: PyClass<Frozen = True>>(py: Python<'_>, value: T) -> PyR
     unsafe { initialized(py, ffi::PyObject_GC_New(T::type_object_raw(py)), value) }
 }
 
+/// An object of `new_untracked` with another value, where this is all there is of it; otherwise a new one.
+#[inline]
+pub fn renewed<T: PyClass<Frozen = True>>(py: Python<'_>, object: Py<T>, value: T) -> PyResult<Py<T>> {
+    let raw = object.as_ptr();
+    // SAFETY: the interpreter lock is held, the class takes part in garbage collection, and the object is whole. Whoever
+    // looks at its value has a reference to it, of which this is the only one; the collector has none, and passes over
+    // it. Being of the class itself, the object holds nothing but its value.
+    let before = unsafe {
+        let is_own = ffi::Py_REFCNT(raw) == 1 && ffi::Py_TYPE(raw) == T::type_object_raw(py);
+        if !is_own || ffi::PyObject_GC_IsTracked(raw) != 0 {
+            return new_untracked(py, value);
+        }
+        raw.add(1).cast::<T>().replace(value)
+    };
+    // What this frees finds the object whole.
+    drop(before);
+    Ok(object)
+}
+
 /// Has the collector look at an object of `new_untracked`, which leads to others now.
 pub fn track<T: PyClass>(object: &Bound<'_, T>) {
     // SAFETY: the interpreter lock is held, and the class takes part in garbage collection, as that of every object of

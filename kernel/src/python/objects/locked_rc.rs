@@ -14,8 +14,8 @@ struct Counted<T> {
     value: T,
 }
 
-/// For what objects of Python share. It belongs into such objects only, which the interpreter frees under its lock:
-/// nothing else may drop it.
+/// For what objects of Python share. It belongs into such objects only, which the interpreter frees under its lock, and
+/// onto the stack of a thread that has that lock when it leaves: nothing else may drop it.
 pub struct LockedRc<T>(NonNull<Counted<T>>);
 
 // SAFETY: the count is only looked at and changed under the interpreter lock, which `new` and `clone_ref` ask for and

@@ -4,6 +4,7 @@ pub mod allocation;
 pub mod calls;
 pub mod codecs;
 pub mod errors;
+pub mod fast_method;
 pub mod formats;
 pub mod input;
 pub mod locked_rc;

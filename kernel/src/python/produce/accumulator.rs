@@ -66,14 +66,21 @@ impl Drop for Accumulator {
         if let Some(sealer) = &self.settings.sealer {
             sealer.close();
         }
-        for topic in &self.queues.lock().topics {
-            for waiting in topic.partitions.iter().flat_map(|queue| &queue.batches) {
-                match waiting {
-                    Waiting::Open(batch) => batch.outcome.abandon(),
-                    Waiting::Closed(batch) => batch.outcome.abandon(),
-                    Waiting::Returned(_) => {}
-                }
-            }
+        // Told without the lock: what hears of it may be Python's.
+        let left: Vec<_> = {
+            let queues = self.queues.lock();
+            let partitions = queues.topics.iter().flat_map(|topic| &topic.partitions);
+            let waiting = partitions.flat_map(|queue| &queue.batches);
+            waiting
+                .filter_map(|waiting| match waiting {
+                    Waiting::Open(batch) => Some(Arc::clone(&batch.outcome)),
+                    Waiting::Closed(batch) => Some(Arc::clone(&batch.outcome)),
+                    Waiting::Returned(_) => None,
+                })
+                .collect()
+        };
+        for outcome in left {
+            outcome.abandon();
         }
     }
 }

@@ -187,6 +187,27 @@ impl Resolution {
     }
 }
 
+/// All records of a batch are delivered.
+#[derive(Clone, Copy)]
+pub struct AllDelivered {
+    base_offset: i64,
+    pub log_append_time: i64,
+}
+
+impl AllDelivered {
+    /// Of the record with this index; negative where it is not known.
+    #[inline]
+    pub fn offset_of(self, index: u32) -> i64 {
+        offset_of(self.base_offset, index)
+    }
+
+    /// What became of the record with this index.
+    pub fn resolve(self, index: u32) -> Resolution {
+        let offset = self.offset_of(index);
+        Resolution::Delivered { offset, log_append_time: self.log_append_time }
+    }
+}
+
 /// The offset of a batch's record, which with acks=0 nobody knows.
 fn offset_of(base_offset: i64, index: u32) -> i64 {
     if base_offset < 0 { -1 } else { base_offset + i64::from(index) }
@@ -387,9 +408,8 @@ impl BatchOutcome {
             match (waiter, all_delivered) {
                 (Waiter::Callback { delivery, callback }, _) => call_when_done(py, delivery, callback),
                 // What nearly all reports are, without looking at the batch for each.
-                (Waiter::Report(report), Some((base_offset, log_append_time))) => {
-                    let offset = offset_of(base_offset, report.index);
-                    let resolution = Resolution::Delivered { offset, log_append_time };
+                (Waiter::Report(report), Some(delivered)) => {
+                    let resolution = delivered.resolve(report.index);
                     self.call_back(py, resolution, report.timestamp, &report.on_delivery);
                 }
                 (Waiter::Report(Report { index, timestamp, on_delivery }), None) => {
@@ -399,12 +419,12 @@ impl BatchOutcome {
         }
     }
 
-    /// The base offset and the log append time, once every record of the batch is delivered.
-    fn all_delivered(&self) -> Option<(i64, i64)> {
+    /// Once every record of the batch is delivered: then it stays so.
+    pub fn all_delivered(&self) -> Option<AllDelivered> {
         let state = self.lock();
         match state.outcome {
             Outcome::Delivered { base_offset, log_append_time } if state.failed_records.is_empty() => {
-                Some((base_offset, log_append_time))
+                Some(AllDelivered { base_offset, log_append_time })
             }
             _ => None,
         }

@@ -23,13 +23,37 @@ pub struct RecordSender {
 
 /// The arguments of a `send`, to be taken apart or to be handed on.
 struct Arguments<'a, 'py> {
-    topic: &'a Bound<'py, PyString>,
+    topic: &'a Bound<'py, PyAny>,
     value: Option<&'a Bound<'py, PyAny>>,
     key: Option<&'a Bound<'py, PyAny>>,
     headers: Option<&'a Bound<'py, PyAny>>,
     partition: Option<&'a Bound<'py, PyAny>>,
     timestamp: Option<&'a Bound<'py, PyAny>>,
     on_delivery: Option<&'a Bound<'py, PyAny>>,
+}
+
+/// What the arguments of a `send` hold.
+struct Parts<'a, 'py> {
+    topic: &'a Bound<'py, PyString>,
+    value: Option<BorrowedInput<'a>>,
+    key: Option<BorrowedInput<'a>>,
+    headers: InputHeaders,
+    partition: Option<i32>,
+    timestamp: Option<i64>,
+}
+
+impl<'a, 'py> Arguments<'a, 'py> {
+    /// Raises where one is of a wrong type.
+    fn parts(&self) -> PyResult<Parts<'a, 'py>> {
+        Ok(Parts {
+            topic: self.topic.cast()?,
+            value: self.value.map(BorrowedInput::of).transpose()?,
+            key: self.key.map(BorrowedInput::of).transpose()?,
+            headers: extracted(self.headers)?.unwrap_or(InputHeaders::None),
+            partition: extracted(self.partition)?,
+            timestamp: extracted(self.timestamp)?,
+        })
+    }
 }
 
 fn extracted<'a, 'py, T>(argument: Option<&'a Bound<'py, PyAny>>) -> PyResult<Option<T>>
@@ -40,24 +64,19 @@ where
 }
 
 impl RecordSender {
-    /// None when the record is not one to append just now.
+    /// None when the record is not one to append just now, or none at all: `_send_slowly` says what is wrong.
     fn append(&self, py: Python<'_>, arguments: &Arguments<'_, '_>) -> PyResult<Option<Py<Delivery>>> {
         let Some(accumulator) = self.accumulator.get() else { return Ok(None) };
-        let headers = match arguments.headers {
-            None => InputHeaders::None,
-            Some(headers) => headers.extract()?,
-        };
-        let key = arguments.key.map(BorrowedInput::of).transpose()?;
-        let value = arguments.value.map(BorrowedInput::of).transpose()?;
+        let Ok(parts) = arguments.parts() else { return Ok(None) };
         let record = NewRecord::new(
-            extracted(arguments.timestamp)?.unwrap_or_else(now_ms),
-            key.as_ref().map(AsRef::as_ref),
-            value.as_ref().map(AsRef::as_ref),
-            headers.as_ref(),
+            parts.timestamp.unwrap_or_else(now_ms),
+            parts.key.as_ref().map(AsRef::as_ref),
+            parts.value.as_ref().map(AsRef::as_ref),
+            parts.headers.as_ref(),
         );
         let on_delivery = arguments.on_delivery.map(|on_delivery| on_delivery.clone().unbind());
-        let partition = extracted(arguments.partition)?;
-        let appended = accumulator.get().append_record(py, arguments.topic, partition, &record, on_delivery);
+        let appended =
+            accumulator.get().append_record(py, parts.topic, parts.partition, &record, on_delivery);
         match appended {
             // The partition may be newer than what is known of the topic.
             Err(error) if error.is_instance_of::<PyValueError>(py) => Ok(None),
@@ -101,7 +120,7 @@ impl RecordSender {
     #[expect(clippy::too_many_arguments, reason = "the parts of a record")]
     fn send<'py>(
         slf: &Bound<'py, Self>,
-        topic: &Bound<'py, PyString>,
+        topic: &Bound<'py, PyAny>,
         value: Option<&Bound<'py, PyAny>>,
         key: Option<&Bound<'py, PyAny>>,
         headers: Option<&Bound<'py, PyAny>>,

@@ -30,10 +30,15 @@ CLIENT_METRICS_SETTINGS = table_of(
 )
 
 
+def words_of(value: str) -> list[str]:
+    """The members of a setting that is a list."""
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
 def patterns_of(match: str) -> dict[str, re.Pattern[str]]:
     """What a client must be like, each by name. Raises: InvalidConfigError."""
     found: dict[str, re.Pattern[str]] = {}
-    for word in filter(None, (word.strip() for word in match.split(","))):
+    for word in words_of(match):
         name, equals, pattern = (part.strip() for part in word.partition("="))
         try:
             if not equals or name not in MATCHED_BY:

@@ -7,11 +7,11 @@ Owns names, defaults and bounds. What a setting does is with whoever reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
+from barnabas.broker.configs.broker_settings import BROKER_SETTINGS
 from barnabas.broker.configs.setting_kinds import (
-    MAX_INT,
     Setting,
     SettingSource,
     SettingType,
@@ -28,17 +28,12 @@ _DURATION = re.compile(
 
 
 class _Bounded(NamedTuple):
-    """A number that groups may set for themselves, within what the broker lets them. Without `least` or
-    `most` there is no such bound."""
+    """A number that groups may set for themselves, within what the broker lets them."""
 
     group_type: str
     name: str
-    default: int
-    least: int | None
-    most: int | None
     doc: str
     low: int = 1
-    dynamic: bool = False
     short_name: str = ""
     """What the bounds call it, where that is not `name`."""
 
@@ -54,33 +49,21 @@ class _Bounded(NamedTuple):
         return f"group.{self.group_type}.{which}.{self.short_name or self.name}"
 
 
-_HEARTBEATS = "How often members shall be heard of; Kafka's is 5000."
-_SESSIONS = "How long a member may not be heard of."
-_ASSIGNMENTS = "Time between assignments at least; Kafka's is 1000."
-
 _BOUNDED = (
     *(
         number
         for kind in ("consumer", "share", "streams")
         for number in (
-            _Bounded(kind, "assignment.interval.ms", 0, 0, 15_000, _ASSIGNMENTS, 0, dynamic=True),
-            _Bounded(kind, "heartbeat.interval.ms", 500, 100, 15_000, _HEARTBEATS),
-            _Bounded(kind, "session.timeout.ms", 45_000, 45_000, 60_000, _SESSIONS),
+            _Bounded(kind, "assignment.interval.ms", "Time between assignments at least.", 0),
+            _Bounded(kind, "heartbeat.interval.ms", "How often members shall be heard of."),
+            _Bounded(kind, "session.timeout.ms", "How long a member may not be heard of."),
         )
     ),
-    _Bounded("share", "delivery.count.limit", 5, 2, 10, "How often a record is delivered at most.", 2),
-    _Bounded("share", "partition.max.record.locks", 2000, 100, 4000, "Records of a partition in hand.", 100),
-    _Bounded("share", "record.lock.duration.ms", 30_000, 15_000, 60_000, "How long a record is lent.", 1000),
-    _Bounded(
-        *("streams", "initial.rebalance.delay.ms", 0, None, None),
-        "How long a new group waits for more members; Kafka waits 3000.",
-        low=0,
-    ),
-    _Bounded(
-        *("streams", "num.standby.replicas", 0, None, 2, "Copies of each task's state."),
-        low=0,
-        short_name="standby.replicas",
-    ),
+    _Bounded("share", "delivery.count.limit", "How often a record is delivered at most.", 2),
+    _Bounded("share", "partition.max.record.locks", "Records of a partition in hand.", 100),
+    _Bounded("share", "record.lock.duration.ms", "How long a record is lent.", 1000),
+    _Bounded("streams", "initial.rebalance.delay.ms", "How long a new group waits for more members.", 0),
+    _Bounded("streams", "num.standby.replicas", "Copies of each task's state.", 0, "standby.replicas"),
 )
 
 
@@ -108,7 +91,7 @@ GROUP_SETTINGS = table_of(
                 Setting(
                     number.own_name,
                     _INT,
-                    str(number.default),
+                    BROKER_SETTINGS[number.broker_name].default,
                     number.doc,
                     low=number.low,
                     broker_name=number.broker_name,
@@ -136,47 +119,6 @@ GROUP_SETTINGS = table_of(
         key=lambda setting: setting.name,
     )
 )
-
-
-def _broker_settings() -> Iterator[Setting]:
-    for number in _BOUNDED:
-        yield Setting(
-            number.broker_name,
-            _INT,
-            str(number.default),
-            number.doc,
-            low=number.low,
-            dynamic=number.dynamic,
-        )
-        for which, bound in (("min", number.least), ("max", number.most)):
-            if bound is not None:
-                doc = f"The {which}imum that a group may set for {number.own_name}."
-                yield Setting(number.bound_name(which), _INT, str(bound), doc, low=number.low, dynamic=False)
-    for kind, most in (("consumer", MAX_INT), ("share", 200), ("streams", MAX_INT)):
-        doc = f"Most members of a {kind} group."
-        yield Setting(f"group.{kind}.max.size", _INT, str(most), doc, low=1, dynamic=False)
-    doc = "Most sessions of members that fetch from this broker."
-    yield Setting("group.share.max.share.sessions", _INT, "2000", doc, low=1, dynamic=False)
-    doc = "Partitions of __share_group_state; Kafka's 50 spread over brokers."
-    name = "share.coordinator.state.topic.num.partitions"
-    yield Setting(name, _INT, "1", doc, low=1, dynamic=False)
-    doc = "Copies of __share_group_state, or as many as there are nodes."
-    name = "share.coordinator.state.topic.replication.factor"
-    yield Setting(name, _INT, "3", doc, low=1, dynamic=False)
-    doc = "Time between looks for what is needless in __share_group_state."
-    name = "share.coordinator.state.topic.prune.interval.ms"
-    yield Setting(name, _INT, "300000", doc, low=1, dynamic=False)
-    doc = "Size of a log file of __share_group_state."
-    name = "share.coordinator.state.topic.segment.bytes"
-    yield Setting(name, _INT, "104857600", doc, low=1024, dynamic=False)
-    doc = "Records of changes of a share partition's state between two of all of it."
-    name = "share.coordinator.snapshot.update.records.per.snapshot"
-    yield Setting(name, _INT, "500", doc, low=0, dynamic=False)
-    doc = "How long a change of a share partition's state may take to get to the replicas."
-    yield Setting("share.coordinator.write.timeout.ms", _INT, "5000", doc, low=1, dynamic=False)
-
-
-GROUP_BROKER_SETTINGS = table_of(*_broker_settings())
 
 
 class BrokerValues(Protocol):
@@ -219,9 +161,11 @@ def check_bounds(own: Mapping[str, str], broker: BrokerValues) -> None:
         if number.own_name not in own:
             continue
         value = int(own[number.own_name])
-        if number.least is not None and value < broker.number(bound := number.bound_name("min")):
+        bound = number.bound_name("min")
+        if bound in BROKER_SETTINGS and value < broker.number(bound):
             raise InvalidConfigError(f"{number.own_name} must be greater than or equal to {bound}")
-        if number.most is not None and value > broker.number(bound := number.bound_name("max")):
+        bound = number.bound_name("max")
+        if bound in BROKER_SETTINGS and value > broker.number(bound):
             raise InvalidConfigError(f"{number.own_name} must be less than or equal to {bound}")
     settings = GroupSettings(own, broker)
     for kind in ("consumer", "share", "streams"):

@@ -16,11 +16,13 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class NamedSettings:
-    """`kept` is what is on disk once `save` returns, which raises OSError where it cannot."""
+    """`kept` is what is on disk once `save` returns, which raises OSError where it cannot. `version` grows
+    with every change."""
 
     def __init__(self, kept: dict[str, dict[str, str]], save: Callable[[], None]) -> None:
         self._kept = kept
         self._save = save
+        self.version = 0
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kept)
@@ -31,12 +33,15 @@ class NamedSettings:
     def change(self, name: str, settings: Mapping[str, str]) -> None:
         """Puts checked settings in the place of all that the name had. Raises: KafkaStorageError."""
         before = self._kept.get(name)
+        if settings == (before or {}):
+            return
         self._put(name, settings)
         try:
             self._save()
         except OSError as error:
             self._put(name, before or {})
             raise KafkaStorageError(f"cannot keep the settings of {name}: {described(error)}") from error
+        self.version += 1
 
     def _put(self, name: str, settings: Mapping[str, str]) -> None:
         if settings:

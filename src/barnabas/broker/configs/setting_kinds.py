@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 
+from barnabas.broker.configs.setting_forms import as_java_shows, words_of
 from barnabas.broker_errors import InvalidConfigError
 
 MAX_INT = (1 << 31) - 1
@@ -24,6 +26,7 @@ class SettingType(IntEnum):
     BOOLEAN = 1
     STRING = 2
     INT = 3
+    SHORT = 4
     LONG = 5
     DOUBLE = 6
     LIST = 7
@@ -36,6 +39,7 @@ class SettingSource(IntEnum):
 
     TOPIC = 1
     DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
     BROKER_LOGGER = 6
@@ -59,57 +63,75 @@ class Setting:
     """Whether it may be changed while the broker runs."""
     form: Callable[[str], None] | None = None
     """Raises ValueError for a value that is not of the form it must have."""
+    has_default: bool = True
+    """Whether the broker's setting has a value where nobody gave one. Where not, it is described as null, and
+    a topic's as without synonyms; `default` is what holds."""
+    hidden: bool = False
+    """Whether it is told of to nobody: one of Kafka's own for tests."""
 
     def check(self, value: str) -> str:
         """The value as it is kept. Raises: InvalidConfigError, in Kafka's words."""
+        text = value.strip()
         try:
-            _CHECKS[self.type](self, value)
-            if self.form is not None:
-                self.form(value)
+            _check_type(self.type, text)
         except ValueError as error:
-            raise InvalidConfigError(
-                f"Invalid value {value} for configuration {self.name}: {error}"
-            ) from None
-        return value.strip()
+            raise self._refusal(value, error) from None
+        for shown, rule in self._rules(text):
+            try:
+                rule()
+            except ValueError as error:
+                raise self._refusal(shown, error) from None
+        return text
+
+    def _refusal(self, shown: str, error: ValueError) -> InvalidConfigError:
+        return InvalidConfigError(f"Invalid value {shown} for configuration {self.name}: {error}")
+
+    def _rules(self, text: str) -> Iterator[tuple[str, Callable[[], None]]]:
+        """What holds beyond the type, with the value as a refusal shows it."""
+        shown = text
+        if self.type is SettingType.DOUBLE:
+            shown = as_java_shows(float(text))
+            yield shown, partial(self._check_bounds, float(text))
+        elif self.type in _NUMBERS:
+            yield shown, partial(self._check_bounds, int(text))
+        elif self.type is SettingType.LIST:
+            words = words_of(text)
+            shown = f"[{', '.join(words)}]"
+            for word in words:
+                yield word, partial(self._check_word, word)
+        else:
+            yield shown, partial(self._check_word, text)
+        if self.form is not None:
+            yield shown, partial(self.form, text)
+
+    def _check_bounds(self, number: float) -> None:
+        if self.low is not None and number < self.low:
+            raise ValueError(f"Value must be at least {self.low}")
+        if self.high is not None and number > self.high:
+            raise ValueError(f"Value must be no more than {self.high}")
+
+    def _check_word(self, word: str) -> None:
+        if self.choices and word not in self.choices:
+            raise ValueError(f"String must be one of: {', '.join(self.choices)}")
 
 
-def _check_boolean(setting: Setting, value: str) -> None:
-    if value.strip().lower() not in ("true", "false"):
+_LARGEST = {SettingType.SHORT: (1 << 15) - 1, SettingType.INT: MAX_INT, SettingType.LONG: MAX_LONG}
+_NUMBERS = (*_LARGEST, SettingType.DOUBLE)
+
+
+def _check_type(kind: SettingType, text: str) -> None:
+    """Raises: ValueError."""
+    if kind is SettingType.BOOLEAN and text.lower() not in ("true", "false"):
         raise ValueError("Expected value to be either true or false")
-
-
-def _check_number(setting: Setting, value: str) -> None:
+    if kind not in _NUMBERS:
+        return
     try:
-        number = float(value) if setting.type is SettingType.DOUBLE else int(value)
+        number = float(text) if kind is SettingType.DOUBLE else int(text)
     except ValueError:
-        raise ValueError(f"Not a number of type {setting.type.name}") from None
-    largest = MAX_INT if setting.type is SettingType.INT else MAX_LONG
-    if number > largest:
-        raise ValueError(f"Not a number of type {setting.type.name}")
-    if setting.low is not None and number < setting.low:
-        raise ValueError(f"Value must be at least {setting.low}")
-    if setting.high is not None and number > setting.high:
-        raise ValueError(f"Value must be no more than {setting.high}")
-
-
-def _check_words(setting: Setting, value: str) -> None:
-    words = value.split(",") if setting.type is SettingType.LIST else [value]
-    for word in words:
-        if setting.choices and word.strip() not in setting.choices:
-            raise ValueError(f"String must be one of: {', '.join(setting.choices)}")
-
-
-_CHECKS: Mapping[SettingType, Callable[[Setting, str], None]] = {
-    SettingType.UNKNOWN: _check_words,
-    SettingType.BOOLEAN: _check_boolean,
-    SettingType.STRING: _check_words,
-    SettingType.LIST: _check_words,
-    SettingType.CLASS: _check_words,
-    SettingType.PASSWORD: _check_words,
-    SettingType.INT: _check_number,
-    SettingType.LONG: _check_number,
-    SettingType.DOUBLE: _check_number,
-}
+        raise ValueError(f"Not a number of type {kind.name}") from None
+    largest = _LARGEST.get(kind)
+    if largest is not None and not -largest - 1 <= number <= largest:
+        raise ValueError(f"Not a number of type {kind.name}")
 
 
 def table_of(*settings: Setting) -> dict[str, Setting]:
@@ -135,9 +157,13 @@ def lookup(name: str, table: Mapping[str, Setting]) -> Setting:
     setting = table.get(name)
     if setting is not None:
         return setting
+    raise InvalidConfigError(f"unknown setting {name}{hint(name, table)}")
+
+
+def hint(name: str, table: Mapping[str, Setting]) -> str:
+    """The nearest name that exists, if there is one."""
     nearest = difflib.get_close_matches(name, table, 1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    raise InvalidConfigError(f"unknown setting {name}{hint}")
+    return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
 def parse_assignment(text: str) -> tuple[str, str]:

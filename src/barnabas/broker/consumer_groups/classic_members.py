@@ -59,7 +59,7 @@ class ConsumerGroups(Protocol):
 
     def remove(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None: ...
 
-    def detach(self, group: ConsumerGroup) -> None: ...
+    def stop_timers(self, group: ConsumerGroup) -> None: ...
 
 
 class ClassicMembers:
@@ -104,14 +104,14 @@ class ClassicMembers:
                 member_id = f"{attempt.client_id}-{uuid.uuid4()}"
                 if attempt.requires_known_member_id:
                     raise MemberIdGivenError(member_id)
-                return self._coordinator.add_member(group, ConsumerMember(member_id))
+                return self._coordinator.add_member(group, ConsumerMember(member_id=member_id))
             known = group.members.get(attempt.member_id)
-            return known or self._coordinator.add_member(group, ConsumerMember(attempt.member_id))
+            return known or self._coordinator.add_member(group, ConsumerMember(member_id=attempt.member_id))
         known_id = group.static_members.get(instance)
         new_id = f"{instance}-{uuid.uuid4()}"
         if known_id is None:
-            member_id = attempt.member_id or new_id
-            return self._coordinator.add_member(group, ConsumerMember(member_id, instance))
+            member = ConsumerMember(member_id=attempt.member_id or new_id, instance_id=instance)
+            return self._coordinator.add_member(group, member)
         if not attempt.member_id:
             return self._coordinator.replace_member(group, group.members[known_id], new_id)
         return self._find(group, attempt.member_id, instance)
@@ -191,8 +191,8 @@ class ClassicMembers:
             assigned = self._assigned(member.assignment)
             group.add(
                 ConsumerMember(
-                    member.member_id,
-                    member.group_instance_id,
+                    member_id=member.member_id,
+                    instance_id=member.group_instance_id,
                     client_id=member.client_id,
                     client_host=f"/{member.client_host}",
                     rebalance_timeout_ms=member.rebalance_timeout_ms,
@@ -224,7 +224,7 @@ class ClassicMembers:
             for member in group.members.values()
             if member.classic is not None
         ]
-        self._coordinator.detach(group)
+        self._coordinator.stop_timers(group)
         try:
             self._groups.take_members(self._groups.groups[group.group_id], group.epoch, members)
         except KafkaStorageError as error:

@@ -6,46 +6,48 @@ first. Must not know requests and responses, nor how an assignment is made.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.configs.group_settings import GroupSettings
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.consumer_groups.classic_members import ClassicMembers
 from barnabas.broker.consumer_groups.group import (
-    JOINING_EPOCH,
-    LEAVING_EPOCH,
-    STATIC_LEAVING_EPOCH,
     ConsumerGroup,
     ConsumerMember,
     Reconciliation,
 )
 from barnabas.broker.consumer_groups.records import entries_of, member_entries, take_up
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_journal import GroupJournal, note_written
 from barnabas.broker.group_records import ConsumerGroupKey
-from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.group_store import GroupStore
+from barnabas.broker.heartbeat_groups.coordinator import (
+    GroupKind,
+    HeartbeatGroupCoordinator,
+    stop_timer,
+    stop_timers,
+)
+from barnabas.broker.heartbeat_groups.group import (
+    FIRST_EPOCH,
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    STATIC_LEAVING_EPOCH,
+)
 from barnabas.broker.log.manager import now_ms
-from barnabas.broker.state_topic import KeptEnd
+from barnabas.broker.name_pattern import NamePatternError, name_pattern
 from barnabas.broker_errors import (
-    CoordinatorNotAvailableError,
     FencedInstanceIdError,
     GroupIdNotFoundError,
-    GroupMaxSizeReachedError,
     InvalidRegularExpressionError,
     UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
 
 logger = logging.getLogger(__name__)
-
-# As Kafka counts: the first member is in epoch 2.
-FIRST_EPOCH = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,72 +87,24 @@ class HeartbeatAnswer:
     """None where the member knows."""
 
 
-class ConsumerGroupCoordinator:
-    """Belongs to one event loop; every method finishes at once. Offsets are with `GroupCoordinator`, whose
-    group of the same name has this one as its `consumers`."""
+CONSUMER = GroupKind(
+    "consumer", get_args(ConsumerGroupKey), ConsumerGroup, entries_of, member_entries, take_up
+)
+
+
+class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, ConsumerMember]):
+    """Members may speak the classic protocol: those are with `ClassicMembers`."""
 
     def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
-        self._cluster = cluster
-        self._settings = cluster.settings
-        self._journal = GroupJournal(store)
-        self._groups = groups
-        self._loop = asyncio.get_running_loop()
-        self.groups: dict[str, ConsumerGroup] = {}
+        super().__init__(CONSUMER, cluster, store, groups)
         self.classic_members = ClassicMembers(cluster, self, groups)
         groups.classic_members = self.classic_members
-        groups.on_consumers_gone.append(self._forget)
 
-    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
-        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
-        there = set(self.groups)
-        for kept in entries:
-            if isinstance(kept, KeptEnd):
-                continue
-            key, value, _ = kept
-            if not isinstance(key, ConsumerGroupKey):
-                continue
-            group = self.groups.setdefault(key.group_id, ConsumerGroup(key.group_id))
-            take_up(group, key, value)
-            note_written(group, key, value)
-        for group in [group for name, group in self.groups.items() if name not in there]:
-            if not group.written:
-                del self.groups[group.group_id]
-                continue
-            self.attach(group)
-            group.partition_counts = self._partition_counts(self._subscriptions(group))
-            for member in group.members.values():
-                self.restart_session(group, member)
-                if member.classic is None:
-                    self._watch_rebalance(group, member)
-
-    def unload(self, group_ids: Iterable[str]) -> None:
-        """Lets go of groups that another node coordinates from now on."""
-        for group_id in group_ids:
-            group = self.groups.pop(group_id, None)
-            if group is not None:
-                self.detach(group)
-
-    def close(self) -> None:
-        """Stops all timers."""
-        for group in self.groups.values():
-            for member in group.members.values():
-                _stop_timers(member)
-
-    def group(self, group_id: str) -> ConsumerGroup:
-        """Raises: GroupIdNotFoundError."""
-        group = self.groups.get(group_id)
-        if group is None:
-            is_other = group_id in self._groups.groups
-            raise GroupIdNotFoundError(
-                f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
-            )
-        return group
-
-    def _group_settings(self, group: ConsumerGroup) -> GroupSettings:
-        return GroupSettings(self._cluster.group_settings.of(group.group_id), self._settings)
-
-    def _forget(self, group_id: str) -> None:
-        self.groups.pop(group_id, None)
+    def _resume(self, group: ConsumerGroup) -> None:
+        group.partition_counts = self._partition_counts(self._subscriptions(group))
+        for member in group.members.values():
+            if member.classic is None:
+                self._watch_rebalance(group, member)
 
     # Heartbeats
 
@@ -168,7 +122,7 @@ class ConsumerGroupCoordinator:
         return HeartbeatAnswer(
             member.member_id,
             member.epoch,
-            self._group_settings(group).number("consumer.heartbeat.interval.ms"),
+            self.settings(group.group_id).number("consumer.heartbeat.interval.ms"),
             member.assigned if beat.says_all or member.assigned != before else None,
         )
 
@@ -216,29 +170,15 @@ class ConsumerGroupCoordinator:
             return group
         return ConsumerGroup(group_id, epoch=FIRST_EPOCH)
 
-    def attach(self, group: ConsumerGroup) -> None:
-        """Makes it the group of its name."""
-        self.groups[group.group_id] = group
-        self._groups.attach(group)
-
-    def detach(self, group: ConsumerGroup) -> None:
-        """Its members are another's from now on."""
-        for member in group.members.values():
-            _stop_timers(member)
-
     def _dynamic_member(self, group: ConsumerGroup, beat: Heartbeat) -> ConsumerMember:
         if beat.member_epoch != JOINING_EPOCH or beat.member_id in group.members:
             member = group.find(beat.member_id)
             member.check_epoch(beat.member_epoch, beat.owned)
             return member
-        return self.add_member(group, ConsumerMember(beat.member_id or str(uuid.uuid4())))
+        return self.add_member(group, ConsumerMember(member_id=beat.member_id or str(uuid.uuid4())))
 
     def add_member(self, group: ConsumerGroup, member: ConsumerMember) -> ConsumerMember:
-        room = self._settings.number("group.consumer.max.size")
-        if len(group.members) >= room:
-            raise GroupMaxSizeReachedError(
-                f"The consumer group has reached its maximum capacity of {room} members."
-            )
+        self.check_room(group)
         group.add(member)
         self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
@@ -255,7 +195,7 @@ class ConsumerGroupCoordinator:
             return member
         if known is None:
             member_id = beat.member_id or str(uuid.uuid4())
-            return self.add_member(group, ConsumerMember(member_id, beat.instance_id))
+            return self.add_member(group, ConsumerMember(member_id=member_id, instance_id=beat.instance_id))
         member = group.members[known]
         if beat.member_id == known:
             member.check_epoch(beat.member_epoch, beat.owned)
@@ -277,13 +217,13 @@ class ConsumerGroupCoordinator:
 
     def replace_member(self, group: ConsumerGroup, old: ConsumerMember, member_id: str) -> ConsumerMember:
         """A static member has come back, under a new id: it takes over what the old one had."""
-        _stop_timers(old)
+        stop_timers(old)
         target = group.target.get(old.member_id)
         group.remove(old)
         member = ConsumerMember(
-            member_id,
-            old.instance_id,
-            old.rack_id,
+            member_id=member_id,
+            instance_id=old.instance_id,
+            rack_id=old.rack_id,
             rebalance_timeout_ms=old.rebalance_timeout_ms,
             subscribed_topic_names=old.subscribed_topic_names,
             subscribed_topic_regex=old.subscribed_topic_regex,
@@ -344,7 +284,7 @@ class ConsumerGroupCoordinator:
             return False
         subscriptions = self._subscriptions(group)
         group.partition_counts = self._partition_counts(subscriptions)
-        interval_ms = self._group_settings(group).number("consumer.assignment.interval.ms")
+        interval_ms = self.settings(group.group_id).number("consumer.assignment.interval.ms")
         if group.assigned_ms and now_ms() < group.assigned_ms + interval_ms:
             return False
         assign = ASSIGNORS[group.assignor_name]
@@ -372,38 +312,19 @@ class ConsumerGroupCoordinator:
             self.remove(group, member, "leaves")
         return HeartbeatAnswer(beat.member_id, beat.member_epoch, 0, None)
 
-    def remove(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
-        """Raises: CoordinatorNotAvailableError."""
-        logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
-        _stop_timers(member)
-        group.remove(member)
+    def _go_on(self, group: ConsumerGroup) -> None:
         if group.has_classic_members_alone:
             # In the same epoch: what members commit meanwhile holds.
             self.classic_members.hand_over(group)
-            return
-        group.epoch += 1
-        self._groups.tell_state(group)
-        self.write(group)
-
-    def _expel(self, group: ConsumerGroup, member: ConsumerMember, why: str) -> None:
-        try:
-            self.remove(group, member, why)
-        except CoordinatorNotAvailableError as error:
-            logger.error("group %s cannot be written down, to be tried again: %s", group.group_id, error)
+        else:
+            super()._go_on(group)
 
     # Time
 
-    def restart_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
-        if member.session_timer is not None:
-            member.session_timer.cancel()
-        timeout_ms = (
-            self._group_settings(group).number("consumer.session.timeout.ms")
-            if member.classic is None
-            else member.classic.session_timeout_ms
-        )
-        member.session_timer = self._later(
-            timeout_ms, lambda: self._expel(group, member, f"was not heard of for {timeout_ms} ms")
-        )
+    def _session_timeout_ms(self, group: ConsumerGroup, member: ConsumerMember) -> int:
+        if member.classic is not None:
+            return member.classic.session_timeout_ms
+        return super()._session_timeout_ms(group, member)
 
     def _watch_rebalance(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """A member has its rebalance_timeout_ms to give up what it is to."""
@@ -416,43 +337,21 @@ class ConsumerGroupCoordinator:
         """The member has its rebalance_timeout_ms for its part in a rebalance."""
         self.end_deadline(member)
         timeout_ms = member.rebalance_timeout_ms
-        member.rebalance_timer = self._later(
-            timeout_ms, lambda: self._expel(group, member, f"did not take its part within {timeout_ms} ms")
+        member.rebalance_timer = self.later(
+            timeout_ms, lambda: self.expel(group, member, f"did not take its part within {timeout_ms} ms")
         )
 
     @staticmethod
     def end_deadline(member: ConsumerMember) -> None:
-        if member.rebalance_timer is not None:
-            member.rebalance_timer.cancel()
-            member.rebalance_timer = None
-
-    def _later(self, delay_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
-        return self._loop.call_later(max(0, delay_ms) / 1000, action)
-
-    # Writing down
-
-    def write(self, group: ConsumerGroup, member: ConsumerMember | None = None) -> None:
-        """Brings the records on disk up to the group as it is. `member`: nothing else can have changed.
-
-        Raises: CoordinatorNotAvailableError, and then the next time writes all.
-        """
-        are_all = member is None or group.is_behind
-        entries = entries_of(group) if member is None or are_all else member_entries(group, member)
-        self._journal.write(group, entries, are_all=are_all)
-
-
-def _stop_timers(member: ConsumerMember) -> None:
-    for timer in (member.session_timer, member.rebalance_timer):
-        if timer is not None:
-            timer.cancel()
-    member.session_timer = member.rebalance_timer = None
+        stop_timer(member.rebalance_timer)
+        member.rebalance_timer = None
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Raises: InvalidRegularExpressionError."""
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return name_pattern(pattern)
+    except NamePatternError as error:
         raise InvalidRegularExpressionError(
             f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
         ) from None

@@ -7,8 +7,6 @@ along.
 
 from __future__ import annotations
 
-import asyncio
-import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -17,20 +15,14 @@ from enum import Enum, IntEnum
 
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.group import Protocols
-from barnabas.broker.group_journal import Written
-from barnabas.broker.group_records import Entry
+from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, HeartbeatGroup, HeartbeatMember
+from barnabas.broker.name_pattern import name_pattern
 from barnabas.broker_errors import (
     FencedMemberEpochError,
     IllegalGenerationError,
     StaleMemberEpochError,
-    UnknownMemberIdError,
 )
 from barnabas.types import TopicPartition
-
-JOINING_EPOCH = 0
-LEAVING_EPOCH = -1
-STATIC_LEAVING_EPOCH = -2
-"""A static member goes that means to come back within its session."""
 
 Partitions = frozenset[TopicIdPartition]
 
@@ -62,18 +54,13 @@ class ClassicSide:
     protocols: Protocols
 
 
-@dataclass(slots=True, eq=False)
-class ConsumerMember:
-    member_id: str
+@dataclass(slots=True, eq=False, kw_only=True)
+class ConsumerMember(HeartbeatMember):
     instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
     rebalance_timeout_ms: int = -1
     subscribed_topic_names: frozenset[str] = frozenset()
     subscribed_topic_regex: str | None = None
     server_assignor: str | None = None
-    epoch: int = 0
     previous_epoch: int = -1
     state: Reconciliation = Reconciliation.STABLE
     assigned: Partitions = frozenset()
@@ -81,8 +68,6 @@ class ConsumerMember:
     classic: ClassicSide | None = None
     may_see: Callable[[str], bool] | None = None
     """Whether its regular expression may match a topic; None is all."""
-    session_timer: asyncio.TimerHandle | None = None
-    rebalance_timer: asyncio.TimerHandle | None = None
 
     def check_epoch(self, epoch: int, owned: Collection[TopicIdPartition] | None) -> None:
         """Of a heartbeat. Raises: FencedMemberEpochError."""
@@ -101,29 +86,14 @@ class ConsumerMember:
 
 
 @dataclass(slots=True, eq=False)
-class ConsumerGroup:
-    """`epoch` grows with each change of members, subscriptions or topics, and `assignment_epoch` follows."""
-
-    group_id: str
-    epoch: int = 0
-    assignment_epoch: int = 0
-    assigned_ms: int = 0
-    """When, in milliseconds since 1970; 0 is never, or not known."""
-    members: dict[str, ConsumerMember] = field(default_factory=dict[str, ConsumerMember])
+class ConsumerGroup(HeartbeatGroup[ConsumerMember, Partitions]):
     static_members: dict[str, str] = field(default_factory=dict[str, str])
-    target: dict[str, Partitions] = field(default_factory=dict[str, Partitions])
     partition_counts: dict[uuid.UUID, int] = field(default_factory=dict[uuid.UUID, int])
     """Of the topics that are subscribed to, at `epoch`."""
-    written: Written = field(default_factory=Written)
-    is_behind: bool = False
 
     @property
     def kind(self) -> str:
         return "consumer"
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     @property
     def takes_offsets(self) -> bool:
@@ -178,17 +148,10 @@ class ConsumerGroup:
             self.static_members[member.instance_id] = member.member_id
 
     def remove(self, member: ConsumerMember) -> None:
-        del self.members[member.member_id]
-        self.target.pop(member.member_id, None)
+        # With slots the class is made anew, and super() alone would look for the one before.
+        super(ConsumerGroup, self).remove(member)
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member.member_id:
             del self.static_members[member.instance_id]
-
-    def find(self, member_id: str) -> ConsumerMember:
-        """Raises: UnknownMemberIdError."""
-        member = self.members.get(member_id)
-        if member is None:
-            raise UnknownMemberIdError(f"Member {member_id} is not a member of group {self.group_id}.")
-        return member
 
     def check_member(self, member_id: str, epoch: int) -> None:
         """Of a request about offsets. Raises: UnknownMemberIdError, StaleMemberEpochError,
@@ -225,13 +188,10 @@ class ConsumerGroup:
             topic in member.subscribed_topic_names
             or (
                 member.subscribed_topic_regex is not None
-                and re.fullmatch(member.subscribed_topic_regex, topic)
+                and name_pattern(member.subscribed_topic_regex).fullmatch(topic)
             )
             for member in self.members.values()
         )
-
-    def removal_entries(self) -> list[Entry]:
-        return [(key, None) for key, _ in self.written.values()]
 
     def reconcile(self, member: ConsumerMember, owned: Collection[TopicIdPartition] | None) -> bool:
         """Takes a member as far towards its target as may be. `owned`: what it says that it has, None where

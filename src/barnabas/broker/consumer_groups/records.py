@@ -161,7 +161,7 @@ def _take_up_member(group: ConsumerGroup, member_id: str, key: Message, value: M
         return
     member = group.members.get(member_id)
     if isinstance(value, ConsumerGroupMemberMetadataValue):
-        member = member or ConsumerMember(member_id)
+        member = member or ConsumerMember(member_id=member_id)
         member.instance_id, member.rack_id = value.instance_id, value.rack_id
         member.client_id, member.client_host = value.client_id, value.client_host
         member.subscribed_topic_names = frozenset(value.subscribed_topic_names)
@@ -172,7 +172,7 @@ def _take_up_member(group: ConsumerGroup, member_id: str, key: Message, value: M
         group.add(member)
     elif isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
         if member is None:
-            member = ConsumerMember(member_id)
+            member = ConsumerMember(member_id=member_id)
             group.add(member)
         member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
         member.state = Reconciliation(value.state)

@@ -13,8 +13,10 @@
     POST   /clock                       {"move_ms": 60000}
     POST   /groups/NAME/rebalance
     POST   /groups/NAME/coordinator     {"node": 2}
-    GET    /nodes/ID                    whether it runs, and is paused
-    PUT    /nodes/ID                    {"state": "stopped"}, or killed, started, paused, resumed
+    GET    /nodes                       all of them, each as below
+    GET    /nodes/ID                    whether it runs, is paused, is parted, and lags
+    PUT    /nodes/ID                    {"state": "stopped"}, killed, started, paused, resumed, parted,
+                                        joined, lagging, catching_up
     PUT    /leaders                     {"topic": "t", "partition": 0, "node": 2}
 
 Owns the paths and what is in bodies. Must not know what becomes of a fault.
@@ -60,6 +62,8 @@ class FaultControls:
                         name: int(value) if name in _NUMBERS else value for name, value in call.query.items()
                     }
                     return {"requests": [each.as_json() for each in self._injector.requests(**which)]}
+                case "GET", ("nodes",):
+                    return {"nodes": [self._node(node_id) for node_id in self._nodes_of().node_ids]}
                 case "GET", ("nodes", node_id):
                     return self._node(int(node_id))
                 case _, ("disk" | "clock" | "groups" | "nodes" | "leaders", *_):
@@ -139,11 +143,20 @@ class FaultControls:
         if "hits" in query:
             await self._injector.wait_for_hits(rule_id, int(query["hits"]), _timeout_seconds(query))
 
-    def _node(self, node_id: int) -> Any:
+    def _nodes_of(self) -> BrokerUpsets:
         if self._upsets is None:
             raise JsonCallError(400, "this is a proxy: nodes are another broker's")
-        node = self._upsets.node(node_id)
-        return {"node_id": node_id, "is_running": node.is_running, "is_paused": node.is_paused}
+        return self._upsets
+
+    def _node(self, node_id: int) -> Any:
+        node = self._nodes_of().node(node_id)
+        return {
+            "node_id": node_id,
+            "is_running": node.is_running,
+            "is_paused": node.is_paused,
+            "is_parted": node.is_parted,
+            "is_lagging": node.is_lagging,
+        }
 
     async def _upset(self, call: JsonCall) -> Any:
         if self._upsets is None:

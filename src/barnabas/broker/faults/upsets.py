@@ -13,6 +13,11 @@ from barnabas.broker.handlers.api import BrokerParts
 from barnabas.broker.log.clock import CLOCK
 from barnabas.broker.log.files import DISK
 
+NODE_STATES = (
+    *("stopped", "killed", "started", "paused", "resumed", "parted", "joined"),
+    *("lagging", "catching_up"),
+)
+
 
 class BrokerUpsets:
     """Disk and clock are those of all brokers of this process."""
@@ -46,6 +51,10 @@ class BrokerUpsets:
         if not parts.groups.force_rebalance(group):
             raise FaultRuleError(f"group {group} has no members")
 
+    @property
+    def node_ids(self) -> list[int]:
+        return list(self._nodes())
+
     def node(self, node_id: int) -> BrokerNode:
         """Raises: FaultRuleError."""
         node = self._nodes().get(node_id)
@@ -54,8 +63,7 @@ class BrokerUpsets:
         return node
 
     async def change_node(self, node_id: int, state: str) -> None:
-        """`state`: stopped, killed, started, paused or resumed. Raises: FaultRuleError, MisuseError (the only
-        node cannot be stopped)."""
+        """`state`: one of NODE_STATES. Raises: FaultRuleError, MisuseError (what the only node cannot be)."""
         node = self.node(node_id)
         match state:
             case "stopped":
@@ -68,8 +76,16 @@ class BrokerUpsets:
                 node.pause()
             case "resumed":
                 node.resume()
+            case "parted":
+                node.part()
+            case "joined":
+                node.join()
+            case "lagging":
+                node.lag()
+            case "catching_up":
+                node.catch_up()
             case _:
-                raise FaultRuleError(f"a node is stopped, killed, started, paused or resumed, not {state!r}")
+                raise FaultRuleError(f"a node is one of {', '.join(NODE_STATES)}, not {state!r}")
 
     def move_leader(self, topic: str, partition: int, node_id: int) -> None:
         """Has another replica that is in sync lead. Raises: BrokerError."""
@@ -89,6 +105,8 @@ class BrokerUpsets:
         """The disk has room, the clock is right, and all nodes run."""
         for node in self._nodes().values():
             node.resume()
+            node.join()
+            node.catch_up()
             await node.start()
         DISK.is_full = False
         CLOCK.moved_by_ms = 0

@@ -68,6 +68,7 @@ from barnabas.broker.handlers.share_groups import (
     share_group_heartbeat,
 )
 from barnabas.broker.handlers.streams_groups import streams_group_describe, streams_group_heartbeat
+from barnabas.broker.handlers.telemetry import get_telemetry_subscriptions, push_telemetry
 from barnabas.broker.handlers.topics import (
     alter_partition_reassignments,
     create_partitions,
@@ -130,6 +131,7 @@ _MODULES = (
     expire_delegation_token,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
     heartbeat,
     incremental_alter_configs,
     init_producer_id,
@@ -146,6 +148,7 @@ _MODULES = (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    push_telemetry,
     renew_delegation_token,
     sasl_authenticate,
     sasl_handshake,

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from barnabas.broker.acl_store import AclStore
 from barnabas.broker.authorization.authorizer import Authorizer
 from barnabas.broker.client_connection import ClientConnection
+from barnabas.broker.client_telemetry import ClientTelemetry
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.coordinator import ConsumerGroupCoordinator
 from barnabas.broker.controller import Controller
@@ -56,6 +57,11 @@ class BrokerParts:
         default_factory=lambda: defaultdict(FetchSessions)
     )
     """Of each node."""
+    telemetry: dict[int, ClientTelemetry] = field(init=False)
+    """Of each node."""
+
+    def __post_init__(self) -> None:
+        self.telemetry = {node: ClientTelemetry(self.cluster.client_metrics) for node in self.cluster.nodes}
 
 
 @dataclass(frozen=True, slots=True)

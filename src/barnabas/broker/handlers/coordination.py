@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from barnabas.broker.handlers.api import Call
+from barnabas.broker.handlers.nodes import known_leader
 from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker.state_topic import StateTopic
@@ -207,7 +208,9 @@ def _misdirected(call: Call, key: _Key) -> int:
     """Why it is not for this node; 0 if it is."""
     topic = _topic(call, key)
     partition = topic.partition_for(key.name)
-    leader = partition.registration.leader
+    leader = known_leader(call, partition)
+    if leader == call.node and call.node in call.parts.cluster.parted:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if leader != call.node:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE if leader == NO_LEADER else ErrorCode.NOT_COORDINATOR
     return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if partition.index in topic.unread else 0

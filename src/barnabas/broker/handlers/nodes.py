@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barnabas.broker.cluster import Cluster
+from barnabas.broker.cluster import Cluster, Partition
 from barnabas.broker.handlers.api import Call
+from barnabas.broker.replication.registration import NO_LEADER
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,14 @@ def endpoint(call: Call, node_id: int) -> Endpoint:
 
 
 def living_endpoints(call: Call) -> list[Endpoint]:
-    return [endpoint(call, node_id) for node_id in sorted(call.parts.cluster.alive)]
+    return [endpoint(call, node_id) for node_id in sorted(call.parts.cluster.alive_at(call.node))]
+
+
+def known_leader(call: Call, partition: Partition) -> int:
+    """As far as the node knows that was asked: NO_LEADER where it has not heard of the partition."""
+    view = call.parts.cluster.parted.get(call.node)
+    known = partition.registration if view is None else view.registrations.get(partition.name)
+    return NO_LEADER if known is None else known.leader
 
 
 def controller_id(cluster: Cluster) -> int:

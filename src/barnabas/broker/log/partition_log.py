@@ -24,6 +24,7 @@ from barnabas.broker.log.producers import AbortedSpan, ProducerStates
 from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment, UnreadableError, end_of_batches
 from barnabas.broker.log.settings import LogSettings
 from barnabas.broker_errors import CorruptMessageError, KafkaStorageError, OffsetOutOfRangeError
+from barnabas.protocol.file_part import FilePart
 from barnabas.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
 UNFINISHED_SUFFIXES = (".cleaned", ".tmp")
 # Of the last segment after a crash nobody knows where it ends.
 NO_END = 2**63 - 1
+SEARCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,13 +434,28 @@ class PartitionLog:
         Stays within `max_bytes`, but for a first batch that is larger and wanted with `at_least_one`.
         Raises: OffsetOutOfRangeError, KafkaStorageError, CorruptMessageError.
         """
+        data = self._read(offset, max_bytes, at_least_one, before, as_file=False)
+        assert isinstance(data, bytes)
+        return data
+
+    def read_to_send(
+        self, offset: int, max_bytes: int, *, at_least_one: bool, before: int | None = None
+    ) -> bytes | FilePart:
+        """As `read`; many bytes may stay in their file."""
+        return self._read(offset, max_bytes, at_least_one, before, as_file=True)
+
+    def _read(
+        self, offset: int, max_bytes: int, at_least_one: bool, before: int | None, *, as_file: bool
+    ) -> bytes | FilePart:
         self.check_offset(offset)
         segment = self.active
         try:
             for segment, following in self._segments_from(offset):
                 end_offset = self.log_end_offset if following is None else following.base_offset
                 rules = Rules(end_offset, self._is_contiguous)
-                data = segment.read(offset, max_bytes, rules, at_least_one=at_least_one, before=before)
+                data = segment.read(
+                    offset, max_bytes, rules, at_least_one=at_least_one, before=before, as_file=as_file
+                )
                 # Compaction may have removed a segment's end; what follows the offset is in the next one.
                 if data is not None:
                     return data
@@ -465,8 +482,24 @@ class PartitionLog:
         for segment in self.segments:
             if segment.max_timestamp >= timestamp:
                 found = segment.first_at_or_after(timestamp)
-                if found is not None and found[0] >= self.log_start_offset:
+                if found is not None and found[0] < self.log_start_offset:
+                    return self._first_left_at_or_after(timestamp)
+                if found is not None:
                     return found
+        return None
+
+    def _first_left_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
+        """As above, where records before the log's start are as late."""
+        offset = self.log_start_offset
+        while offset < self.log_end_offset:
+            data = self.read(offset, SEARCH_BYTES, at_least_one=True)
+            reader = _kernel.RecordReader(*self.partition, data, fetch_offset=offset)
+            for record in reader:
+                if record.timestamp >= timestamp:
+                    return record.offset, record.timestamp, self.leader_epochs.epoch_at(record.offset)
+            if reader.next_offset <= offset:
+                break
+            offset = reader.next_offset
         return None
 
     def with_max_timestamp(self) -> tuple[int, int, int] | None:

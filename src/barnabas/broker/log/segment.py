@@ -31,11 +31,14 @@ from barnabas.broker.log.files import DISK, open_descriptor
 from barnabas.broker.log.index import OffsetIndex, TimeIndex
 from barnabas.broker.log.memory_files import AnyPath
 from barnabas.errors import CorruptBatchError
+from barnabas.protocol.file_part import FilePart
 
 if TYPE_CHECKING:
     from barnabas._kernel import Buffer
 
 SCAN_CHUNK_BYTES = 8 << 20
+# To read fewer costs less than to have them sent from the file.
+LEAST_FILE_BYTES = 32_768
 # Kafka's indexes hold positions and relative offsets as int32.
 MAX_SEGMENT_BYTES = (1 << 31) - 1
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
@@ -176,23 +179,37 @@ class Segment:
     # Reading
 
     def read(
-        self, offset: int, max_bytes: int, rules: Rules, *, at_least_one: bool, before: int | None = None
-    ) -> bytes | None:
+        self,
+        offset: int,
+        max_bytes: int,
+        rules: Rules,
+        *,
+        at_least_one: bool,
+        before: int | None = None,
+        as_file: bool = False,
+    ) -> bytes | FilePart | None:
         """Batches from the one that contains `offset` (or the next one) on, up to `max_bytes`, and up to what
         is damaged. The last may be cut. With `at_least_one` the first comes whole, however large. With
-        `before` none that begins at that offset or later. None at the end.
+        `before` none that begins at that offset or later. None at the end. With `as_file` many bytes may
+        stay in the file.
 
         Raises: UnreadableError where `offset` itself is damaged.
         """
         try:
-            return self._read(offset, max_bytes, rules, at_least_one, before)
+            return self._read(offset, max_bytes, rules, at_least_one, before, as_file)
         except _BadBatchError:
             self.scan_all(rules)
-            return self._read(offset, max_bytes, rules, at_least_one, before)
+            return self._read(offset, max_bytes, rules, at_least_one, before, as_file)
 
     def _read(
-        self, offset: int, max_bytes: int, rules: Rules, at_least_one: bool, before: int | None
-    ) -> bytes | None:
+        self,
+        offset: int,
+        max_bytes: int,
+        rules: Rules,
+        at_least_one: bool,
+        before: int | None,
+        as_file: bool,
+    ) -> bytes | FilePart | None:
         found = self._find(offset, rules)
         if found is None:
             return None
@@ -212,8 +229,12 @@ class Segment:
             if damage.position >= position:
                 count = min(count, damage.position - position)
                 break
+        is_checked = position >= self._unscanned_bytes
+        count = min(count, self.size - position)
+        if as_file and is_checked and count >= LEAST_FILE_BYTES:
+            return FilePart(self.duplicate_descriptor(), position, count)
         data = self._read_at(position, count)
-        if position < self._unscanned_bytes:
+        if not is_checked:
             self._check(data, base_offset, rules)
         return data
 

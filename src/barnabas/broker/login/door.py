@@ -19,34 +19,45 @@ from barnabas.net.server import DisconnectError
 
 
 class Door:
-    """`users`: passwords by name. Raises: InvalidConfigError."""
+    """Of one node. `users`: passwords by name. Raises: InvalidConfigError."""
 
     def __init__(
         self,
         listener: BrokerListener,
+        node_id: int,
         cluster: Cluster,
         tokens: DelegationTokenStore,
         users: Mapping[str, str],
     ) -> None:
         self.listener = listener
-        settings = cluster.settings
-        self.tls = tls_context(settings, listener)
+        self._node_id = node_id
+        self._cluster = cluster
+        self._tokens = tokens
+        self._users = users
+        self.renew()
+
+    def renew(self) -> None:
+        """Has what the settings say now hold for those who come from now on. Raises: InvalidConfigError, and
+        then all stays."""
+        settings, listener = self._cluster.settings.of_node(self._node_id), self.listener
+        tls = tls_context(settings, listener)
         try:
-            self._rules = PrincipalRules(settings.of_listener("ssl.principal.mapping.rules", listener.name))
+            rules = PrincipalRules(settings.of_listener("ssl.principal.mapping.rules", listener.name))
         except InvalidSettingError as error:
             raise InvalidConfigError(str(error)) from None
-        self._mechanisms = (
-            mechanisms_of(listener, settings, users, lambda: cluster.scram_credentials, tokens)
+        mechanisms = (
+            mechanisms_of(
+                listener, settings, self._users, lambda: self._cluster.scram_credentials, self._tokens
+            )
             if listener.has_sasl
             else {}
         )
+        self.tls, self._rules, self._mechanisms = tls, rules, mechanisms
         self._max_frame_bytes = int(settings.of_listener("sasl.server.max.receive.size", listener.name))
         self._max_session_ms = int(settings.of_listener("connections.max.reauth.ms", listener.name))
         self._refusal_delay_ms = settings.number("connection.failed.authentication.delay.ms")
 
-    def connection(
-        self, node: int, host: str, port: int, certificate: Mapping[str, Any] | None
-    ) -> ClientConnection:
+    def connection(self, host: str, port: int, certificate: Mapping[str, Any] | None) -> ClientConnection:
         """Raises: DisconnectError for a certificate that no rule makes a user of."""
         principal = ANONYMOUS
         if certificate is not None and not self.listener.has_sasl:
@@ -61,7 +72,7 @@ class Door:
             certificate,
             listener=self.listener.name,
             protocol=self.listener.protocol,
-            node=node,
+            node=self._node_id,
             principal=principal,
         )
 

@@ -23,10 +23,10 @@ from barnabas.net.sasl_server.conversation import (
     ServerConversation,
 )
 from barnabas.net.server import DisconnectError, TurnedAwayError
-from barnabas.protocol.frame import decode_request, encode_response
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from barnabas.protocol.server_frame import decode_request, encode_response
 
 _KEY = struct.Struct(">h")
 _LENGTH = struct.Struct(">i")

@@ -11,12 +11,14 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from barnabas.broker.settings import BrokerSettings
+from barnabas.broker.configs.broker_settings import LISTENERS, PROTOCOL_MAP
+from barnabas.broker.configs.broker_values import BrokerSettings
+from barnabas.broker.configs.listener_addresses import PROTOCOLS
+from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.errors import InvalidSettingError
 from barnabas.net.server_tls import server_context
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LISTENER = re.compile(r"(?P<name>[\w-]+)://(?P<host>\[[^\]]*\]|[^:\[\]/]*):(?P<port>\d+)")
 _TLS_SETTINGS = (
     *("ssl.cipher.suites", "ssl.enabled.protocols", "ssl.key.password", "ssl.keystore.certificate.chain"),
@@ -38,6 +40,12 @@ class BrokerListener:
     advertised_port: int = 0
 
     @property
+    def address(self) -> str:
+        """As `listeners` has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.name}://{host}:{self.port}"
+
+    @property
     def has_tls(self) -> bool:
         return self.protocol in ("SSL", "SASL_SSL")
 
@@ -49,18 +57,20 @@ class BrokerListener:
 def configured_listeners(
     settings: BrokerSettings, host: str, port: int, place: int = 0
 ) -> list[BrokerListener]:
-    """Those of the settings, else one without TLS and SASL on `host` and `port`. `place`: which node's, from
-    0 on; the ports of further ones follow those of the first.
+    """Those of a node's settings, else one without TLS and SASL on `host` and `port`. `place`: the node's,
+    from 0 on; the ports of further ones follow those of the first, unless they were set of the node alone.
 
     Raises: InvalidConfigError.
     """
-    given = settings.get("listeners").value
-    if not given:
+    given = settings.get(LISTENERS)
+    if given.source is SettingSource.DEFAULT:
         return [BrokerListener("PLAINTEXT", "PLAINTEXT", host, port, host)]
+    if given.source is SettingSource.DYNAMIC_BROKER:
+        place = 0
     protocols = _protocols(settings)
     advertised = _addresses("advertised.listeners", settings.get("advertised.listeners").value)
     listeners: list[BrokerListener] = []
-    for name, (address, number) in _addresses("listeners", given).items():
+    for name, (address, number) in _addresses(LISTENERS, given.value).items():
         protocol = protocols.get(name, name)
         if protocol not in PROTOCOLS:
             raise InvalidConfigError(
@@ -96,7 +106,7 @@ def tls_context(settings: BrokerSettings, listener: BrokerListener) -> ssl.SSLCo
 
 def _protocols(settings: BrokerSettings) -> dict[str, str]:
     found: dict[str, str] = {}
-    for pair in filter(None, settings.get("listener.security.protocol.map").value.split(",")):
+    for pair in filter(None, settings.get(PROTOCOL_MAP).value.split(",")):
         name, colon, protocol = pair.strip().partition(":")
         if not colon or protocol not in PROTOCOLS:
             raise InvalidConfigError(

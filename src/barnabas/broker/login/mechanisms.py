@@ -1,6 +1,7 @@
 """The SASL mechanisms of a listener, and the users that they know.
 
-Owns whose password counts. Must not know how messages come and go.
+Owns whose password counts, and by whom tickets and tokens have to be given. Must not know how messages come
+and go.
 """
 
 from __future__ import annotations
@@ -8,22 +9,26 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 
+from barnabas.broker.configs.broker_values import BrokerSettings
 from barnabas.broker.login.listeners import BrokerListener
 from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
-from barnabas.broker.settings import BrokerSettings
 from barnabas.broker_errors import InvalidConfigError
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError
 from barnabas.net.sasl import jaas
 from barnabas.net.sasl.scram import HASHES
 from barnabas.net.sasl_server.conversation import MakeConversation, Proof
-from barnabas.net.sasl_server.oauthbearer import OAuthBearerServer, unsecured_check
+from barnabas.net.sasl_server.gssapi import KerberosService
+from barnabas.net.sasl_server.kerberos_names import SETTING as KERBEROS_RULES
+from barnabas.net.sasl_server.oauthbearer import OAuthBearerServer, TokenCheck, unsecured_check
 from barnabas.net.sasl_server.plain import PlainServer
 from barnabas.net.sasl_server.scram import ScramSecret, ScramServer
+from barnabas.net.sasl_server.signed_tokens import TokenRules, signed_check
 
-OFFERED = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+OFFERED = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 # Kafka's numbers of the mechanisms.
 _SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _USER_OPTION = "user_"
@@ -52,11 +57,61 @@ def mechanisms_of(
                 f"{', '.join(OFFERED)} are"
             )
         options = _jaas_options(settings, listener, mechanism)
-        found[mechanism] = _maker(mechanism, options, users, stored, tokens)
+        if mechanism == "OAUTHBEARER":
+            check = _token_check(settings, listener, options)
+            found[mechanism] = partial(OAuthBearerServer, check)
+        elif mechanism == "GSSAPI":
+            found[mechanism] = _kerberos(settings, listener, options).converse
+        else:
+            found[mechanism] = _by_password(mechanism, options, users, stored, tokens)
     return found
 
 
-def _maker(
+def _token_check(
+    settings: BrokerSettings, listener: BrokerListener, options: Mapping[str, str]
+) -> TokenCheck:
+    """Tokens have to be signed where the settings say by whom."""
+
+    def value(name: str) -> str:
+        return settings.of_listener(f"sasl.oauthbearer.{name}", listener.name, "OAUTHBEARER")
+
+    url = value("jwks.endpoint.url")
+    if not url:
+        return unsecured_check(options)
+    rules = TokenRules(
+        jwks_endpoint_url=url,
+        jwks_endpoint_refresh_ms=int(value("jwks.endpoint.refresh.ms")),
+        jwks_endpoint_retry_backoff_ms=int(value("jwks.endpoint.retry.backoff.ms")),
+        audience=[name.strip() for name in value("expected.audience").split(",") if name.strip()],
+        issuer=value("expected.issuer") or None,
+        clock_skew_seconds=int(value("clock.skew.seconds")),
+        scope_claim_name=value("scope.claim.name"),
+        sub_claim_name=value("sub.claim.name"),
+    )
+    try:
+        return signed_check(rules)
+    except InvalidSettingError as error:
+        raise InvalidConfigError(f"listener {listener.name}: {error}") from None
+
+
+def _kerberos(
+    settings: BrokerSettings, listener: BrokerListener, options: Mapping[str, str]
+) -> KerberosService:
+    keytab = options.get("keyTab", "").removeprefix("file:")
+    if not keytab:
+        raise InvalidConfigError(
+            f"sasl.jaas.config of GSSAPI on listener {listener.name} names no keyTab, as in "
+            'com.sun.security.auth.module.Krb5LoginModule required keyTab="/etc/kafka.keytab" '
+            'principal="kafka/host@REALM";'
+        )
+    rules = settings.of_listener(KERBEROS_RULES, listener.name, "GSSAPI")
+    try:
+        return KerberosService(keytab, options.get("principal"), rules)
+    except InvalidSettingError as error:
+        raise InvalidConfigError(f"listener {listener.name}: {error}") from None
+
+
+def _by_password(
     mechanism: str,
     options: Mapping[str, str],
     users: Mapping[str, str],
@@ -71,9 +126,6 @@ def _maker(
         }
         passwords = {**of_settings, **users}
         return lambda: PlainServer(passwords)
-    if mechanism == "OAUTHBEARER":
-        check = unsecured_check(options)
-        return lambda: OAuthBearerServer(check)
     known = {user: scram_secret(mechanism, password) for user, password in users.items()}
 
     def find(user: str, is_token: bool) -> tuple[ScramSecret, Proof] | None:

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker_errors import (
-    NotEnoughReplicasAfterAppendError,
     NotEnoughReplicasError,
     NotLeaderOrFollowerError,
     RequestTimedOutError,
@@ -63,7 +62,8 @@ class Written:
         return not self.has_moved and self.log.high_watermark >= self.end_offset
 
     async def until_replicated(self, timeout_ms: int) -> None:
-        """Raises: NotEnoughReplicasAfterAppendError, NotLeaderOrFollowerError, RequestTimedOutError."""
+        """With too few in sync it waits until there are enough again, as Kafka does from 4.0 on. Raises:
+        NotLeaderOrFollowerError, RequestTimedOutError."""
         if self.is_replicated:
             return
         partition = self.partition
@@ -74,8 +74,6 @@ class Written:
                 while not self.is_replicated:
                     if self.has_moved:
                         raise NotLeaderOrFollowerError("")
-                    if partition.is_short:
-                        raise NotEnoughReplicasAfterAppendError("")
                     await woken.wait()
                     woken.clear()
         except TimeoutError:

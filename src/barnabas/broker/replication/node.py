@@ -10,7 +10,8 @@ from barnabas.broker.log.memory_files import AnyPath
 
 @dataclass(slots=True, eq=False)
 class ReplicaNode:
-    """`logs` are there while the node runs. A paused one runs, and answers nobody."""
+    """`logs` are there while the node runs. A paused one runs, and answers nobody. One that lags answers, and
+    takes nothing of what leaders write."""
 
     node_id: int
     directory: AnyPath
@@ -21,8 +22,21 @@ class ReplicaNode:
     """Where clients find it, by listener; `host` and `port` are those of the first."""
     logs: LogManager | None = None
     is_paused: bool = False
+    is_lagging: bool = False
+    is_parted: bool = False
+    """From all other nodes, and the controller; clients still find it."""
 
     @property
     def replicates(self) -> bool:
         """Whether it takes what leaders write."""
-        return self.logs is not None and not self.is_paused
+        return self.is_heard and not self.is_lagging
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether leaders and the controller hear of it."""
+        return self.is_within_reach and not self.is_paused
+
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether it runs, and the others can get at it."""
+        return self.logs is not None and not self.is_parted

@@ -59,6 +59,12 @@ class PartitionRegistration:
         than it has replicas."""
         return len(self.in_sync) < min(min_in_sync, len(self.replicas))
 
+    def without_eligible(self) -> PartitionRegistration:
+        """As it is where eligible.leader.replicas.version is 0."""
+        if not self.eligible and self.last_leader == NO_LEADER:
+            return self
+        return replace(self, eligible=(), last_leader=NO_LEADER)
+
 
 def new_partition(
     replicas: Sequence[int], alive: Container[int], leader_epoch: int = 0
@@ -83,12 +89,15 @@ def restarted(before: PartitionRegistration, leader: int) -> PartitionRegistrati
 
 
 def without_node(
-    before: PartitionRegistration, node: int, alive: Container[int], min_in_sync: int
+    before: PartitionRegistration, node: int, alive: Container[int], min_in_sync: int | None
 ) -> PartitionRegistration:
-    """After a node, which is not alive any more, has gone."""
+    """After a node that was in sync has gone, or lags. `min_in_sync`: None where there are no eligible
+    leaders, so that the last in sync stays in sync, as nobody else has all that was acknowledged."""
     if node not in before.in_sync:
         return before
     after = replace(before, in_sync=_without(before.in_sync, (node,)))
+    if min_in_sync is None:
+        return _led(after, before, alive) if after.in_sync else _changed(before, before, NO_LEADER)
     eligible = tuple(sorted((*before.eligible, node))) if after.is_short(min_in_sync) else ()
     return _led(replace(after, eligible=eligible), before, alive)
 
@@ -110,13 +119,14 @@ def with_node(
 
 
 def with_in_sync(
-    before: PartitionRegistration, replica: int, alive: Container[int], min_in_sync: int
+    before: PartitionRegistration, replica: int, alive: Container[int], min_in_sync: int | None
 ) -> PartitionRegistration:
-    """After a replica has caught up. Ends the reassignment that waited for it."""
+    """After a replica has caught up. Ends the reassignment that waited for it. `min_in_sync`: as above."""
     if replica in before.in_sync or replica not in before.replicas:
         return before
     after = replace(before, in_sync=tuple(sorted((*before.in_sync, replica))))
-    eligible = _without(before.eligible, (replica,)) if after.is_short(min_in_sync) else ()
+    is_short = min_in_sync is not None and after.is_short(min_in_sync)
+    eligible = _without(before.eligible, (replica,)) if is_short else ()
     return _completed(_changed(replace(after, eligible=eligible), before, before.leader), alive)
 
 

@@ -6,34 +6,26 @@ requests and responses, nor what members have in hand.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import get_args
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.configs.group_settings import GroupSettings
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_journal import GroupJournal, note_written
 from barnabas.broker.group_records import ShareGroupKey
-from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.group_store import GroupStore
+from barnabas.broker.heartbeat_groups.coordinator import GroupKind, HeartbeatGroupCoordinator
+from barnabas.broker.heartbeat_groups.group import FIRST_EPOCH, JOINING_EPOCH, LEAVING_EPOCH
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.share_groups.assignor import assign_simply
-from barnabas.broker.share_groups.group import JOINING_EPOCH, LEAVING_EPOCH, ShareGroup, ShareMember
+from barnabas.broker.share_groups.group import ShareGroup, ShareMember
 from barnabas.broker.share_groups.records import entries_of, member_entries, take_up
-from barnabas.broker.state_topic import KeptEnd
-from barnabas.broker_errors import (
-    CoordinatorNotAvailableError,
-    GroupIdNotFoundError,
-    GroupMaxSizeReachedError,
-)
+from barnabas.broker_errors import GroupIdNotFoundError
 
 logger = logging.getLogger(__name__)
-
-# As Kafka counts: the first member is in epoch 2.
-FIRST_EPOCH = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,63 +50,21 @@ class ShareHeartbeatAnswer:
     """None where the member knows."""
 
 
-class ShareGroupCoordinator:
-    """Belongs to one event loop; every method finishes at once. The `Group` of the same name that
-    `GroupCoordinator` has holds the name."""
+SHARE = GroupKind("share", get_args(ShareGroupKey), ShareGroup, entries_of, member_entries, take_up)
+
+
+class ShareGroupCoordinator(HeartbeatGroupCoordinator[ShareGroup, ShareMember]):
+    """Partitions may be several members'."""
 
     def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
-        self._cluster = cluster
-        self._journal = GroupJournal(store)
-        self._groups = groups
-        self._loop = asyncio.get_running_loop()
-        self.groups: dict[str, ShareGroup] = {}
+        super().__init__(SHARE, cluster, store, groups)
         self.on_group_gone: list[Callable[[str], None]] = []
         """Called with the name of each group that was deleted."""
         self.on_partitions: list[Callable[[str, Iterable[TopicIdPartition]], None]] = []
         """Called with the name of a group and the partitions that its members are to fetch."""
-        groups.on_consumers_gone.append(self._forget)
 
-    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
-        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
-        there = set(self.groups)
-        for kept in entries:
-            if isinstance(kept, KeptEnd) or not isinstance(key := kept.key, ShareGroupKey):
-                continue
-            group = self.groups.setdefault(key.group_id, ShareGroup(key.group_id))
-            take_up(group, key, kept.value)
-            note_written(group, key, kept.value)
-        for group in [group for name, group in self.groups.items() if name not in there]:
-            if not group.written:
-                del self.groups[group.group_id]
-                continue
-            self._groups.attach(group)
-            group.partition_counts = self._partition_counts(self._subscriptions(group))
-            for member in group.members.values():
-                self._restart_session(group, member)
-
-    def unload(self, group_ids: Iterable[str]) -> None:
-        """Lets go of groups that another node coordinates from now on."""
-        for group_id in group_ids:
-            group = self.groups.pop(group_id, None)
-            if group is not None:
-                for member in group.members.values():
-                    _stop_timer(member)
-
-    def close(self) -> None:
-        """Stops all timers."""
-        for group in self.groups.values():
-            for member in group.members.values():
-                _stop_timer(member)
-
-    def group(self, group_id: str) -> ShareGroup:
-        """Raises: GroupIdNotFoundError."""
-        group = self.groups.get(group_id)
-        if group is None:
-            is_other = group_id in self._groups.groups
-            raise GroupIdNotFoundError(
-                f"Group {group_id} is not a share group." if is_other else f"Group {group_id} not found."
-            )
-        return group
+    def _resume(self, group: ShareGroup) -> None:
+        group.partition_counts = self._partition_counts(self._subscriptions(group))
 
     def group_to_change(self, group_id: str) -> ShareGroup:
         """The group, which is made if there is none of the name.
@@ -124,16 +74,9 @@ class ShareGroupCoordinator:
         if group_id in self._groups.groups:
             return self.group(group_id)
         group = ShareGroup(group_id, epoch=FIRST_EPOCH)
-        self._journal.write(group, entries_of(group), are_all=True)
-        self._attach(group)
+        self.write(group)
+        self.attach(group)
         return group
-
-    def _attach(self, group: ShareGroup) -> None:
-        self.groups[group.group_id] = group
-        self._groups.attach(group)
-
-    def settings(self, group_id: str) -> GroupSettings:
-        return GroupSettings(self._cluster.group_settings.of(group_id), self._cluster.settings)
 
     def _forget(self, group_id: str) -> None:
         if self.groups.pop(group_id, None) is not None:
@@ -156,10 +99,8 @@ class ShareGroupCoordinator:
         if member.epoch != group.assignment_epoch:
             member.previous_epoch, member.epoch = member.epoch, group.assignment_epoch
         member.assigned = group.target.get(member.member_id, frozenset())
-        self._restart_session(group, member)
-        are_all = is_assigned or group.is_behind
-        entries = entries_of(group) if are_all else member_entries(group, member)
-        self._journal.write(group, entries, are_all=are_all)
+        self.restart_session(group, member)
+        self.write(group, None if is_assigned else member)
         says_all = beat.member_epoch == JOINING_EPOCH or beat.subscribed_topic_names is not None
         return ShareHeartbeatAnswer(
             member.member_id,
@@ -180,13 +121,9 @@ class ShareGroupCoordinator:
             member = group.find(beat.member_id)
             member.check_epoch(beat.member_epoch)
             return member
-        room = self._cluster.settings.number("group.share.max.size")
-        if len(group.members) >= room:
-            raise GroupMaxSizeReachedError(
-                f"The share group has reached its maximum capacity of {room} members."
-            )
-        member = group.members[beat.member_id] = ShareMember(beat.member_id)
-        self._attach(group)
+        self.check_room(group)
+        member = group.members[beat.member_id] = ShareMember(member_id=beat.member_id)
+        self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
         return member
 
@@ -235,34 +172,5 @@ class ShareGroupCoordinator:
 
     def _leave(self, beat: ShareHeartbeat) -> ShareHeartbeatAnswer:
         group = self.group(beat.group_id)
-        self._remove(group, group.find(beat.member_id), "leaves")
+        self.remove(group, group.find(beat.member_id), "leaves")
         return ShareHeartbeatAnswer(beat.member_id, beat.member_epoch, 0, None)
-
-    def _remove(self, group: ShareGroup, member: ShareMember, why: str) -> None:
-        """Raises: CoordinatorNotAvailableError."""
-        logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
-        _stop_timer(member)
-        group.remove(member)
-        group.epoch += 1
-        self._groups.tell_state(group)
-        self._journal.write(group, entries_of(group), are_all=True)
-
-    def _expel(self, group: ShareGroup, member: ShareMember, why: str) -> None:
-        try:
-            self._remove(group, member, why)
-        except CoordinatorNotAvailableError as error:
-            logger.error("group %s cannot be written down, to be tried again: %s", group.group_id, error)
-
-    def _restart_session(self, group: ShareGroup, member: ShareMember) -> None:
-        _stop_timer(member)
-        timeout_ms = self.settings(group.group_id).number("share.session.timeout.ms")
-        member.session_timer = self._loop.call_later(
-            timeout_ms / 1000,
-            lambda: self._expel(group, member, f"was not heard of for {timeout_ms} ms"),
-        )
-
-
-def _stop_timer(member: ShareMember) -> None:
-    if member.session_timer is not None:
-        member.session_timer.cancel()
-        member.session_timer = None

@@ -5,37 +5,26 @@ Must not know time, storage or requests; `coordinator` moves it along.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
-from barnabas.broker.group_journal import Written
-from barnabas.broker.group_records import Entry
+from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, HeartbeatGroup, HeartbeatMember
 from barnabas.broker_errors import (
     FencedMemberEpochError,
     GroupIdNotFoundError,
     InconsistentGroupProtocolError,
-    UnknownMemberIdError,
 )
 from barnabas.types import TopicPartition
 
-JOINING_EPOCH = 0
-LEAVING_EPOCH = -1
+Partitions = frozenset[TopicIdPartition]
 
 
-@dataclass(slots=True, eq=False)
-class ShareMember:
-    member_id: str
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
+@dataclass(slots=True, eq=False, kw_only=True)
+class ShareMember(HeartbeatMember):
     subscribed_topic_names: frozenset[str] = frozenset()
-    epoch: int = 0
-    previous_epoch: int = 0
-    assigned: frozenset[TopicIdPartition] = frozenset()
-    session_timer: asyncio.TimerHandle | None = None
+    assigned: Partitions = frozenset()
 
     def check_epoch(self, epoch: int) -> None:
         """Of a heartbeat. Raises: FencedMemberEpochError."""
@@ -55,30 +44,13 @@ class ShareMember:
 
 
 @dataclass(slots=True, eq=False)
-class ShareGroup:
-    """`epoch` grows with each change of members, subscriptions or topics, and `assignment_epoch` follows."""
-
-    group_id: str
-    epoch: int = 0
-    assignment_epoch: int = 0
-    assigned_ms: int = 0
-    """When, in milliseconds since 1970; 0 is never, or not known."""
-    members: dict[str, ShareMember] = field(default_factory=dict[str, ShareMember])
-    target: dict[str, frozenset[TopicIdPartition]] = field(
-        default_factory=dict[str, frozenset[TopicIdPartition]]
-    )
+class ShareGroup(HeartbeatGroup[ShareMember, Partitions]):
     partition_counts: dict[uuid.UUID, int] = field(default_factory=dict[uuid.UUID, int])
     """Of the topics that are subscribed to, at `epoch`."""
-    written: Written = field(default_factory=Written)
-    is_behind: bool = False
 
     @property
     def kind(self) -> str:
         return "share"
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     @property
     def state_name(self) -> str:
@@ -87,17 +59,6 @@ class ShareGroup:
     @property
     def takes_offsets(self) -> bool:
         return False
-
-    def find(self, member_id: str) -> ShareMember:
-        """Raises: UnknownMemberIdError."""
-        member = self.members.get(member_id)
-        if member is None:
-            raise UnknownMemberIdError(f"Member {member_id} is not a member of group {self.group_id}.")
-        return member
-
-    def remove(self, member: ShareMember) -> None:
-        del self.members[member.member_id]
-        self.target.pop(member.member_id, None)
 
     def check_may_turn_classic(self) -> None:
         """Raises: InconsistentGroupProtocolError."""
@@ -113,6 +74,3 @@ class ShareGroup:
 
     def subscribes_to(self, topic: str) -> bool:
         return any(topic in member.subscribed_topic_names for member in self.members.values())
-
-    def removal_entries(self) -> list[Entry]:
-        return [(key, None) for key, _ in self.written.values()]

@@ -32,6 +32,8 @@ from barnabas.errors import BrokerError
 
 logger = logging.getLogger(__name__)
 
+READ_COMMITTED = "read_committed"
+
 
 @dataclass(frozen=True, slots=True)
 class LentRecords:
@@ -136,6 +138,27 @@ class ShareLending:
 
     # Lending
 
+    def bytes_to_lend(self, key: ShareKey, node: int, max_in_hand: int, max_bytes: int) -> int | None:
+        """How many bytes there are from the first record on that may be lent, as Kafka counts them for
+        min_bytes: others may have some of it in hand, and what begins in an older segment is `max_bytes`.
+        None if nothing may be lent now.
+
+        Raises: BrokerError.
+        """
+        log = self._led_partition(key, node).log
+        offset = self._serve(key, log).state.next_offset(max_in_hand)
+        if offset is None:
+            return None
+        before = self._readable_end(key, log)
+        if offset < log.active.base_offset and (before is None or before > log.active.base_offset):
+            return max_bytes
+        return min(max_bytes, len(log.read_to_send(offset, max_bytes, at_least_one=True, before=before)))
+
+    def _readable_end(self, key: ShareKey, log: PartitionLog) -> int | None:
+        """The end of what the group may read; None for the log's own."""
+        isolation = self._coordinator.settings(key.group_id).text("share.isolation.level")
+        return log.last_stable_offset if isolation == READ_COMMITTED else log.replicated_to
+
     def lend(
         self, key: ShareKey, node: int, member_id: str, limits: LendingLimits, max_bytes: int
     ) -> LentRecords:
@@ -143,8 +166,8 @@ class ShareLending:
         log = self._led_partition(key, node).log
         served = self._serve(key, log)
         settings = self._coordinator.settings(key.group_id)
-        is_committed = settings.text("share.isolation.level") == "read_committed"
-        before = log.last_stable_offset if is_committed else log.replicated_to
+        is_committed = settings.text("share.isolation.level") == READ_COMMITTED
+        before = self._readable_end(key, log)
         deadline = self._loop.time() + settings.number("share.record.lock.duration.ms") / 1000
         while (offset := served.state.next_offset(limits.max_in_hand)) is not None:
             data = log.read(offset, max_bytes, at_least_one=True, before=before)

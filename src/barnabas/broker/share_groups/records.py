@@ -101,7 +101,7 @@ def _take_up_member(group: ShareGroup, member_id: str, value: Message | None) ->
     if value is None:
         group.members.pop(member_id, None)
         return
-    member = group.members.setdefault(member_id, ShareMember(member_id))
+    member = group.members.setdefault(member_id, ShareMember(member_id=member_id))
     if isinstance(value, ShareGroupMemberMetadataValue):
         member.rack_id = value.rack_id
         member.client_id, member.client_host = value.client_id, value.client_host

@@ -43,10 +43,10 @@ class ShareKey(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.group_id}:{_java_text(self.topic_id)}:{self.partition}"
+        return f"{self.group_id}:{java_text(self.topic_id)}:{self.partition}"
 
 
-def _java_text(topic_id: uuid.UUID) -> str:
+def java_text(topic_id: uuid.UUID) -> str:
     """As Kafka writes an id."""
     return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
 

@@ -6,26 +6,27 @@ first. Must not know requests and responses, nor who creates the topics that are
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.configs.group_settings import GroupSettings
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.group_journal import GroupJournal, note_written
 from barnabas.broker.group_records import StreamsGroupKey
-from barnabas.broker.group_store import GroupStore, KeptEntry
+from barnabas.broker.group_store import GroupStore
+from barnabas.broker.heartbeat_groups.coordinator import (
+    GroupKind,
+    HeartbeatGroupCoordinator,
+    log_not_written,
+    stop_timer,
+)
+from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH
 from barnabas.broker.log.manager import now_ms
-from barnabas.broker.state_topic import KeptEnd
 from barnabas.broker.streams_groups.assignor import Candidate, TaskKind, assign
 from barnabas.broker.streams_groups.group import (
-    JOINING_EPOCH,
-    LEAVING_EPOCH,
     NO_TOPOLOGY_EPOCH,
-    STATIC_LEAVING_EPOCH,
     StreamsGroup,
     StreamsMember,
     TaskReconciliation,
@@ -44,7 +45,6 @@ from barnabas.broker.streams_groups.topology import (
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     GroupIdNotFoundError,
-    GroupMaxSizeReachedError,
     InvalidRequestError,
 )
 
@@ -97,65 +97,27 @@ class StreamsAnswer:
     """Topics to be created, so that the group can begin."""
 
 
-class StreamsGroupCoordinator:
-    """Belongs to one event loop; every method finishes at once. Offsets are with `GroupCoordinator`, whose
-    group of the same name has this one as its `consumers`."""
+STREAMS = GroupKind("streams", get_args(StreamsGroupKey), StreamsGroup, entries_of, member_entries, take_up)
+
+
+class StreamsGroupCoordinator(HeartbeatGroupCoordinator[StreamsGroup, StreamsMember]):
+    """A new group waits for a while for more members."""
 
     def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
-        self._cluster = cluster
-        self._journal = GroupJournal(store)
-        self._groups = groups
-        self._loop = asyncio.get_running_loop()
-        self.groups: dict[str, StreamsGroup] = {}
-        groups.on_consumers_gone.append(self._forget)
+        super().__init__(STREAMS, cluster, store, groups)
 
-    def load(self, entries: Iterable[KeptEntry | KeptEnd]) -> None:
-        """Takes up the groups that were written down; their members stay, if they are heard of in time."""
-        there = set(self.groups)
-        for kept in entries:
-            if isinstance(kept, KeptEnd) or not isinstance(key := kept.key, StreamsGroupKey):
-                continue
-            group = self.groups.setdefault(key.group_id, StreamsGroup(key.group_id))
-            take_up(group, key, kept.value)
-            note_written(group, key, kept.value)
-        for group in [group for name, group in self.groups.items() if name not in there]:
-            if not group.written:
-                del self.groups[group.group_id]
-                continue
-            self._groups.attach(group)
-            for member in group.members.values():
-                self._restart_session(group, member)
-                self._watch_rebalance(group, member)
+    def _resume(self, group: StreamsGroup) -> None:
+        for member in group.members.values():
+            self._watch_rebalance(group, member)
 
-    def unload(self, group_ids: Iterable[str]) -> None:
-        """Lets go of groups that another node coordinates from now on."""
-        for group_id in group_ids:
-            group = self.groups.pop(group_id, None)
-            if group is not None:
-                _stop_all_timers(group)
-
-    def close(self) -> None:
-        """Stops all timers."""
-        for group in self.groups.values():
-            _stop_all_timers(group)
-
-    def group(self, group_id: str) -> StreamsGroup:
-        """Raises: GroupIdNotFoundError."""
-        group = self.groups.get(group_id)
-        if group is None:
-            is_other = group_id in self._groups.groups
-            raise GroupIdNotFoundError(
-                f"Group {group_id} is not a streams group." if is_other else f"Group {group_id} not found."
-            )
-        return group
-
-    def settings(self, group_id: str) -> GroupSettings:
-        return GroupSettings(self._cluster.group_settings.of(group_id), self._cluster.settings)
+    def stop_timers(self, group: StreamsGroup) -> None:
+        super().stop_timers(group)
+        stop_timer(group.delay_timer)
 
     def _forget(self, group_id: str) -> None:
         group = self.groups.pop(group_id, None)
         if group is not None:
-            _stop(group.delay_timer)
+            stop_timer(group.delay_timer)
 
     # Heartbeats
 
@@ -166,13 +128,9 @@ class StreamsGroupCoordinator:
         joins = beat.member_epoch == JOINING_EPOCH
         group = self._group_of(beat)
         is_new = group.group_id not in self.groups
-        room = self._cluster.settings.number("group.streams.max.size")
-        if joins and len(group.members) >= room:
-            raise GroupMaxSizeReachedError(
-                f"The streams group has reached its maximum capacity of {room} members."
-            )
         if joins:
-            member = group.members.get(beat.member_id, StreamsMember(beat.member_id))
+            self.check_room(group)
+            member = group.members.get(beat.member_id) or StreamsMember(member_id=beat.member_id)
         else:
             member = group.find(beat.member_id)
         member.check_epoch(beat.member_epoch, beat.owned)
@@ -191,9 +149,9 @@ class StreamsGroupCoordinator:
         status = _staleness(group, member)
         is_assigned = self._assign(group, status, was_empty=was_empty, has_changed=has_changed)
         group.reconcile(member, beat.owned)
-        self._restart_session(group, member)
+        self.restart_session(group, member)
         self._watch_rebalance(group, member, goes_on=member.epoch != epoch_before)
-        self._write(group, None if is_assigned or has_changed else member)
+        self.write(group, None if is_assigned or has_changed else member)
         if beat.shuts_down and group.shut_down_by is None:
             group.shut_down_by = member.member_id
         if configured.problem is not None:
@@ -236,8 +194,7 @@ class StreamsGroupCoordinator:
 
     def _add(self, group: StreamsGroup, member: StreamsMember) -> None:
         group.members[member.member_id] = member
-        self.groups[group.group_id] = group
-        self._groups.attach(group)
+        self.attach(group)
         logger.info("group %s: member %s joins", group.group_id, member.member_id)
 
     def _take_topics(
@@ -277,7 +234,7 @@ class StreamsGroupCoordinator:
         settings = self.settings(group.group_id)
         delay_ms = settings.number("streams.initial.rebalance.delay.ms")
         if was_empty and delay_ms and group.delay_timer is None:
-            group.delay_timer = self._later(delay_ms, lambda: self._end_delay(group))
+            group.delay_timer = self.later(delay_ms, lambda: self._end_delay(group))
         if group.delay_timer is not None:
             detail = "Assignment delayed due to the configured initial rebalance delay."
             status.append(Problem(Status.ASSIGNMENT_DELAYED, detail))
@@ -317,7 +274,10 @@ class StreamsGroupCoordinator:
         if group.is_empty or group.configured is None or group.epoch <= group.assignment_epoch:
             return
         self._assign_now(group)
-        self._write_or_log(group)
+        try:
+            self.write(group)
+        except CoordinatorNotAvailableError as error:
+            log_not_written(group.group_id, error)
 
     def _endpoints(self, group: StreamsGroup) -> list[EndpointPartitions]:
         return [
@@ -348,65 +308,23 @@ class StreamsGroupCoordinator:
         group = self.group(beat.group_id)
         if beat.shuts_down and group.shut_down_by is None:
             group.shut_down_by = beat.member_id
-        self._remove(group, group.find(beat.member_id), "leaves")
+        self.remove(group, group.find(beat.member_id), "leaves")
         return StreamsAnswer(beat.member_id, beat.member_epoch)
 
-    def _remove(self, group: StreamsGroup, member: StreamsMember, why: str) -> None:
-        """Raises: CoordinatorNotAvailableError."""
-        logger.info("group %s: member %s %s", group.group_id, member.member_id, why)
-        _stop_timers(member)
-        group.remove(member)
-        group.epoch += 1
-        self._groups.tell_state(group)
-        self._write(group)
-
-    def _expel(self, group: StreamsGroup, member: StreamsMember, why: str) -> None:
-        try:
-            self._remove(group, member, why)
-        except CoordinatorNotAvailableError as error:
-            logger.error("group %s cannot be written down, to be tried again: %s", group.group_id, error)
-
     # Time
-
-    def _restart_session(self, group: StreamsGroup, member: StreamsMember) -> None:
-        _stop(member.session_timer)
-        timeout_ms = self.settings(group.group_id).number("streams.session.timeout.ms")
-        member.session_timer = self._later(
-            timeout_ms, lambda: self._expel(group, member, f"was not heard of for {timeout_ms} ms")
-        )
 
     def _watch_rebalance(self, group: StreamsGroup, member: StreamsMember, *, goes_on: bool = True) -> None:
         """A member has its rebalance_timeout_ms, in each epoch, to give up what it is to."""
         is_late = member.state is TaskReconciliation.UNREVOKED_TASKS
         if goes_on or not is_late:
-            _stop(member.rebalance_timer)
+            stop_timer(member.rebalance_timer)
             member.rebalance_timer = None
         if is_late and member.rebalance_timer is None:
             timeout_ms = member.rebalance_timeout_ms
-            member.rebalance_timer = self._later(
+            member.rebalance_timer = self.later(
                 timeout_ms,
-                lambda: self._expel(group, member, f"did not give up its tasks within {timeout_ms} ms"),
+                lambda: self.expel(group, member, f"did not give up its tasks within {timeout_ms} ms"),
             )
-
-    def _later(self, delay_ms: int, action: Callable[[], None]) -> asyncio.TimerHandle:
-        return self._loop.call_later(max(0, delay_ms) / 1000, action)
-
-    # Writing down
-
-    def _write(self, group: StreamsGroup, member: StreamsMember | None = None) -> None:
-        """Brings the records on disk up to the group as it is. `member`: nothing else can have changed.
-
-        Raises: CoordinatorNotAvailableError, and then the next time writes all.
-        """
-        are_all = member is None or group.is_behind
-        entries = entries_of(group) if member is None or are_all else member_entries(group, member)
-        self._journal.write(group, entries, are_all=are_all)
-
-    def _write_or_log(self, group: StreamsGroup) -> None:
-        try:
-            self._write(group)
-        except CoordinatorNotAvailableError as error:
-            logger.error("group %s cannot be written down, to be tried again: %s", group.group_id, error)
 
 
 def _take_in(member: StreamsMember, beat: StreamsHeartbeat) -> bool:
@@ -449,20 +367,3 @@ def _check_tasks(configured: ConfiguredTopology, owned: MemberTasks) -> None:
                 f"Task {index} for subtopology {name} is invalid. Number of tasks for this subtopology: "
                 f"{part.task_count}"
             )
-
-
-def _stop(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
-
-
-def _stop_all_timers(group: StreamsGroup) -> None:
-    _stop(group.delay_timer)
-    for member in group.members.values():
-        _stop_timers(member)
-
-
-def _stop_timers(member: StreamsMember) -> None:
-    _stop(member.session_timer)
-    _stop(member.rebalance_timer)
-    member.session_timer = member.rebalance_timer = None

@@ -11,8 +11,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
-from barnabas.broker.group_journal import Written
-from barnabas.broker.group_records import Entry
+from barnabas.broker.heartbeat_groups.group import (
+    FIRST_EPOCH,
+    JOINING_EPOCH,
+    HeartbeatGroup,
+    HeartbeatMember,
+)
 from barnabas.broker.streams_groups.tasks import MemberTasks, TaskId, TaskSet
 from barnabas.broker.streams_groups.topology import (
     ConfiguredTopology,
@@ -25,15 +29,9 @@ from barnabas.broker_errors import (
     InconsistentGroupProtocolError,
     InvalidRequestError,
     StaleMemberEpochError,
-    UnknownMemberIdError,
 )
 from barnabas.types import TopicPartition
 
-JOINING_EPOCH = 0
-LEAVING_EPOCH = -1
-STATIC_LEAVING_EPOCH = -2
-# As Kafka counts: the first member is in epoch 2.
-FIRST_EPOCH = 1
 NO_TOPOLOGY_EPOCH = -1
 
 
@@ -57,27 +55,19 @@ class TaskReconciliation(IntEnum):
     """It waits for tasks that others have yet to give up."""
 
 
-@dataclass(slots=True, eq=False)
-class StreamsMember:
-    member_id: str
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
+@dataclass(slots=True, eq=False, kw_only=True)
+class StreamsMember(HeartbeatMember):
     rebalance_timeout_ms: int = -1
     topology_epoch: int = NO_TOPOLOGY_EPOCH
     process_id: str = ""
     endpoint: tuple[str, int] | None = None
     """Where it answers queries of its state: host and port."""
     client_tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    epoch: int = 0
-    previous_epoch: int = 0
     state: TaskReconciliation = TaskReconciliation.STABLE
     assigned: MemberTasks = field(default_factory=MemberTasks)
     pending_revocation: MemberTasks = field(default_factory=MemberTasks)
     active_epochs: dict[TaskId, int] = field(default_factory=dict[TaskId, int])
     """Since which epoch it has each active task, those that it is to give up as well."""
-    session_timer: asyncio.TimerHandle | None = None
-    rebalance_timer: asyncio.TimerHandle | None = None
 
     @property
     def description(self) -> tuple[object, ...]:
@@ -107,37 +97,24 @@ class StreamsMember:
 
 
 @dataclass(slots=True, eq=False)
-class StreamsGroup:
-    """`epoch` grows with each change of members, topics or settings, and `assignment_epoch` follows."""
-
-    group_id: str
+class StreamsGroup(HeartbeatGroup[StreamsMember, MemberTasks]):
     epoch: int = FIRST_EPOCH
     assignment_epoch: int = FIRST_EPOCH
-    assigned_ms: int = 0
-    """When, in milliseconds since 1970; 0 is never."""
     topology: Topology | None = None
     validated_topology_epoch: int = 0
     metadata_hash: int = 0
     """Of the topics that the topology needs, as they were at `epoch`."""
     assignment_settings: Mapping[str, str] = field(default_factory=dict[str, str])
     configured: ConfiguredTopology | None = None
-    members: dict[str, StreamsMember] = field(default_factory=dict[str, StreamsMember])
-    target: dict[str, MemberTasks] = field(default_factory=dict[str, MemberTasks])
     endpoint_epoch: int = 0
     shut_down_by: str | None = None
     """The member that has asked for the end of the whole application."""
     delay_timer: asyncio.TimerHandle | None = None
     """A new group waits for more members."""
-    written: Written = field(default_factory=Written)
-    is_behind: bool = False
 
     @property
     def kind(self) -> str:
         return "streams"
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     @property
     def takes_offsets(self) -> bool:
@@ -161,16 +138,9 @@ class StreamsGroup:
     def is_settled(self, member: StreamsMember) -> bool:
         return member.state is TaskReconciliation.STABLE and member.epoch == self.assignment_epoch
 
-    def find(self, member_id: str) -> StreamsMember:
-        """Raises: UnknownMemberIdError."""
-        member = self.members.get(member_id)
-        if member is None:
-            raise UnknownMemberIdError(f"Member {member_id} is not a member of group {self.group_id}.")
-        return member
-
     def remove(self, member: StreamsMember) -> None:
-        del self.members[member.member_id]
-        self.target.pop(member.member_id, None)
+        # With slots the class is made anew, and super() alone would look for the one before.
+        super(StreamsGroup, self).remove(member)
         if not self.members:
             self.shut_down_by = None
 
@@ -230,9 +200,6 @@ class StreamsGroup:
         return (
             bool(self.members) and self.topology is not None and topic in source_subtopologies(self.topology)
         )
-
-    def removal_entries(self) -> list[Entry]:
-        return [(key, None) for key, _ in self.written.values()]
 
     # Reconciling
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, member_of, told_dry_run, word_of
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, plural, print_rows
@@ -22,8 +23,14 @@ app = typer.Typer(help="List, create and delete rules of access.", no_args_is_he
 
 CLUSTER_NAME = "kafka-cluster"
 
-Topic = Annotated[list[str] | None, typer.Option("--topic", "-t", help="A topic, * for all (repeatable).")]
-Group = Annotated[list[str] | None, typer.Option("--group", "-g", help="A group (repeatable).")]
+Topic = Annotated[
+    list[str] | None,
+    typer.Option("--topic", "-t", help="A topic, * for all (repeatable).", autocompletion=completion.topics),
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option("--group", "-g", help="A group (repeatable).", autocompletion=completion.groups),
+]
 TransactionalId = Annotated[
     list[str] | None, typer.Option("--transactional-id", help="A transactional id (repeatable).")
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
+from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, told_dry_run, word_of
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_json, print_rows
-from barnabas.client.admin.types import FeatureUpdate, RaftVoterEndpoint, UpgradeType
+from barnabas.client.admin.types import FeatureUpdate, QuorumReplica, RaftVoterEndpoint, UpgradeType
 
 brokers = typer.Typer(help="List brokers, and forget those that are gone.", no_args_is_help=True)
 quorum = typer.Typer(help="The controllers that keep the cluster's metadata.", no_args_is_help=True)
@@ -70,15 +72,24 @@ def list_brokers(
 
 @brokers.command()
 def unregister(
-    broker: Annotated[int, typer.Argument(help="Its id.")],
+    broker: Annotated[int, typer.Argument(help="Its id.", autocompletion=completion.brokers)],
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Forget a broker that is gone for good."""
-    confirm(f"forget broker {broker}", is_sure=yes)
+    what = f"forget broker {broker}"
     with admin_client(bootstrap, command_config, setting) as admin:
+        if dry_run:
+            if broker not in {
+                node.node_id for node in admin.describe_cluster(include_fenced_brokers=True).nodes
+            }:
+                raise UsageError(f"no broker {broker} is registered")
+            told_dry_run(what)
+            return
+        confirm(what, is_sure=yes)
         admin.unregister_broker(broker)
     note(f"broker {broker} is forgotten")
 
@@ -128,14 +139,21 @@ def add(
     endpoint: Annotated[
         list[str], typer.Option("--endpoint", metavar="LISTENER://HOST:PORT", help="Where it listens.")
     ],
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Make a controller that follows a voter."""
     endpoints = [_endpoint(text) for text in endpoint]
+    directory = _directory(directory_id)
     with admin_client(bootstrap, command_config, setting) as admin:
-        admin.add_raft_voter(voter, _directory(directory_id), endpoints)
+        if dry_run:
+            if (voter, directory) not in _replicas(admin.describe_metadata_quorum().observers):
+                raise UsageError(f"no controller {voter} with this folder follows")
+            told_dry_run(f"make controller {voter} a voter")
+            return
+        admin.add_raft_voter(voter, directory, endpoints)
     note(f"controller {voter} is a voter")
 
 
@@ -143,6 +161,7 @@ def add(
 def remove(
     voter: Annotated[int, typer.Argument(help="The controller's id.")],
     directory_id: Annotated[str, typer.Argument(help="The id of its metadata's folder.")],
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -150,15 +169,24 @@ def remove(
 ) -> None:
     """Take a controller out of the voters."""
     directory = _directory(directory_id)
-    confirm(f"take controller {voter} out of the voters", is_sure=yes)
+    what = f"take controller {voter} out of the voters"
     with admin_client(bootstrap, command_config, setting) as admin:
+        if dry_run:
+            if (voter, directory) not in _replicas(admin.describe_metadata_quorum().voters):
+                raise UsageError(f"no controller {voter} with this folder is a voter")
+            told_dry_run(what)
+            return
+        confirm(what, is_sure=yes)
         admin.remove_raft_voter(voter, directory)
     note(f"controller {voter} is no voter any more")
 
 
 @features.command("list")
 def list_features(
-    broker: Annotated[int | None, typer.Option("--broker", help="What this one supports; else any.")] = None,
+    broker: Annotated[
+        int | None,
+        typer.Option("--broker", help="What this one supports; else any.", autocompletion=completion.brokers),
+    ] = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -181,7 +209,12 @@ def list_features(
 
 @features.command()
 def update(
-    feature: Annotated[str, typer.Argument(help="The feature, metadata.version for instance.")],
+    feature: Annotated[
+        str,
+        typer.Argument(
+            help="The feature, metadata.version for instance.", autocompletion=completion.features
+        ),
+    ],
     level: Annotated[int, typer.Argument(min=0, help="The new level; 0 ends its use.")],
     downgrade: Annotated[bool, typer.Option("--downgrade", help="The level may be lower.")] = False,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="The same, though metadata be lost.")] = False,
@@ -207,6 +240,10 @@ def update(
         told_dry_run()
     else:
         note(f"{feature} has level {level}")
+
+
+def _replicas(replicas: Iterable[QuorumReplica]) -> set[tuple[int, uuid.UUID]]:
+    return {(each.replica_id, each.replica_directory_id) for each in replicas}
 
 
 def _endpoint(text: str) -> RaftVoterEndpoint:

@@ -4,7 +4,7 @@ enumerations, partitions in texts. Knows nothing of single commands."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -12,8 +12,10 @@ from typing import Annotated, TypeVar
 import typer
 
 from barnabas import Admin, TopicPartition
+from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.options import UsageError, client_settings
 from barnabas.cli.output import nearest, note
+from barnabas.client.admin.types import TopicDescription
 from barnabas.settings.table import AdminConfig
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
@@ -36,8 +38,21 @@ def confirm(what: str, *, is_sure: bool) -> None:
         raise UsageError("nothing was changed")
 
 
-def told_dry_run() -> None:
+def told_dry_run(what: str | None = None) -> None:
+    """`what`: as for `confirm`, where nothing else has shown it."""
+    if what is not None:
+        note(f"would {what}")
     note("nothing was changed: this was --dry-run")
+
+
+def check_may_be_deleted(admin: Admin, groups: Sequence[str], types: Sequence[str] = ()) -> None:
+    """Raises: UsageError for a group that is not there, or has members."""
+    found = {each.group_id: each for each in admin.list_groups(types=types)}
+    for name in groups:
+        if name not in found:
+            raise UsageError(f"there is no group {name!r}{nearest(name, found)}")
+        if found[name].state not in ("Empty", "Dead"):
+            raise UsageError(f"group {name!r} is {found[name].state}: one that has members stays")
 
 
 def member_of(kind: type[E], text: str, option: str) -> E:
@@ -70,6 +85,23 @@ def partitions_in(admin: Admin, texts: Sequence[str], option: str) -> list[Topic
             raise UsageError(f"topic {topic!r} has no partition {min(wanted - existing)}")
         chosen += [TopicPartition(topic, partition) for partition in sorted(wanted)]
     return chosen
+
+
+def ends_of(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """Of those that are there and have a leader, which nobody else can be asked in place of."""
+    wanted = set(partitions)
+    topics = sorted({each.topic for each in wanted})
+    try:
+        described: Mapping[str, TopicDescription] = admin.describe_topics(topics)
+    except UnknownTopicOrPartitionError as error:
+        described = error.outcome.results if error.outcome is not None else {}
+    led = [
+        partition
+        for topic in described.values()
+        for info in topic.partitions
+        if info.leader >= 0 and (partition := TopicPartition(info.topic, info.partition)) in wanted
+    ]
+    return {tp: found.offset for tp, found in admin.list_offsets(dict.fromkeys(led, "latest")).items()}
 
 
 def numbers_in(text: str, option: str) -> list[int]:

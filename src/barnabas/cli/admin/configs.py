@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, admin_client, member_of, told_dry_run, word_of
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, pairs
 from barnabas.cli.output import note, print_rows
@@ -22,7 +23,13 @@ app = typer.Typer(help="List, describe and set settings of what has any.", no_ar
 Kind = Annotated[
     str, typer.Argument(metavar="TYPE", help="topic, broker, broker-logger, group or client-metrics.")
 ]
-Name = Annotated[str, typer.Argument(help="Its name; of a broker its id, or <default> for all brokers.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="Its name; of a broker its id, or <default> for all brokers.",
+        autocompletion=completion.resources,
+    ),
+]
 
 
 @app.command("list")
@@ -78,18 +85,37 @@ def set_configs(
     kind: Kind,
     name: Name,
     configs: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Settings by Kafka's names.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...", help="Settings by Kafka's names.", autocompletion=completion.configs
+        ),
     ] = None,
     delete: Annotated[
-        list[str] | None, typer.Option("--delete", metavar="NAME", help="Back to the default (repeatable).")
+        list[str] | None,
+        typer.Option(
+            "--delete",
+            metavar="NAME",
+            help="Back to the default (repeatable).",
+            autocompletion=completion.configs,
+        ),
     ] = None,
     append: Annotated[
         list[str] | None,
-        typer.Option("--append", metavar="NAME=ITEM", help="Add an item to a list (repeatable)."),
+        typer.Option(
+            "--append",
+            metavar="NAME=ITEM",
+            help="Add an item to a list (repeatable).",
+            autocompletion=completion.configs,
+        ),
     ] = None,
     subtract: Annotated[
         list[str] | None,
-        typer.Option("--subtract", metavar="NAME=ITEM", help="Take one out of a list (repeatable)."),
+        typer.Option(
+            "--subtract",
+            metavar="NAME=ITEM",
+            help="Take one out of a list (repeatable).",
+            autocompletion=completion.configs,
+        ),
     ] = None,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import plural, print_rows
@@ -13,7 +14,12 @@ from barnabas.cli.times import timestamp_ms
 
 
 def delete_records(
-    partitions: Annotated[list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Of which partitions.")],
+    partitions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TOPIC[:0,1]...", help="Of which partitions.", autocompletion=completion.topics
+        ),
+    ],
     before_offset: Annotated[
         int | None, typer.Option("--before-offset", min=0, help="Those below this offset.")
     ] = None,

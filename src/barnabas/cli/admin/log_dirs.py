@@ -7,14 +7,18 @@ from typing import Annotated
 import typer
 
 from barnabas import TopicPartition
-from barnabas.cli.admin.common import admin_client, partitions_in
-from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings
-from barnabas.cli.output import note, print_rows
+from barnabas.cli import completion
+from barnabas.cli.admin.common import DryRun, admin_client, partitions_in, told_dry_run
+from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
+from barnabas.cli.output import nearest, note, print_rows
 from barnabas.client.admin.types import TopicPartitionReplica
 
 app = typer.Typer(help="Sizes of folders and replicas, and moves between folders.", no_args_is_help=True)
 
-Broker = Annotated[list[int] | None, typer.Option("--broker", help="Only of this one (repeatable).")]
+Broker = Annotated[
+    list[int] | None,
+    typer.Option("--broker", help="Only of this one (repeatable).", autocompletion=completion.brokers),
+]
 
 
 @app.command("list")
@@ -48,7 +52,10 @@ def list_log_dirs(
 @app.command()
 def replicas(
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", "-t", metavar="TOPIC[:0,1]", help="Only of this one.")
+        list[str] | None,
+        typer.Option(
+            "--topic", "-t", metavar="TOPIC[:0,1]", help="Only of this one.", autocompletion=completion.topics
+        ),
     ] = None,
     broker: Broker = None,
     bootstrap: Bootstrap = None,
@@ -73,9 +80,15 @@ def replicas(
 
 @app.command()
 def move(
-    topic: Annotated[list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="The partitions.")],
-    broker: Annotated[int, typer.Option("--broker", help="Whose replicas.")],
+    topic: Annotated[
+        list[str],
+        typer.Argument(metavar="TOPIC[:0,1]...", help="The partitions.", autocompletion=completion.topics),
+    ],
+    broker: Annotated[
+        int, typer.Option("--broker", help="Whose replicas.", autocompletion=completion.brokers)
+    ],
     path: Annotated[str, typer.Option("--to", metavar="PATH", help="The folder, as list prints it.")],
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -83,6 +96,16 @@ def move(
     """Begin to move replicas to another folder of their broker."""
     with admin_client(bootstrap, command_config, setting) as admin:
         partitions: list[TopicPartition] = partitions_in(admin, topic, "TOPIC")
+        if dry_run:
+            folders = admin.describe_log_dirs([broker])[broker]
+            if path not in folders:
+                raise UsageError(f"broker {broker} has no folder {path!r}{nearest(path, folders)}")
+            held = {tp for folder in folders.values() for tp in folder.replicas}
+            for tp in partitions:
+                if tp not in held:
+                    raise UsageError(f"broker {broker} has no replica of {tp}")
+            told_dry_run(f"move {', '.join(map(str, partitions))} of broker {broker} to {path}")
+            return
         admin.alter_replica_log_dirs(
             {TopicPartitionReplica(tp.topic, tp.partition, broker): path for tp in partitions}
         )

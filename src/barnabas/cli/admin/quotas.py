@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli import completion
 from barnabas.cli.admin.common import DryRun, admin_client, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, pairs
 from barnabas.cli.output import note, print_rows
@@ -15,7 +16,12 @@ app = typer.Typer(help="List and set quotas of users, clients and addresses.", n
 
 DEFAULT = "<default>"
 
-User = Annotated[str | None, typer.Option("--user", help=f"A user; {DEFAULT} for all without their own.")]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user", help=f"A user; {DEFAULT} for all without their own.", autocompletion=completion.users
+    ),
+]
 ClientId = Annotated[str | None, typer.Option("--client-id", help="The same for a client id.")]
 Ip = Annotated[str | None, typer.Option("--ip", help="The same for an address, which connects.")]
 

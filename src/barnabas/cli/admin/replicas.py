@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from barnabas import Admin, TopicPartition
+from barnabas.cli import completion
 from barnabas.cli.admin.common import (
     DryRun,
     Yes,
@@ -25,7 +26,12 @@ from barnabas.client.admin.types import ElectionType
 app = typer.Typer(help="Move replicas to other brokers, and see how far it is.", no_args_is_help=True)
 
 Partitions = Annotated[
-    list[str] | None, typer.Argument(metavar="[TOPIC[:0,1]]...", help="Topics, or some of their partitions.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[TOPIC[:0,1]]...",
+        help="Topics, or some of their partitions.",
+        autocompletion=completion.topics,
+    ),
 ]
 
 
@@ -102,6 +108,7 @@ def list_moves(
 def cancel(
     partitions: Partitions = None,
     every: Annotated[bool, typer.Option("--all", help="All moves that are under way.")] = False,
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -118,6 +125,9 @@ def cancel(
         if not found:
             note("no replicas move")
             return
+        if dry_run:
+            told_dry_run(f"end the moves of {', '.join(map(str, sorted(found)))}")
+            return
         confirm(f"end the moves of {plural(len(found), 'partition')}", is_sure=yes)
         admin.alter_partition_reassignments(dict.fromkeys(found))
     note(f"ended the moves of {', '.join(map(str, sorted(found)))}")
@@ -129,6 +139,7 @@ def elect(
     unclean: Annotated[
         bool, typer.Option("--unclean", help="Any replica where none is in sync: records may be lost.")
     ] = False,
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -138,14 +149,43 @@ def elect(
     """Make the preferred replicas leaders again, or with --unclean any replica."""
     if every == bool(partitions):
         raise UsageError("name topics, or give --all")
-    if unclean:
-        confirm("elect leaders that are not in sync, and lose what they lack", is_sure=yes)
     kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
     with admin_client(bootstrap, command_config, setting) as admin:
         chosen = partitions_in(admin, partitions, "TOPIC") if partitions else None
+        if dry_run:
+            rows = _elections(admin, chosen, unclean=unclean)
+            columns = ("topic", "partition", "leader", "replicas", "in_sync_replicas", "elected")
+            print_rows(columns, rows, as_json=as_json)
+            told_dry_run()
+            return
+        if unclean:
+            confirm("elect leaders that are not in sync, and lose what they lack", is_sure=yes)
         found = admin.elect_leaders(kind, chosen)
     rows = [(tp.topic, tp.partition, is_elected) for tp, is_elected in sorted(found.items())]
     print_rows(("topic", "partition", "elected"), rows, as_json=as_json)
+
+
+def _elections(
+    admin: Admin, chosen: list[TopicPartition] | None, *, unclean: bool
+) -> list[tuple[str, int, int, list[int], list[int], bool]]:
+    """Who leads, and whether an election would change that."""
+    topics = admin.list_topics(internal=True) if chosen is None else sorted({tp.topic for tp in chosen})
+    described = admin.describe_topics(topics)
+    return [
+        (
+            topic,
+            info.partition,
+            info.leader,
+            list(info.replicas),
+            list(info.in_sync_replicas),
+            info.leader < 0
+            if unclean
+            else info.leader != info.replicas[0] and info.replicas[0] in info.in_sync_replicas,
+        )
+        for topic in topics
+        for info in described[topic].partitions
+        if chosen is None or (topic, info.partition) in chosen
+    ]
 
 
 def _replicas(admin: Admin, partitions: list[TopicPartition]) -> dict[TopicPartition, list[int]]:

@@ -6,14 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
+from barnabas.cli import completion
+from barnabas.cli.admin.common import (
+    DryRun,
+    Yes,
+    admin_client,
+    check_may_be_deleted,
+    confirm,
+    partitions_in,
+    told_dry_run,
+)
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
-from barnabas.cli.output import note, plural, print_json, print_rows, print_table
+from barnabas.cli.output import nearest, note, plural, print_json, print_rows, print_table
 from barnabas.cli.times import timestamp_ms
 
 app = typer.Typer(help="List, describe, delete and reset share groups.", no_args_is_help=True)
 
-Group = Annotated[str, typer.Argument(help="The group.")]
+Group = Annotated[str, typer.Argument(help="The group.", autocompletion=completion.share_groups)]
 
 
 @app.command("list")
@@ -67,24 +76,65 @@ def describe(
 
 @app.command()
 def delete(
-    groups: Annotated[list[str], typer.Argument(help="The groups.")],
+    groups: Annotated[list[str], typer.Argument(help="The groups.", autocompletion=completion.share_groups)],
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Delete share groups that have no members, with where they stand."""
-    confirm(f"delete {', '.join(groups)}", is_sure=yes)
+    what = f"delete {', '.join(groups)}"
     with admin_client(bootstrap, command_config, setting) as admin:
+        if dry_run:
+            check_may_be_deleted(admin, groups, types=["share"])
+            told_dry_run(what)
+            return
+        confirm(what, is_sure=yes)
         admin.delete_groups(groups)
     note(f"deleted {', '.join(groups)}")
+
+
+@app.command("delete-offsets")
+def delete_offsets(
+    group: Group,
+    topic: Annotated[
+        list[str],
+        typer.Option("--topic", "-t", help="Which (repeatable).", autocompletion=completion.topics),
+    ],
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
+    setting: Settings = None,
+) -> None:
+    """Forget where a share group without members stands in topics."""
+    what = f"forget where {group} stands in {', '.join(topic)}"
+    with admin_client(bootstrap, command_config, setting) as admin:
+        known = {tp.topic for tp in admin.list_share_group_offsets({group: None})[group]}
+        for name in topic:
+            if name not in known:
+                raise UsageError(f"share group {group!r} stands nowhere in {name!r}{nearest(name, known)}")
+        if dry_run:
+            told_dry_run(what)
+            return
+        confirm(what, is_sure=yes)
+        admin.delete_share_group_offsets(group, topic)
+    note(f"{group} stands nowhere in {', '.join(topic)} any more")
 
 
 @app.command("reset-offsets")
 def reset_offsets(
     group: Group,
     topic: Annotated[
-        list[str], typer.Option("--topic", "-t", metavar="TOPIC[:0,1]", help="Where (repeatable).")
+        list[str],
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC[:0,1]",
+            help="Where (repeatable).",
+            autocompletion=completion.topics,
+        ),
     ],
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The oldest record.")] = False,
     to_latest: Annotated[bool, typer.Option("--to-latest", help="The end.")] = False,

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from barnabas.cli.admin.common import Yes, admin_client, confirm
+from barnabas import Admin
+from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_json, print_rows
 from barnabas.client.admin.types import DelegationToken
@@ -26,6 +27,7 @@ def create(
     ] = None,
     owner: Annotated[str | None, typer.Option("--owner", help="User:alice; else whoever connects.")] = None,
     max_lifetime_ms: Annotated[int, typer.Option("--max-lifetime-ms", help="-1: the broker's maximum.")] = -1,
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -33,6 +35,11 @@ def create(
 ) -> None:
     """Create a token, and print it: this once with its HMAC, which is its password."""
     with admin_client(bootstrap, command_config, setting) as admin:
+        if dry_run:
+            # Fails where this connection or cluster has no tokens.
+            admin.describe_delegation_tokens()
+            told_dry_run(f"create a token of {owner or 'whoever connects'}")
+            return
         token = admin.create_delegation_token(renewer or (), owner=owner, max_lifetime_ms=max_lifetime_ms)
     shown: dict[str, Any] = dict(zip(_COLUMNS, _row(token), strict=True))
     shown["hmac"] = base64.b64encode(token.hmac).decode()
@@ -63,6 +70,7 @@ def list_tokens(
 def renew(
     hmac: Hmac,
     period_ms: Annotated[int, typer.Option("--period-ms", help="-1: the broker's default.")] = -1,
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -70,6 +78,9 @@ def renew(
     """Let a token live for longer."""
     key = _hmac(hmac)
     with admin_client(bootstrap, command_config, setting) as admin:
+        if dry_run:
+            told_dry_run(f"renew {_described(admin, key)}")
+            return
         expires = admin.renew_delegation_token(key, renew_period_ms=period_ms)
     note(f"the token expires at {expires} ms since 1970")
 
@@ -78,6 +89,7 @@ def renew(
 def expire(
     hmac: Hmac,
     period_ms: Annotated[int, typer.Option("--period-ms", help="-1: at once.")] = -1,
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -85,10 +97,21 @@ def expire(
 ) -> None:
     """Let a token end."""
     key = _hmac(hmac)
-    confirm("end the token", is_sure=yes)
     with admin_client(bootstrap, command_config, setting) as admin:
+        if dry_run:
+            told_dry_run(f"end {_described(admin, key)}")
+            return
+        confirm("end the token", is_sure=yes)
         expires = admin.expire_delegation_token(key, expiry_time_period_ms=period_ms)
     note(f"the token expires at {expires} ms since 1970")
+
+
+def _described(admin: Admin, hmac: bytes) -> str:
+    """Raises: UsageError where this client sees no such token."""
+    for token in admin.describe_delegation_tokens():
+        if token.hmac == hmac:
+            return f"token {token.token_id} of {token.owner}, which expires at {token.expiry_timestamp} ms"
+    raise UsageError("there is no token with this HMAC, or it is not for this client to see")
 
 
 def _row(token: DelegationToken) -> tuple[Any, ...]:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from barnabas import Admin, TopicPartition
-from barnabas.cli.admin.common import Yes, admin_client, confirm, partitions_in
+from barnabas.cli import completion
+from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, partitions_in, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_rows
 from barnabas.client.admin.types import AbortTransactionSpec, ProducerState
@@ -54,7 +55,9 @@ def list_transactions(
 
 @app.command()
 def describe(
-    transactional_ids: Annotated[list[str], typer.Argument(help="The transactional ids.")],
+    transactional_ids: Annotated[
+        list[str], typer.Argument(help="The transactional ids.", autocompletion=completion.transactional_ids)
+    ],
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -91,7 +94,9 @@ def describe(
 
 @app.command()
 def producers(
-    partitions: Annotated[list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Where.")],
+    partitions: Annotated[
+        list[str], typer.Argument(metavar="TOPIC[:0,1]...", help="Where.", autocompletion=completion.topics)
+    ],
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -107,7 +112,12 @@ def producers(
 @app.command("find-hanging")
 def find_hanging(
     partitions: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOPIC[:0,1]]...", help="Where; everywhere if left out.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOPIC[:0,1]]...",
+            help="Where; everywhere if left out.",
+            autocompletion=completion.topics,
+        ),
     ] = None,
     minutes: Annotated[
         float, typer.Option("--open-for", metavar="MINUTES", help="Those open for longer.")
@@ -134,10 +144,14 @@ def find_hanging(
 
 @app.command()
 def abort(
-    partition: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="Where it hangs.")],
+    partition: Annotated[
+        str,
+        typer.Argument(metavar="TOPIC:PARTITION", help="Where it hangs.", autocompletion=completion.topics),
+    ],
     start_offset: Annotated[
         int, typer.Option("--start-offset", min=0, help="Where it begins, as find-hanging prints it.")
     ],
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -152,7 +166,11 @@ def abort(
         found = [each for each in states if each.current_transaction_start_offset == start_offset]
         if not found:
             raise UsageError(f"no transaction begins at offset {start_offset} of {chosen[0]}")
-        confirm(f"abort the transaction of producer {found[0].producer_id} in {chosen[0]}", is_sure=yes)
+        what = f"abort the transaction of producer {found[0].producer_id} in {chosen[0]}"
+        if dry_run:
+            told_dry_run(what)
+            return
+        confirm(what, is_sure=yes)
         # As Kafka's own tool: no coordinator has written a marker yet.
         epoch = found[0].coordinator_epoch or 0
         admin.abort_transaction(
@@ -163,15 +181,25 @@ def abort(
 
 @app.command()
 def fence(
-    transactional_ids: Annotated[list[str], typer.Argument(help="The transactional ids.")],
+    transactional_ids: Annotated[
+        list[str], typer.Argument(help="The transactional ids.", autocompletion=completion.transactional_ids)
+    ],
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Shut out the producers that use these ids now, and abort their transactions."""
-    confirm(f"shut out the producers of {', '.join(transactional_ids)}", is_sure=yes)
+    what = f"shut out the producers of {', '.join(transactional_ids)}"
+    if not dry_run:
+        confirm(what, is_sure=yes)
     with admin_client(bootstrap, command_config, setting) as admin:
+        # To be fenced, an id that nobody used would be made.
+        admin.describe_transactions(transactional_ids)
+        if dry_run:
+            told_dry_run(what)
+            return
         admin.fence_producers(transactional_ids)
     note(f"shut out the producers of {', '.join(transactional_ids)}")
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli.admin.common import Yes, admin_client, confirm
+from barnabas.cli import completion
+from barnabas.cli.admin.common import DryRun, Yes, admin_client, confirm, told_dry_run
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError
 from barnabas.cli.output import note, print_rows
 from barnabas.client.admin.types import ScramDeletion, ScramMechanism, ScramUpsertion
@@ -16,7 +17,7 @@ app = typer.Typer(help="List, set and delete passwords for SASL SCRAM.", no_args
 
 _MECHANISMS = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 
-User = Annotated[str, typer.Argument(help="The user.")]
+User = Annotated[str, typer.Argument(help="The user.", autocompletion=completion.users)]
 Mechanism = Annotated[
     list[str] | None,
     typer.Option("--mechanism", "-m", help="SCRAM-SHA-256 or SCRAM-SHA-512 (repeatable)."),
@@ -46,12 +47,21 @@ def set_password(
     user: User,
     mechanism: Mechanism = None,
     iterations: Annotated[int, typer.Option("--iterations", "-i", min=4096, max=16_384)] = 4096,
+    dry_run: DryRun = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
     """Give a user a password: asked for, or the first line of stdin. SCRAM-SHA-512 if not said."""
     mechanisms = _mechanisms(mechanism) or [ScramMechanism.SCRAM_SHA_512]
+    if dry_run:
+        with admin_client(bootstrap, command_config, setting) as admin:
+            known = {info.mechanism for info in admin.describe_user_scram_credentials().get(user, ())}
+        for each in mechanisms:
+            verb = "replace the" if each in known else "make a"
+            note(f"would {verb} password of {user} for {_names([each])}")
+        told_dry_run()
+        return
     if sys.stdin.isatty():
         password = typer.prompt(f"password of {user}", hide_input=True, confirmation_prompt=True, err=True)
     else:
@@ -69,6 +79,7 @@ def set_password(
 def delete(
     user: User,
     mechanism: Mechanism = None,
+    dry_run: DryRun = False,
     yes: Yes = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
@@ -77,9 +88,16 @@ def delete(
     """Take a user's passwords away, for these mechanisms or for all."""
     mechanisms = _mechanisms(mechanism)
     with admin_client(bootstrap, command_config, setting) as admin:
-        if not mechanisms:
-            mechanisms = [info.mechanism for info in admin.describe_user_scram_credentials([user])[user]]
-        confirm(f"delete the password of {user} for {_names(mechanisms)}", is_sure=yes)
+        known = [info.mechanism for info in admin.describe_user_scram_credentials([user])[user]]
+        missing = [each for each in mechanisms if each not in known]
+        if missing:
+            raise UsageError(f"user {user!r} has no password for {_names(missing)}")
+        mechanisms = mechanisms or known
+        what = f"delete the password of {user} for {_names(mechanisms)}"
+        if dry_run:
+            told_dry_run(what)
+            return
+        confirm(what, is_sure=yes)
         admin.alter_user_scram_credentials([ScramDeletion(user, each) for each in mechanisms])
     note(f"user {user} has no password for {_names(mechanisms)}")
 

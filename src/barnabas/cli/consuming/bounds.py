@@ -5,30 +5,49 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from barnabas import Consumer, Record, TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import nearest
+from barnabas.cli.times import is_time, timestamp_ms
 
-Start = int | Literal["beginning", "end"]
-"""An offset, one counted back from the end if it is negative, or an end of a partition."""
+
+class Since(NamedTuple):
+    """The first record at or after this time, which is in milliseconds since 1970."""
+
+    timestamp_ms: int
+
+
+Start = int | Since | Literal["beginning", "end"]
+"""An offset, one counted back from the end if it is negative, a time, or an end of a partition."""
 
 # A topic that was created a moment ago is known everywhere by then.
 _NEW_TOPIC_SECONDS = 1.0
 
 
-def start_of(text: str) -> Start:
-    """What --offset says. Raises: UsageError."""
-    if text in ("beginning", "end"):
-        return text
+def start_of(offset: str | None, since: str | None, *, default: Start) -> Start:
+    """What --offset says, or --since, of which one at most is given. Raises: UsageError."""
+    if since is not None:
+        return Since(timestamp_ms(since, "--since"))
+    if offset is None:
+        return default
+    if offset in ("beginning", "end"):
+        return offset
+    kcats, at, time_of_kcat = offset.partition("@")
+    if at and kcats == "s":
+        return Since(timestamp_ms(time_of_kcat, "--offset"))
+    if at and kcats == "e":
+        raise UsageError(f"--offset says where to begin: for {offset!r} give --until {time_of_kcat}")
     try:
-        return int(text)
+        return int(offset)
     except ValueError:
+        if is_time(offset):
+            return Since(timestamp_ms(offset, "--offset"))
         raise UsageError(
-            f"--offset {text!r} is none of beginning, end, an offset, and -N for the last N; "
-            "--since takes times"
+            f"--offset {offset!r} is none of beginning, end, an offset, -N for the last N, and a time (2h, "
+            "2026-01-31T12:00, s@ and milliseconds since 1970)"
         ) from None
 
 
@@ -43,10 +62,15 @@ def pattern_of(text: str) -> str:
 
 def matching_topics(consumer: Consumer, pattern: str) -> list[str]:
     """The topics whose whole name matches. Raises: UsageError if there is none."""
-    found = [name for name in consumer.topics() if re.fullmatch(pattern, name)]
+    found = names_that_match(consumer, pattern)
     if not found:
         raise UsageError(f"no topic matches {pattern!r}")
     return found
+
+
+def names_that_match(consumer: Consumer, pattern: str) -> list[str]:
+    """Of the topics that there are now."""
+    return [name for name in consumer.topics() if re.fullmatch(pattern, name)]
 
 
 def check_topics(consumer: Consumer, topics: Sequence[str]) -> None:
@@ -76,13 +100,11 @@ def partitions_of(
     return found
 
 
-def seek(
-    consumer: Consumer, partitions: Sequence[TopicPartition], start: Start, since_ms: int | None
-) -> None:
-    """`since_ms`: the first record at or after that time, in place of `start`."""
-    if since_ms is not None:
+def seek(consumer: Consumer, partitions: Sequence[TopicPartition], start: Start) -> None:
+    """Where no record is as late as a time, the end."""
+    if isinstance(start, Since):
         ends = consumer.end_offsets(partitions)
-        for partition, found in _offsets_at(consumer, partitions, since_ms).items():
+        for partition, found in _offsets_at(consumer, partitions, start.timestamp_ms).items():
             consumer.seek(partition, ends[partition] if found is None else found)
     elif start == "beginning":
         consumer.seek_to_beginning(*partitions)
@@ -110,12 +132,17 @@ class Ends:
         until_ms: int | None,
     ) -> None:
         self._consumer = consumer
-        self._partitions = partitions
+        self._partitions = list(partitions)
         self._until_ms = until_ms
         self._offsets: Mapping[TopicPartition, int] | None = None
         self._open = set(partitions)
         if is_at_end:
             self._find()
+
+    def add(self, partitions: Sequence[TopicPartition]) -> None:
+        """They end where the others do. Not once the ends are known."""
+        self._partitions += partitions
+        self._open.update(partitions)
 
     def are_reached(self) -> bool:
         """Partitions that have reached theirs are not fetched any more."""
@@ -129,6 +156,11 @@ class Ends:
                 self._consumer.pause(partition)
                 self._open.discard(partition)
         return not self._open
+
+    @property
+    def offsets(self) -> Mapping[TopicPartition, int] | None:
+        """None while they are not known."""
+        return self._offsets
 
     def within(self, records: list[Record]) -> list[Record]:
         offsets = self._offsets

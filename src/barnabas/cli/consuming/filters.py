@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from barnabas import Record
 from barnabas.cli.options import UsageError
-from barnabas.cli.value_formats import ReadRecord
 
-RecordFilter = Callable[[Record | ReadRecord], bool]
+
+class Contents(Protocol):
+    """What a filter looks at in a record."""
+
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Any: ...
+
+
+RecordFilter = Callable[[Contents], bool]
 
 
 def record_filter(key: str | None, value: str | None, headers: Sequence[str]) -> RecordFilter | None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import islice
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from barnabas import Admin, Consumer, Producer, Record, TopicPartition
+from barnabas.cli import completion
 from barnabas.cli.dlq.letters import (
     Account,
     Choice,
@@ -24,18 +24,17 @@ from barnabas.cli.dlq.letters import (
 )
 from barnabas.cli.dlq.spool import LetterSpool, Spooled
 from barnabas.cli.options import (
-    CLIENTS,
     AsJson,
     Bootstrap,
     CommandConfig,
     Settings,
     UsageError,
-    client_settings,
+    settings_of_one,
 )
 from barnabas.cli.output import note, print_json, print_table, stderr
 from barnabas.cli.produce import Deliveries
 from barnabas.cli.times import timestamp_ms
-from barnabas.settings.table import ALIASES, AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig, names
+from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
 from barnabas.types import GroupIdentity, OffsetAndMetadata
 
 app = typer.Typer(help="Dead letters of Spark queries and of Kafka Connect.", no_args_is_help=True)
@@ -60,7 +59,9 @@ def dlq() -> None:
 
 @app.command()
 def replay(
-    topic: Annotated[str, typer.Argument(help="The topic of dead letters.")],
+    topic: Annotated[
+        str, typer.Argument(help="The topic of dead letters.", autocompletion=completion.topics)
+    ],
     error: Annotated[
         str | None, typer.Option("--error", help="Only letters whose error has this text in it.")
     ] = None,
@@ -112,18 +113,18 @@ def replay(
     with ExitStack() as open_clients:
         producer = None
         if not dry_run:
-            settings = _settings(ProducerConfig, bootstrap, command_config, setting)
+            settings = settings_of_one(ProducerConfig, bootstrap, command_config, setting)
             if exactly_once:
                 settings["transactional_id"] = group
             producer = open_clients.enter_context(Producer(**settings))
             if exactly_once:
                 # Before the group is asked how far it is: this ends what a broken-off replay has left open.
                 producer.init_transactions()
-        settings = _settings(ConsumerConfig, bootstrap, command_config, setting)
+        settings = settings_of_one(ConsumerConfig, bootstrap, command_config, setting)
         settings |= {**_READ_SETTINGS, "group_id": group}
         consumer = open_clients.enter_context(Consumer(**settings))
         admin = open_clients.enter_context(
-            Admin(**_settings(AdminConfig, bootstrap, command_config, setting))
+            Admin(**settings_of_one(AdminConfig, bootstrap, command_config, setting))
         )
         run = _Replay(consumer, admin, topic, group, choice, to)
         if resume or run.is_same_as_broken_off():
@@ -138,15 +139,6 @@ def replay(
         if producer is not None:
             run.send(spool, producer, is_transactional=exactly_once)
         run.tell(spool, as_json=as_json, is_dry=dry_run)
-
-
-def _settings(
-    kind: type[CommonConfig], bootstrap: str | None, command_config: Path | None, given: list[str] | None
-) -> dict[str, Any]:
-    """For one of several clients: what is only another's is left out."""
-    others = {name for other in CLIENTS for name in names(other)} - set(names(kind))
-    settings = client_settings(kind, bootstrap, command_config, given)
-    return {name: value for name, value in settings.items() if ALIASES.get(name, name) not in others}
 
 
 def _time(text: str | None, option: str) -> int | None:

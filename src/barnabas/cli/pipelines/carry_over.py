@@ -10,7 +10,7 @@ import typer
 
 from barnabas.cli.options import AsJson
 from barnabas.cli.output import note, print_json
-from barnabas.cli.pipelines.checkpoints import Checkpoint
+from barnabas.cli.pipelines.changed_checkpoints import ChangeableCheckpoint
 
 
 def carry_over(
@@ -26,7 +26,7 @@ def carry_over(
 
     Prints where each of its Kafka sources stands, as JSON for startingOffsets of a new query.
     """
-    checkpoint = Checkpoint(folder)
+    checkpoint = ChangeableCheckpoint(folder)
     changes = checkpoint.changes()
     if execute:
         checkpoint.carry_over()

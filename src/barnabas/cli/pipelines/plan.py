@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from barnabas.checkpoints.checkpoint import Checkpoint
+from barnabas.checkpoints.folders import folder_at
 from barnabas.cli.options import AsJson, Bootstrap, UsageError, pairs
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.cli.pipelines.checkpoints import Checkpoint
 from barnabas.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -32,8 +32,12 @@ def plan(
         bool, typer.Option("--stream", help="The first micro-batch of a new streaming query.")
     ] = False,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The next micro-batch of the query that has this checkpoint."),
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="The next micro-batch of the query that has this checkpoint: a path, or an address such as "
+            "s3://bucket/delays.",
+        ),
     ] = None,
     source: Annotated[
         int | None, typer.Option(min=0, help="Which of the checkpoint's sources, where it has several.")
@@ -74,14 +78,14 @@ def _planned(given: dict[str, str], is_stream: bool, position: dict[str, Any] | 
     return plan_batch(options)
 
 
-def _position(folder: Path, number: int | None) -> dict[str, Any]:
-    """Where the query stands. Raises: CheckpointError, UsageError."""
-    sources = {source.number: source for source in Checkpoint(folder).sources}
+def _position(place: str, number: int | None) -> dict[str, Any]:
+    """Where the query stands. Raises: CheckpointError, MissingExtraError, UsageError."""
+    sources = {source.number: source for source in Checkpoint(folder_at(place)).sources}
     if number is None and len(sources) > 1:
-        raise UsageError(f"{folder} has the Kafka sources {_listed(sources)}: say which with --source")
+        raise UsageError(f"{place} has the Kafka sources {_listed(sources)}: say which with --source")
     wanted = next(iter(sources)) if number is None else number
     if wanted not in sources:
-        raise UsageError(f"--source {wanted}: {folder} has the Kafka sources {_listed(sources)}")
+        raise UsageError(f"--source {wanted}: {place} has the Kafka sources {_listed(sources)}")
     return dict(sources[wanted].position)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from barnabas import Admin, TopicPartition
+from barnabas.checkpoints.checkpoint import Checkpoint
+from barnabas.checkpoints.folders import folder_at, written_at
+from barnabas.cli.admin.common import ends_of
 from barnabas.cli.options import (
     AsJson,
     Bootstrap,
@@ -24,7 +25,6 @@ from barnabas.cli.options import (
     client_settings,
 )
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.cli.pipelines.checkpoints import Checkpoint
 from barnabas.errors import KafkaConnectionError
 from barnabas.http.fetching import fetch
 from barnabas.http.messages import HttpRequest, NoAnswerError
@@ -84,12 +84,13 @@ def status(
         ),
     ] = None,
     checkpoint: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             "--checkpoint",
             "-C",
             metavar="FOLDER",
-            help="A query's checkpoint, whether it runs or not (may be repeated).",
+            help="A query's checkpoint, whether it runs or not: a path, or an address such as "
+            "s3://bucket/delays (may be repeated).",
         ),
     ] = None,
     group: Annotated[
@@ -113,8 +114,8 @@ def status(
     listened = [] if listener is None else _listened(listener, is_required=is_only_one)
     queries = [*listened] if listened is not None else []
     known = {query.query_id for query in queries}
-    for folder in checkpoint or ():
-        found = _of_checkpoint(folder, "unknown" if listener is None else "down")
+    for place in checkpoint or ():
+        found = _of_checkpoint(place, "unknown" if listener is None else "down")
         if found.query_id not in known:
             queries.append(found)
     settings = client_settings(AdminConfig, bootstrap, command_config, setting)
@@ -186,18 +187,18 @@ def _of_listener(url: str, query: Mapping[str, Any]) -> Query:
     )
 
 
-def _of_checkpoint(folder: Path, state: State) -> Query:
-    """Raises: CheckpointError."""
-    found = Checkpoint(folder)
+def _of_checkpoint(place: str, state: State) -> Query:
+    """Raises: CheckpointError, MissingExtraError."""
+    found = Checkpoint(folder_at(place))
     log = "commits" if found.is_committed else "offsets"
-    written = (folder / log / str(found.last_batch)).stat().st_mtime
+    written = written_at(found.folder / log / str(found.last_batch))
     return Query(
-        origin=str(folder),
+        origin=place,
         name=None,
-        query_id=json.loads((folder / "metadata").read_text())["id"],
+        query_id=found.query_id,
         state=state,
         batch_id=found.last_batch,
-        batch_time=datetime.fromtimestamp(written, UTC).isoformat(timespec="milliseconds"),
+        batch_time=None if written is None else written.isoformat(timespec="milliseconds"),
         is_batch_done=found.is_committed,
         partitions=tuple(
             PartitionPosition(source.number, topic, int(number), offset)
@@ -222,14 +223,10 @@ def _of_group(admin: Admin, group: str) -> Query:
 
 
 def _with_ends(admin: Admin, queries: Iterable[Query]) -> list[Query]:
-    """With the brokers' end offsets; those of topics that are gone are not known."""
+    """With the brokers' end offsets; those of topics that are gone, or have no leader, are not known."""
     queries = list(queries)
     wanted = {TopicPartition(each.topic, each.partition) for query in queries for each in query.partitions}
-    if not wanted:
-        return queries
-    topics = set(admin.list_topics(internal=True))
-    there = [partition for partition in sorted(wanted) if partition.topic in topics]
-    ends = {tp: found.offset for tp, found in admin.list_offsets(dict.fromkeys(there, "latest")).items()}
+    ends = ends_of(admin, wanted) if wanted else {}
     return [
         replace(
             query,
@@ -280,7 +277,8 @@ def _print(query: Query) -> None:
     facts: list[str] = [] if query.state == "unknown" else [query.state]
     if query.batch_id is not None:
         done = "" if query.is_batch_done else " is not done"
-        facts.append(f"batch {query.batch_id}{done} ({query.batch_time})")
+        when = f" ({query.batch_time})" if query.batch_time else ""
+        facts.append(f"batch {query.batch_id}{done}{when}")
     lag = _total_lag(query)
     if lag is not None:
         facts.append(f"lag {lag}")

@@ -1,1 +1,2 @@
-"""What `barnabas produce` sends: how its input is divided, and what a piece of it says of a record."""
+"""What `barnabas produce` sends: how its input is divided, what a piece of it says of a record, and how fast
+records may go."""

@@ -37,6 +37,8 @@ class Admin(
     any fails, the error of the first that failed is raised, which names it, and the others have been done.
     That error's `outcome` has the result or the error of each item.
 
-    Every call raises: KafkaTimeoutError, BootstrapError, UnsupportedVersionError where the broker is too old
-    for it, and the BrokerError that the broker answered.
+    Every call raises: TypeError and MisuseError, before anything is sent, for an argument of a wrong type or
+    one that no cluster takes; KafkaTimeoutError, BootstrapError, UnsupportedVersionError where the broker is
+    too old for it, and the BrokerError that the broker answered. A node id that the cluster does not have is
+    waited for until the time-out, as Java's does: KafkaTimeoutError names it.
     """

@@ -11,54 +11,47 @@ import uuid
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 
-from barnabas.broker_errors import ErrorCode, UnsupportedVersionError, error_for
+from barnabas.broker_errors import UnsupportedVersionError
 from barnabas.client.admin.requests.common import Answer
+from barnabas.client.arguments import as_timeout_ms
 from barnabas.client.cluster.error_table import MOVED_CONTROLLER, MOVED_COORDINATOR, MOVED_LEADER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient, needs_brokers
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.pause import pause
+from barnabas.client.cluster.tasks import task_group
 from barnabas.client.cluster.telemetry_metrics import admin_metrics
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
     BrokerError,
-    MisuseError,
+    KafkaConnectionError,
     NoCommonVersionError,
     Outcome,
 )
 from barnabas.protocol.codec import Request, Response
-from barnabas.settings.keywords import AdminSettings
 from barnabas.settings.table import AdminConfig, load
 from barnabas.stats import ClientStats
 from barnabas.types import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas.settings.keywords import AdminSettings
 
 ResponseT = TypeVar("ResponseT", bound=Response)
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
-# Brokers hear of new partitions within moments of each other. Java's admin client goes on asking until its
-# deadline, a minute, which is long for what mostly is a mistake.
+# Brokers hear of new partitions within moments of each other. Java's admin client asks until its deadline, a
+# minute, which is long for what mostly is a mistake.
 NEW_PARTITION_SECONDS = 1.0
-
-
-def partitions_of(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
-    """Partitions given as such or as tuples."""
-    return [TopicPartition(*partition) for partition in partitions]
-
-
-def names_of(names: Iterable[str], what: str) -> list[str]:
-    """Names given as a list. Raises: MisuseError for a single one, whose letters would be taken for names."""
-    if isinstance(names, str):
-        raise MisuseError(f"{what} are given as a list: [{names!r}], not {names!r}")
-    return list(names)
 
 
 def failure(code: int, context: str, message: str | None = None) -> BrokerError | None:
     """The error of a code in an answer, None if it means success. `message` is the broker's own."""
-    return error_for(code, f"{context} ({message})" if message else context) if code else None
+    return error_for(code, context, message) if code else None
 
 
 def check(code: int, context: str, message: str | None = None) -> None:
@@ -125,9 +118,7 @@ class AdminCalls(OwnedByLoop, Observed):
         Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
         telemetry), KafkaTimeoutError, BootstrapError.
         """
-        return await self._client.telemetry.client_instance_id(
-            self.config.default_api_timeout_ms if timeout is None else timeout * 1000
-        )
+        return await self._client.telemetry.client_instance_id(self._timeout_ms(timeout))
 
     async def close(self) -> None:
         """Closes the connections. May be called twice."""
@@ -159,9 +150,7 @@ class AdminCalls(OwnedByLoop, Observed):
             raise UnsupportedVersionError(str(error)) from error
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]], what: str, timeout: float | None) -> T:
-        return await self._client.retry(
-            attempt, what=what, timeout_ms=None if timeout is None else timeout * 1000
-        )
+        return await self._client.retry(attempt, what=what, timeout_ms=self._timeout_ms(timeout))
 
     async def _ask(
         self,
@@ -238,9 +227,9 @@ class AdminCalls(OwnedByLoop, Observed):
                 failed = await find_failed()
                 items.errors.update(failed)
                 items.waiting = {key: None for key in items.waiting if key not in failed}
-            async with asyncio.TaskGroup() as tasks:
+            async with task_group() as tasks:
                 place_all(tasks, places)
-            async with asyncio.TaskGroup() as tasks:
+            async with task_group() as tasks:
                 for node_id, group in places.items():
                     tasks.create_task(ask_node(node_id, group))
             if items.last_error is not None:
@@ -335,14 +324,14 @@ class AdminCalls(OwnedByLoop, Observed):
         self, partitions: list[TopicPartition], timeout: float | None
     ) -> dict[TopicPartition, BarnabasError]:
         """Those that are in no broker's metadata, with their errors."""
-        seconds = self.config.default_api_timeout_ms / 1000 if timeout is None else timeout
+        seconds = self._timeout_ms(timeout) / 1000
         deadline = time.monotonic() + seconds
         search_until = time.monotonic() + min(NEW_PARTITION_SECONDS, seconds / 2)
         topics = {partition.topic for partition in partitions}
         misses = 0
         while True:
             timeout_ms = (deadline - time.monotonic()) * 1000
-            metadata = await self._client.refresh_metadata(topics, timeout_ms=timeout_ms)
+            metadata = await self._client.refresh_metadata_of(topics, timeout_ms=timeout_ms)
             codes = {
                 partition: metadata.topic_errors.get(partition.topic) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 for partition in partitions
@@ -356,8 +345,20 @@ class AdminCalls(OwnedByLoop, Observed):
 
     async def _all_nodes(self, timeout: float | None) -> list[int]:
         """The node ids of all brokers as of now."""
-        timeout_ms = None if timeout is None else timeout * 1000
-        return sorted((await self._client.refresh_metadata(timeout_ms=timeout_ms)).nodes)
+        return sorted((await self._client.refresh_metadata(timeout_ms=self._timeout_ms(timeout))).nodes)
+
+    async def _broker(self, node_id: int) -> int:
+        """A node by its id. Raises: KafkaConnectionError, which is tried again, where the cluster has none of
+        it: brokers start, and come back."""
+        if node_id not in self._client.metadata.nodes:
+            await self._client.refresh_metadata()
+            if node_id not in self._client.metadata.nodes:
+                known = ", ".join(map(str, sorted(self._client.metadata.nodes)))
+                raise KafkaConnectionError(f"node {node_id} is none of the cluster's, {known}")
+        return node_id
+
+    def _timeout_ms(self, timeout: float | None) -> float:
+        return as_timeout_ms(timeout, self.config.default_api_timeout_ms)
 
 
 def settled(order: Iterable[K], results: Mapping[K, T], errors: Mapping[K, BarnabasError]) -> dict[K, T]:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 
 from barnabas._kernel import VERSION
+from barnabas.client.admin.arguments import check_number, check_type, items_of
 from barnabas.client.admin.calls import AdminCalls, check, failure
 from barnabas.client.admin.requests.topics import LAST_METADATA_WITH_CLUSTER_OPERATIONS, describe_brokers
 from barnabas.client.admin.types import (
@@ -22,6 +23,7 @@ from barnabas.client.admin.types import (
     VersionRange,
 )
 from barnabas.client.admin.types.acls import authorized_operations
+from barnabas.client.arguments import check_mapping
 from barnabas.client.cluster.metadata_source import CONTROLLERS
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.net.connection import SOFTWARE_NAME
@@ -83,9 +85,7 @@ class ClusterAdmin(AdminCalls):
         (KIP-584)."""
 
         async def place() -> int:
-            return (
-                await self._client.any_node() if node_id is None else await self._client.known_node(node_id)
-            )
+            return await self._client.any_node() if node_id is None else await self._broker(node_id)
 
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         response = await self._ask(place, request, timeout)
@@ -131,6 +131,9 @@ class ClusterAdmin(AdminCalls):
                 answers[name] = failure(answer.error_code, f"feature {name!r}", answer.error_message)
             return answers
 
+        check_mapping(updates, "updates", "'metadata.version': FeatureUpdate(level)")
+        for name, update in updates.items():
+            check_type(update, FeatureUpdate, f"feature {name!r}")
         await self._ask_controller_for_each(updates, ask, what="updating features", timeout=timeout)
 
     async def describe_metadata_quorum(self, *, timeout: float | None = None) -> QuorumInfo:
@@ -183,7 +186,8 @@ class ClusterAdmin(AdminCalls):
             voter_id=voter_id,
             voter_directory_id=voter_directory_id,
             listeners=[
-                AddRaftVoterRequest.Listener(name=at.listener, host=at.host, port=at.port) for at in endpoints
+                AddRaftVoterRequest.Listener(name=at.listener, host=at.host, port=at.port)
+                for at in items_of(endpoints, "endpoints", RaftVoterEndpoint)
             ],
         )
         response = await self._ask(self._client.any_node, request, timeout, lambda r: r.error_code)
@@ -209,6 +213,7 @@ class ClusterAdmin(AdminCalls):
 
     async def unregister_broker(self, broker_id: int, *, timeout: float | None = None) -> None:
         """Forgets a broker that is gone for good. Raises: BrokerIdNotRegisteredError, ..."""
+        check_number(broker_id, "broker_id")
         request = UnregisterBrokerRequest(broker_id=broker_id)
         response = await self._ask(self._client.any_node, request, timeout, lambda r: r.error_code)
         check(response.error_code, f"broker {broker_id}", response.error_message)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import starmap
 from typing import TypeVar
 
+from barnabas.client.admin.arguments import check_changes, check_configs, items_of, resources_of
 from barnabas.client.admin.calls import AdminCalls, check, outcomes
 from barnabas.client.admin.requests import configs as requests
 from barnabas.client.admin.requests.common import Answer
@@ -53,7 +54,7 @@ class ConfigAdmin(AdminCalls):
             return _outcomes(requests.described_configs(await self._send(node_id, request)))
 
         return await self._ask_for_each(
-            resources, self._home, ask, what="describing configurations", timeout=timeout
+            resources_of(resources), self._home, ask, what="describing configurations", timeout=timeout
         )
 
     async def alter_configs(
@@ -80,6 +81,7 @@ class ConfigAdmin(AdminCalls):
             request = requests.incremental_alter_configs(wanted, validate_only=validate_only)
             return _outcomes(requests.altered_configs(await self._send(node_id, request)))
 
+        check_changes(changes)
         await self._ask_for_each(
             changes, self._home_of_change, ask, what="altering configurations", timeout=timeout
         )
@@ -104,6 +106,7 @@ class ConfigAdmin(AdminCalls):
             request = requests.alter_configs(wanted, validate_only=validate_only)
             return _outcomes(requests.altered_configs(await self._send(node_id, request)))
 
+        check_configs(configs)
         await self._ask_for_each(
             configs, self._home_of_change, ask, what="replacing configurations", timeout=timeout
         )
@@ -113,7 +116,7 @@ class ConfigAdmin(AdminCalls):
     ) -> list[ConfigResource]:
         """What has a configuration, of these types or of all (KIP-1142). Brokers from 3.7 to 4.0 know client
         metrics subscriptions alone, and must be asked for these. Raises: UnsupportedVersionError, ..."""
-        wanted = [] if types is None else list(types)
+        wanted = [] if types is None else items_of(types, "types", ResourceType)
 
         async def attempt() -> list[ConfigResource]:
             node_id = await self._client.any_node()
@@ -135,7 +138,7 @@ class ConfigAdmin(AdminCalls):
         """The node that has to be asked: a broker for itself, any one for the rest."""
         is_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
         if is_broker and resource.name:
-            return await self._client.known_node(int(resource.name))
+            return await self._broker(int(resource.name))
         return await self._client.any_node()
 
     async def _home_of_change(self, resource: ConfigResource) -> int:

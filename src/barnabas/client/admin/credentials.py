@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from barnabas.broker_errors import error_for
-from barnabas.client.admin.calls import AdminCalls, check, failure, names_of, outcomes, settled
+from barnabas.client.admin.arguments import check_quotas, check_type, items_of, names_of
+from barnabas.client.admin.calls import AdminCalls, check, failure, outcomes, settled
 from barnabas.client.admin.requests import credentials as requests
 from barnabas.client.admin.types import (
     ClientQuotaEntity,
@@ -19,6 +19,7 @@ from barnabas.client.admin.types import (
     ScramDeletion,
     ScramUpsertion,
 )
+from barnabas.error_codes import error_for
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
@@ -62,7 +63,7 @@ class CredentialAdmin(AdminCalls):
         iterations), DuplicateResourceError, MisuseError, ...
         """
         by_user: dict[str, list[ScramUpsertion | ScramDeletion]] = {}
-        for alteration in alterations:
+        for alteration in items_of(alterations, "alterations", (ScramUpsertion, ScramDeletion)):
             if alteration.mechanism not in requests.DIGESTS:
                 raise MisuseError(f"{alteration.mechanism!r} is not a mechanism that has passwords")
             by_user.setdefault(alteration.user, []).append(alteration)
@@ -88,7 +89,7 @@ class CredentialAdmin(AdminCalls):
         Raises: DelegationTokenAuthDisabledError, DelegationTokenRequestNotAllowedError (the connection is not
         authenticated, or was by a token), ...
         """
-        allowed = list(renewers)
+        allowed = names_of(renewers, "renewers")
         owner_type, owner_name = (None, None) if owner is None else _principal(owner)
         renewer_names = [_principal(renewer) for renewer in allowed]
         request = CreateDelegationTokenRequest(
@@ -123,6 +124,7 @@ class CredentialAdmin(AdminCalls):
         Raises: DelegationTokenNotFoundError, DelegationTokenExpiredError,
         DelegationTokenOwnerMismatchError, ...
         """
+        check_type(hmac, bytes, "hmac")
         request = RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=renew_period_ms)
         response = await self._ask(self._client.controller, request, timeout, lambda r: r.error_code)
         check(response.error_code, "renewing a delegation token")
@@ -133,6 +135,7 @@ class CredentialAdmin(AdminCalls):
     ) -> int:
         """Lets a token expire in `expiry_time_period_ms`; by default (-1) at once. Gives the time at which it
         expires, in milliseconds since 1970. Raises: as `renew_delegation_token`."""
+        check_type(hmac, bytes, "hmac")
         request = ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=expiry_time_period_ms)
         response = await self._ask(self._client.controller, request, timeout, lambda r: r.error_code)
         check(response.error_code, "expiring a delegation token")
@@ -187,7 +190,7 @@ class CredentialAdmin(AdminCalls):
                     match_type=wanted.match,
                     match=wanted.name if wanted.match is QuotaMatch.EXACT else None,
                 )
-                for wanted in filters
+                for wanted in items_of(filters, "filters", ClientQuotaFilter, "ClientQuotaFilter('user')")
             ],
             strict=strict,
         )
@@ -236,9 +239,10 @@ class CredentialAdmin(AdminCalls):
             answers: dict[ClientQuotaEntity, BarnabasError | None] = {}
             for entry in (await self._send(controller, request)).entries:
                 entity = ClientQuotaEntity({part.entity_type: part.entity_name for part in entry.entity})
-                answers[entity] = failure(entry.error_code, f"quotas of {entity.names}", entry.error_message)
+                answers[entity] = failure(entry.error_code, f"quotas of {entity}", entry.error_message)
             return answers
 
+        check_quotas(changes)
         await self._ask_controller_for_each(changes, ask, what="altering quotas", timeout=timeout)
 
 

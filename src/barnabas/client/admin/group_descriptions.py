@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.admin.types import (
     ClassicGroupDescription,
     ClassicGroupMember,
@@ -17,6 +16,7 @@ from barnabas.client.admin.types import (
     StreamsTopic,
 )
 from barnabas.client.admin.types.acls import authorized_operations
+from barnabas.error_codes import ErrorCode
 from barnabas.protocol.codec import decode_prefix
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from barnabas.client.admin.calls import (
-    AdminCalls,
-    K,
-    T,
-    failure,
+from barnabas.client.admin.arguments import (
+    check_type,
     names_of,
-    outcomes,
+    offsets_by_partition,
+    partitions_by_group,
     partitions_of,
 )
+from barnabas.client.admin.calls import AdminCalls, K, T, failure, outcomes
 from barnabas.client.admin.requests import group_offsets as requests
 from barnabas.client.admin.requests.common import Answer, by_topic
 from barnabas.client.admin.types import SharePartitionOffset
+from barnabas.client.arguments import as_offsets
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
 from barnabas.errors import BarnabasError
@@ -50,6 +50,7 @@ class GroupOffsetAdmin(AdminCalls):
         asked for; a partition without one is left out. `require_stable`: waits for the end of transactions
         that commit some (KIP-447); a partition whose first offset a transaction still holds is waited for
         only where `partitions` names it."""
+        check_type(group_id, str, "group_id")
         wanted = None if partitions is None else partitions_of(partitions)
         found = await self.list_offsets_of_groups(
             {group_id: wanted}, require_stable=require_stable, timeout=timeout
@@ -64,10 +65,7 @@ class GroupOffsetAdmin(AdminCalls):
         timeout: float | None = None,
     ) -> dict[str, Offsets]:
         """`list_group_offsets` of several groups, those of one coordinator in one request (KIP-709)."""
-        wanted = {
-            group_id: None if partitions is None else partitions_of(partitions)
-            for group_id, partitions in groups.items()
-        }
+        wanted = partitions_by_group(groups)
 
         async def ask(coordinator: int, group_ids: list[str]) -> dict[str, Offsets | BarnabasError]:
             version = await self._client.version_at(coordinator, OffsetFetchRequest)
@@ -114,10 +112,7 @@ class GroupOffsetAdmin(AdminCalls):
 
         Raises: UnknownMemberIdError (the group has members), UnknownTopicOrPartitionError, ...
         """
-        positions = {
-            TopicPartition(*p): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-            for p, offset in offsets.items()
-        }
+        positions = as_offsets(offsets)
 
         async def ask(
             coordinator: int, partitions: list[TopicPartition]
@@ -175,10 +170,7 @@ class GroupOffsetAdmin(AdminCalls):
     ) -> dict[str, dict[TopicPartition, SharePartitionOffset]]:
         """Where share groups stand (KIP-932) in these partitions, or in all (None). One that a group has not
         begun to read is left out. Raises: GroupIdNotFoundError, ..."""
-        wanted = {
-            group_id: None if partitions is None else partitions_of(partitions)
-            for group_id, partitions in groups.items()
-        }
+        wanted = partitions_by_group(groups)
 
         async def ask(
             coordinator: int, group_ids: list[str]
@@ -203,7 +195,7 @@ class GroupOffsetAdmin(AdminCalls):
 
         Raises: NonEmptyGroupError, GroupIdNotFoundError, UnknownTopicOrPartitionError, ...
         """
-        wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
+        wanted = offsets_by_partition(offsets)
 
         async def ask(
             coordinator: int, partitions: list[TopicPartition]
@@ -277,6 +269,7 @@ class GroupOffsetAdmin(AdminCalls):
         timeout: float | None,
     ) -> dict[K, T]:
         """`_ask_for_each` of the coordinator of one group, for items of that group."""
+        check_type(group_id, str, "group_id")
 
         async def coordinator(_: K) -> int:
             return await self._client.coordinator(GROUP_COORDINATOR, group_id)

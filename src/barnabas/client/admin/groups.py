@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.admin import group_descriptions as descriptions
-from barnabas.client.admin.calls import AdminCalls, failure, names_of, outcomes
+from barnabas.client.admin.arguments import check_type, items_of, names_of
+from barnabas.client.admin.calls import AdminCalls, failure, outcomes
 from barnabas.client.admin.requests import groups as requests
 from barnabas.client.admin.types import (
     ClassicGroupDescription,
@@ -21,6 +21,7 @@ from barnabas.client.admin.types import (
 )
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest
@@ -49,7 +50,7 @@ class GroupAdmin(AdminCalls):
 
         Raises: UnsupportedVersionError (a filter that the broker is too old for), ...
         """
-        wanted_protocols = None if protocol_types is None else set(protocol_types)
+        wanted_protocols = None if protocol_types is None else names_of(protocol_types, "protocol_types")
         request = requests.list_groups(states=names_of(states, "states"), types=names_of(types, "types"))
 
         async def ask(node_id: int, group: list[int]) -> dict[int, list[GroupListing] | BarnabasError]:
@@ -227,6 +228,7 @@ class GroupAdmin(AdminCalls):
 
         Raises: UnknownMemberIdError, UnsupportedVersionError (before Kafka 2.4), ...
         """
+        check_type(group_id, str, "group_id")
         if members is None:
             described = (await self.describe_groups([group_id], timeout=timeout))[group_id]
             wanted = [
@@ -236,7 +238,7 @@ class GroupAdmin(AdminCalls):
                 for member in described.members
             ]
         else:
-            wanted = list(members)
+            wanted = items_of(members, "members", MemberToRemove, "MemberToRemove(member_id=...)")
 
         async def coordinator(_: MemberToRemove) -> int:
             return await self._client.coordinator(GROUP_COORDINATOR, group_id)

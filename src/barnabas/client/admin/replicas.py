@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin.calls import AdminCalls, check, failure, partitions_of, settled
+from barnabas.client.admin.arguments import (
+    as_replica,
+    by_partition,
+    check_type,
+    items_of,
+    partitions_of,
+)
+from barnabas.client.admin.calls import AdminCalls, check, failure, settled
 from barnabas.client.admin.requests import replicas as requests
 from barnabas.client.admin.requests.common import by_topic
 from barnabas.client.admin.types import (
@@ -20,6 +26,8 @@ from barnabas.client.admin.types import (
     ReplicaLogDirs,
     TopicPartitionReplica,
 )
+from barnabas.client.arguments import check_mapping
+from barnabas.error_codes import ErrorCode
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from barnabas.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
@@ -45,6 +53,7 @@ class ReplicaAdmin(AdminCalls):
         Raises: PreferredLeaderNotAvailableError, EligibleLeadersNotAvailableError,
         UnknownTopicOrPartitionError, ...
         """
+        check_type(election_type, ElectionType, "election_type")
         wanted = None if partitions is None else partitions_of(partitions)
         request = requests.elect_leaders(election_type, wanted, timeout_ms=self.config.request_timeout_ms)
         response = await self._ask(self._client.controller, request, timeout, lambda r: r.error_code)
@@ -76,7 +85,10 @@ class ReplicaAdmin(AdminCalls):
         Raises: NoReassignmentInProgressError, InvalidReplicaAssignmentError,
         UnknownTopicOrPartitionError, ...
         """
-        wanted = {TopicPartition(*partition): replicas for partition, replicas in reassignments.items()}
+        wanted = by_partition(reassignments, "reassignments", "[node_id]")
+        for partition, replicas in wanted.items():
+            if replicas is not None:
+                items_of(replicas, f"the node ids of {partition}", int)
 
         async def ask(
             controller: int, partitions: list[TopicPartition]
@@ -140,7 +152,7 @@ class ReplicaAdmin(AdminCalls):
 
         Raises: ClusterAuthorizationFailedError, ...
         """
-        wanted = await self._all_nodes(timeout) if node_ids is None else list(node_ids)
+        wanted = await self._all_nodes(timeout) if node_ids is None else items_of(node_ids, "node_ids", int)
         topics = (
             None
             if partitions is None
@@ -160,7 +172,7 @@ class ReplicaAdmin(AdminCalls):
             return {node_id: error or {result.log_dir: _log_dir(result) for result in response.results}}
 
         return await self._ask_for_each(
-            wanted, self._client.known_node, ask, what="describing log directories", timeout=timeout
+            wanted, self._broker, ask, what="describing log directories", timeout=timeout
         )
 
     async def describe_replica_log_dirs(
@@ -188,7 +200,7 @@ class ReplicaAdmin(AdminCalls):
             return {replica: _places(replica, log_dirs) for replica in group}
 
         return await self._ask_for_each(
-            (TopicPartitionReplica(*replica) for replica in replicas),
+            map(as_replica, items_of(replicas, "replicas", tuple, "(topic, number, node_id)")),
             self._home_of,
             ask,
             what="describing log directories",
@@ -202,7 +214,10 @@ class ReplicaAdmin(AdminCalls):
 
         Raises: LogDirNotFoundError, ReplicaNotAvailableError, ...
         """
-        wanted = {TopicPartitionReplica(*replica): path for replica, path in log_dirs.items()}
+        check_mapping(log_dirs, "log_dirs", "(topic, number, node_id): path")
+        wanted = {as_replica(replica): path for replica, path in log_dirs.items()}
+        for replica, path in wanted.items():
+            check_type(path, str, f"the path of {replica}")
 
         async def ask(
             node_id: int, group: list[TopicPartitionReplica]
@@ -237,7 +252,7 @@ class ReplicaAdmin(AdminCalls):
         )
 
     async def _home_of(self, replica: TopicPartitionReplica) -> int:
-        return await self._client.known_node(replica.node_id)
+        return await self._broker(replica.node_id)
 
 
 def _reassignable(

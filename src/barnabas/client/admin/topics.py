@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
+from typing import get_args
 
-from barnabas.broker_errors import ErrorCode, error_for
-from barnabas.client.admin.calls import AdminCalls, check, failure, names_of, outcomes, settled
+from barnabas.client.admin.arguments import (
+    by_partition,
+    items_of,
+    names_of,
+    new_partitions,
+    new_topics,
+    offsets_by_partition,
+)
+from barnabas.client.admin.calls import AdminCalls, check, failure, outcomes, settled
 from barnabas.client.admin.requests import topics as requests
 from barnabas.client.admin.types import (
     CreatedTopic,
@@ -21,6 +29,7 @@ from barnabas.client.admin.types import (
 )
 from barnabas.client.admin.types.acls import authorized_operations
 from barnabas.client.cluster.metadata import ClusterMetadata
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.describe_topic_partitions import (
@@ -49,6 +58,9 @@ OFFSET_SPECS = {
     "earliest_pending_upload": EARLIEST_PENDING_UPLOAD_OFFSET,
 }
 
+# As in Java.
+PARTITIONS_A_PIECE = 2000
+
 
 class TopicAdmin(AdminCalls):
     """See `barnabas.client.admin.admin.Admin`."""
@@ -65,7 +77,7 @@ class TopicAdmin(AdminCalls):
 
         Raises: TopicAlreadyExistsError, InvalidReplicationFactorError, ...
         """
-        wanted = {topic.name: topic for topic in topics}
+        wanted = new_topics(topics)
 
         async def ask(controller: int, names: list[str]) -> dict[str, CreatedTopic | BarnabasError]:
             request = requests.create_topics(
@@ -110,7 +122,8 @@ class TopicAdmin(AdminCalls):
                 for topic in response.responses
             }
 
-        await self._ask_controller_for_each(topic_ids, ask, what="deleting topics", timeout=timeout)
+        wanted = items_of(topic_ids, "topic_ids", uuid.UUID)
+        await self._ask_controller_for_each(wanted, ask, what="deleting topics", timeout=timeout)
 
     async def create_partitions(
         self,
@@ -123,16 +136,17 @@ class TopicAdmin(AdminCalls):
 
         Raises: InvalidPartitionsError (the total is not above the present number), ...
         """
+        wanted = new_partitions(totals)
 
         async def ask(controller: int, names: list[str]) -> dict[str, BarnabasError | None]:
             request = requests.create_partitions(
-                [(name, _new_partitions(totals[name])) for name in names],
+                [(name, wanted[name]) for name in names],
                 timeout_ms=self.config.request_timeout_ms,
                 validate_only=validate_only,
             )
             return outcomes(requests.created_partitions(await self._send(controller, request)), _topic)
 
-        await self._ask_controller_for_each(totals, ask, what="creating partitions", timeout=timeout)
+        await self._ask_controller_for_each(wanted, ask, what="creating partitions", timeout=timeout)
 
     async def list_topics(self, *, internal: bool = False, timeout: float | None = None) -> list[str]:
         """The names of all topics, sorted; with those that Kafka keeps for itself if `internal`."""
@@ -143,22 +157,23 @@ class TopicAdmin(AdminCalls):
         self,
         names: Iterable[str] | None = None,
         *,
+        internal: bool = False,
         include_authorized_operations: bool = False,
-        partition_limit: int = 2000,
+        partition_limit: int | None = None,
         timeout: float | None = None,
     ) -> dict[str, TopicDescription]:
-        """Partitions, leaders and replicas of topics; None means all topics but Kafka's own. Answers come in
-        pieces of at most `partition_limit` partitions where the broker can do so (KIP-966).
+        """Partitions, leaders and replicas of topics; None means all topics but Kafka's own, and these as
+        well if `internal`. Answers come in pieces of at most `partition_limit` partitions where the broker
+        can do so (KIP-966); by default of 2000 for topics that are named, and all topics in one.
 
         Raises: UnknownTopicOrPartitionError, ...
         """
         if names is None:
-            request = requests.describe_topics(None, include_operations=include_authorized_operations)
-            described = requests.described_topics(await self._ask_for_topics(request, timeout))
+            described = await self._describe_all(partition_limit, include_authorized_operations, timeout)
             return {
-                answer.key: answer.result
-                for answer in described
-                if not answer.code and not answer.result.is_internal
+                name: topic
+                for name, topic in described.items()
+                if isinstance(topic, TopicDescription) and (internal or not topic.is_internal)
             }
 
         async def any_node(_: str) -> int:
@@ -166,9 +181,8 @@ class TopicAdmin(AdminCalls):
 
         async def ask(node_id: int, group: list[str]) -> Mapping[str, TopicDescription | BarnabasError]:
             if await self._client.version_at(node_id, DescribeTopicPartitionsRequest) >= 0:
-                return await self._describe_in_pieces(
-                    node_id, group, partition_limit, include_authorized_operations
-                )
+                limit = partition_limit or PARTITIONS_A_PIECE
+                return await self._describe_in_pieces(node_id, group, limit, include_authorized_operations)
             request = requests.describe_topics(group, include_operations=include_authorized_operations)
             return outcomes(requests.described_topics(await self._send(node_id, request)), _topic)
 
@@ -192,7 +206,7 @@ class TopicAdmin(AdminCalls):
 
         Raises: UnknownTopicIdError, ...
         """
-        wanted = list(topic_ids)
+        wanted = items_of(topic_ids, "topic_ids", uuid.UUID)
         request = MetadataRequest(
             topics=[
                 MetadataRequest.MetadataRequestTopic(name=None, topic_id=topic_id) for topic_id in wanted
@@ -216,7 +230,7 @@ class TopicAdmin(AdminCalls):
         """Deletes the records below the given offsets; -1 means all there are. Gives each partition's first
         remaining offset. Raises: OffsetOutOfRangeError, PolicyViolationError (a compacted topic), ...
         """
-        wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
+        wanted = offsets_by_partition(offsets)
 
         async def ask(
             leader: int, partitions: list[TopicPartition]
@@ -242,7 +256,11 @@ class TopicAdmin(AdminCalls):
         the record with the greatest timestamp ("max_timestamp"), of the first record at or after a time in
         milliseconds, or another place that `OffsetSpec` names. Raises: UnknownTopicOrPartitionError, ...
         """
-        timestamps = {TopicPartition(*p): _timestamp(spec) for p, spec in specs.items()}
+        wanted = by_partition(specs, "specs", "'earliest'")
+        timestamps = {partition: _timestamp(partition, spec) for partition, spec in wanted.items()}
+        if isolation_level not in get_args(IsolationLevel):
+            known = " or ".join(get_args(IsolationLevel))
+            raise MisuseError(f"isolation_level is {isolation_level!r}: give {known}")
         is_committed = isolation_level == "read_committed"
         level = requests.READ_COMMITTED if is_committed else requests.READ_UNCOMMITTED
 
@@ -263,17 +281,32 @@ class TopicAdmin(AdminCalls):
         check(response.error_code, "metadata")
         return response
 
+    async def _describe_all(
+        self, partition_limit: int | None, include_operations: bool, timeout: float | None
+    ) -> Mapping[str, TopicDescription | BarnabasError]:
+        async def attempt() -> Mapping[str, TopicDescription | BarnabasError]:
+            node_id = await self._client.any_node()
+            is_told_in_pieces = await self._client.version_at(node_id, DescribeTopicPartitionsRequest) >= 0
+            if partition_limit is not None and is_told_in_pieces:
+                return await self._describe_in_pieces(node_id, None, partition_limit, include_operations)
+            request = requests.describe_topics(None, include_operations=include_operations)
+            response = await self._send(node_id, request)
+            check(response.error_code, "metadata")
+            return outcomes(requests.described_topics(response), _topic)
+
+        return await self._retry(attempt, "describing topics", timeout)
+
     async def _describe_in_pieces(
-        self, node_id: int, names: list[str], partition_limit: int, include_operations: bool
+        self, node_id: int, names: list[str] | None, partition_limit: int, include_operations: bool
     ) -> dict[str, TopicDescription | BarnabasError]:
         found: dict[str, TopicDescription | BarnabasError] = {}
         partitions: dict[str, list[PartitionInfo]] = {}
-        # The broker goes through them in this order, and the cursor says where it stopped.
-        remaining: list[str] = sorted(names)
+        # The broker goes through them in this order, and the cursor says where it stopped. None: all topics.
+        remaining = None if names is None else sorted(names)
         cursor: DescribeTopicPartitionsRequest.Cursor | None = None
-        while remaining:
+        while remaining is None or remaining:
             request = DescribeTopicPartitionsRequest(
-                topics=[DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in remaining],
+                topics=[DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in remaining or ()],
                 response_partition_limit=partition_limit,
                 cursor=cursor,
             )
@@ -307,16 +340,13 @@ class TopicAdmin(AdminCalls):
             cursor = DescribeTopicPartitionsRequest.Cursor(
                 topic_name=following.topic_name, partition_index=following.partition_index
             )
-            remaining = [name for name in remaining if name >= following.topic_name]
+            if remaining is not None:
+                remaining = [name for name in remaining if name >= following.topic_name]
         return found
 
 
 def _topic(name: str) -> str:
     return f"topic {name!r}"
-
-
-def _new_partitions(total: int | NewPartitions) -> NewPartitions:
-    return total if isinstance(total, NewPartitions) else NewPartitions(total)
 
 
 def _partition(
@@ -336,9 +366,10 @@ def _partition(
     )
 
 
-def _timestamp(spec: OffsetSpec) -> int:
-    if isinstance(spec, str):
-        if spec not in OFFSET_SPECS:
-            raise MisuseError(f"{spec!r} is not one of {', '.join(OFFSET_SPECS)}, nor a time in milliseconds")
-        return OFFSET_SPECS[spec]
-    return spec
+def _timestamp(partition: TopicPartition, spec: OffsetSpec) -> int:
+    if isinstance(spec, int):
+        return spec
+    if spec not in OFFSET_SPECS:
+        known = ", ".join(OFFSET_SPECS)
+        raise MisuseError(f"{partition}: {spec!r} is not one of {known}, nor a time in milliseconds")
+    return OFFSET_SPECS[spec]

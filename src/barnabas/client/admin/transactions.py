@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker_errors import ErrorCode
-from barnabas.client.admin.calls import AdminCalls, failure, names_of, partitions_of
+from barnabas.client.admin.arguments import check_type, items_of, names_of, partitions_of
+from barnabas.client.admin.calls import AdminCalls, failure
 from barnabas.client.admin.requests.common import by_topic
 from barnabas.client.admin.types import (
     AbortTransactionSpec,
@@ -17,8 +17,10 @@ from barnabas.client.admin.types import (
     TransactionDescription,
     TransactionListing,
 )
+from barnabas.client.arguments import as_partition
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import TRANSACTION_COORDINATOR
+from barnabas.error_codes import ErrorCode
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.protocol.messages.describe_producers import DescribeProducersRequest, DescribeProducersResponse
 from barnabas.protocol.messages.describe_transactions import (
@@ -74,7 +76,7 @@ class TransactionAdmin(AdminCalls):
             return await self._ask_leaders(wanted, ask, what=what, timeout=timeout)
 
         async def replica(_: TopicPartition) -> int:
-            return await self._client.known_node(node_id)
+            return await self._broker(node_id)
 
         return await self._ask_for_each(wanted, replica, ask, what=what, timeout=timeout)
 
@@ -124,7 +126,7 @@ class TransactionAdmin(AdminCalls):
         wanted_states = names_of(states, "states")
         request = ListTransactionsRequest(
             state_filters=wanted_states,
-            producer_id_filters=list(producer_ids),
+            producer_id_filters=items_of(producer_ids, "producer_ids", int),
             duration_filter=-1 if duration_ms is None else duration_ms,
             transactional_id_pattern=pattern,
         )
@@ -158,7 +160,8 @@ class TransactionAdmin(AdminCalls):
         Raises: InvalidProducerEpochError, TransactionCoordinatorFencedError,
         ClusterAuthorizationFailedError, ...
         """
-        wanted = TopicPartition(*spec.partition)
+        check_type(spec, AbortTransactionSpec, "spec")
+        wanted = as_partition(spec.partition)
 
         async def ask(leader: int, group: list[TopicPartition]) -> dict[TopicPartition, BarnabasError | None]:
             marker = WriteTxnMarkersRequest.WritableTxnMarker(
@@ -223,7 +226,8 @@ class TransactionAdmin(AdminCalls):
         transaction_timeout_ms, or a producer of the same transactional id began anew), InvalidTxnStateError
         (it was ended the other way), TransactionalIdAuthorizationFailedError, ...; `outcome` tells of each.
         """
-        by_id = {transaction.transactional_id: transaction for transaction in transactions}
+        found = items_of(transactions, "transactions", PreparedTransaction)
+        by_id = {transaction.transactional_id: transaction for transaction in found}
 
         async def ask(coordinator: int, group: list[str]) -> dict[str, BarnabasError | None]:
             found: dict[str, BarnabasError | None] = {}

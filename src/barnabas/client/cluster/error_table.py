@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Flag, auto
 
-from barnabas.broker_errors import ErrorCode
+from barnabas.error_codes import ErrorCode
 
 
 class Consequence(Flag):
@@ -94,6 +94,9 @@ MOVED_COORDINATOR = errors_with(
     Consequence.FIND_COORDINATOR | Consequence.AWAIT_COORDINATOR | Consequence.ASK_AGAIN
 )
 MOVED_LEADER = errors_with(Consequence.FIND_LEADER | Consequence.ASK_AGAIN)
+
+SEQUENCE_ERRORS = errors_with(Consequence.NEW_SEQUENCE)
+TOO_LARGE_ERRORS = errors_with(Consequence.SPLIT_BATCH)
 
 NO_MEMBER = errors_with(Consequence.REJOIN)
 """Each protocol of groups has its own word for a membership of the past, and none of the others'."""

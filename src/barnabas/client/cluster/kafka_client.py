@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 from barnabas import background
 from barnabas.backoff import Backoff
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.brokers import BrokerMonitors
 from barnabas.client.cluster.connections import ConnectionPool
@@ -24,6 +24,7 @@ from barnabas.client.cluster.metadata_source import MetadataSource
 from barnabas.client.cluster.metadata_upkeep import MetadataUpkeep
 from barnabas.client.cluster.pause import pause
 from barnabas.client.cluster.telemetry import Telemetry
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
     BarnabasError,
@@ -42,6 +43,7 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, 
 from barnabas.settings.table import CommonConfig
 from barnabas.stats import ClientStats
 from barnabas.steps import CoordinatorFound, CoordinatorRequested, Step
+from barnabas.time_limits import time_limit
 from barnabas.types import Node, TopicPartition
 from barnabas.windows import WINDOW_SECONDS
 
@@ -84,9 +86,10 @@ class KafkaClient:
         self.steps = EventListeners[Step]()
         self.brokers = BrokerMonitors(config.client_id, self.events, self.steps)
         self._pool = self.new_pool()
+        self._source = MetadataSource(config, self._pool, self.connect, controllers)
         self._upkeep = MetadataUpkeep(
             config,
-            MetadataSource(config, self._pool, self.connect, controllers),
+            self._source,
             self.backoff,
             self.events,
             self.steps,
@@ -120,6 +123,10 @@ class KafkaClient:
         """Metadata is kept for these topics too."""
         self._upkeep.add_topics(topics)
 
+    def hide_topics(self, names: re.Pattern[str]) -> None:
+        """From now on metadata knows none of the topics in whose names `names` finds something."""
+        self._source.hidden_topics = names
+
     def add_metadata_listener(self, listener: Callable[[ClusterMetadata], object]) -> None:
         """`listener(metadata)` is called on the event loop after each update."""
         self._upkeep.add_listener(listener)
@@ -134,21 +141,36 @@ class KafkaClient:
         self._upkeep.request_update()
 
     async def refresh_metadata(
-        self, topics: Iterable[str] | None = None, *, timeout_ms: float | None = None
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        timeout_ms: float | None = None,
+        limit: str | None = None,
     ) -> ClusterMetadata:
-        """Metadata that was asked for after this call; `topics` are kept track of from now on.
+        """Metadata that was asked for after this call; `topics` are kept track of from now on. `limit`: see
+        `wait_for_topics`.
 
         Raises: BootstrapError or KafkaTimeoutError after `timeout_ms` (default_api_timeout_ms).
         """
-        return await self._upkeep.refresh(topics, timeout_ms=timeout_ms)
+        return await self._upkeep.refresh(topics, timeout_ms=timeout_ms, limit=limit)
 
-    async def wait_for_topics(self, topics: Sequence[str], deadline: float) -> None:
-        """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`.
+    async def refresh_metadata_of(
+        self, topics: Iterable[str], *, timeout_ms: float | None = None, limit: str | None = None
+    ) -> ClusterMetadata:
+        """As `refresh_metadata`, but where nothing was asked about any of these topics yet, it is asked about
+        these alone."""
+        return await self._upkeep.refresh_of(topics, timeout_ms=timeout_ms, limit=limit)
+
+    async def wait_for_topics(
+        self, topics: Sequence[str], deadline: float, *, limit: str | None = None
+    ) -> None:
+        """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`; `limit`
+        is what errors call it, by default after default_api_timeout_ms.
 
         Raises: UnknownTopicOrPartitionError (names the topics) at the deadline, BootstrapError if no broker
         could be reached until then, and at once another BrokerError such as TopicAuthorizationFailedError.
         """
-        await self._upkeep.wait_for_topics(topics, deadline)
+        await self._upkeep.wait_for_topics(topics, deadline, limit=limit)
 
     def update_leader(
         self, partition: TopicPartition, leader: int, leader_epoch: int, nodes: Iterable[Node]
@@ -205,8 +227,9 @@ class KafkaClient:
             raise
         except TimeoutError:
             name = type(request).NAME
+            limit = time_limit(timeout_ms, "request_timeout_ms", self.config.request_timeout_ms)
             raise KafkaTimeoutError(
-                f"{self._node_text(node_id)} did not answer {name} within {timeout_ms:.0f} ms"
+                f"{self._node_text(node_id)} did not answer {name} within {limit}"
             ) from None
 
     async def send_to_any(
@@ -260,7 +283,8 @@ class KafkaClient:
         if isinstance(last, BootstrapError) or not self.metadata.nodes:
             raise self._upkeep.timeout_error(timeout_ms) from last
         reason = "" if last is None else f"; the last error was: {last}"
-        raise KafkaTimeoutError(f"{what} did not succeed within {timeout_ms:.0f} ms{reason}") from last
+        limit = time_limit(timeout_ms, "default_api_timeout_ms", self.config.default_api_timeout_ms)
+        raise KafkaTimeoutError(f"{what} did not succeed within {limit}{reason}") from last
 
     async def connect(self, node_id: int) -> Connection:
         """The connection to a node (or to what `coordinator` gave), opened if need be; within no deadline

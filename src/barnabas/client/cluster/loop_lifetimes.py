@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from barnabas.background import detached
+from barnabas.client.cluster.counted import records_were
 from barnabas.client.cluster.lifetimes import (
     MOMENTS_SECONDS,
     SILENT_SECONDS,
@@ -184,9 +185,9 @@ def _warn(client: OwnedByLoop) -> None:
 def _tell_what_is_lost(client: OwnedByLoop) -> None:
     if lost := client._remains.unfinished():
         logger.error(
-            "%s was not closed before its event loop ended, and %d records were not delivered: %s",
+            "%s was not closed before its event loop ended, and %s not delivered: %s",
             client._what,
-            lost,
+            records_were(lost),
             HINT,
         )
 

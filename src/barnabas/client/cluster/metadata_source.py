@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from barnabas.background import detached
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.connections import ConnectionPool
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
     BarnabasError,
@@ -65,12 +66,15 @@ class MetadataSource:
         self._asked_servers: list[str] = []
         self._bootstrap_reasons: dict[str, BarnabasError] = {}
         self._failing_since: float | None = None
+        self.hidden_topics: re.Pattern[str] | None = None
+        """Answers tell nothing of topics in whose names this finds something."""
 
     def bootstrap_error(self, when: str = "") -> BootstrapError:
         """What is known of each of bootstrap_servers, after they were asked in vain."""
         reasons = self._bootstrap_reasons
         servers = self._asked_servers or self._servers
-        texts = [str(reasons.get(server, f"{server}: no answer yet")) for server in servers]
+        silence = f"no answer yet, with security_protocol={self._config.security_protocol}"
+        texts = [str(reasons.get(server, f"{server}: {silence}")) for server in servers]
         return BootstrapError(
             f"none of {self._setting} answered{when}: {'; '.join(texts)}; check these addresses, and whether "
             "brokers run there"
@@ -83,6 +87,11 @@ class MetadataSource:
             self._failing_since = time.monotonic()
         response = await self._ask_anybody(request, node_ids, self._failing_since)
         self._failing_since = None
+        hidden = self.hidden_topics
+        if hidden is not None:
+            response.topics = [
+                topic for topic in response.topics if topic.name is None or not hidden.search(topic.name)
+            ]
         return response
 
     async def _ask_anybody(
@@ -207,7 +216,7 @@ async def _quorum(connection: Connection, timeout_ms: float) -> MetadataResponse
     request = DescribeClusterRequest(endpoint_type=CONTROLLERS)
     described = await connection.send(request, timeout_ms=timeout_ms)
     if described.error_code:
-        raise error_for(described.error_code, f"{connection.name}: {described.error_message}")
+        raise error_for(described.error_code, connection.name, described.error_message)
     return MetadataResponse(
         cluster_id=described.cluster_id,
         controller_id=described.controller_id,

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from barnabas import background
 from barnabas.backoff import Backoff
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.cluster.brokers import LogLimit
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.metadata_source import MetadataSource
 from barnabas.client.cluster.pause import pause
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
     BarnabasError,
@@ -32,6 +32,7 @@ from barnabas.events import AllBrokersDown, ClusterChanged, Event, LeaderChanged
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.settings.table import CommonConfig
 from barnabas.steps import MetadataReceived, MetadataRequested, Step
+from barnabas.time_limits import time_limit
 from barnabas.types import Node, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -122,9 +123,14 @@ class MetadataUpkeep:
             self._start()
 
     async def refresh(
-        self, topics: Iterable[str] | None = None, *, timeout_ms: float | None = None
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        timeout_ms: float | None = None,
+        limit: str | None = None,
     ) -> ClusterMetadata:
-        """Metadata that was asked for after this call; `topics` are kept track of from now on.
+        """Metadata that was asked for after this call; `topics` are kept track of from now on. `limit` is
+        what errors call the time that it may take.
 
         Raises: BootstrapError or KafkaTimeoutError after `timeout_ms` (default_api_timeout_ms).
         """
@@ -132,10 +138,25 @@ class MetadataUpkeep:
             self.add_topics(topics)
         self._is_stale = True
         self._start()
-        return await self._wait_for_update(self._waiters, timeout_ms)
+        return await self._wait_for_update(self._waiters, timeout_ms, limit)
+
+    async def refresh_of(
+        self, topics: Iterable[str], *, timeout_ms: float | None = None, limit: str | None = None
+    ) -> ClusterMetadata:
+        """As `refresh`, but where all these topics are new, it is asked for these alone."""
+        wanted = set(topics)
+        self.add_topics(wanted)
+        if not wanted or not wanted <= self._untold:
+            return await self.refresh(timeout_ms=timeout_ms, limit=limit)
+        timeout_ms = self._config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        deadline = time.monotonic() + timeout_ms / 1000
+        # An update may be on its way that does not tell of them.
+        while self._is_updating or wanted & self._untold:
+            await self._wait_for_update(self._joined, (deadline - time.monotonic()) * 1000, limit)
+        return self.metadata
 
     async def _wait_for_update(
-        self, waiters: list[asyncio.Future[None]], timeout_ms: float | None
+        self, waiters: list[asyncio.Future[None]], timeout_ms: float | None, limit: str | None
     ) -> ClusterMetadata:
         waiter: asyncio.Future[None] = self._loop.create_future()
         waiters.append(waiter)
@@ -146,16 +167,20 @@ class MetadataUpkeep:
         except BarnabasError:
             raise
         except TimeoutError:
-            raise self.timeout_error(timeout_ms) from None
+            raise self.timeout_error(timeout_ms, limit) from None
         return self.metadata
 
-    async def wait_for_topics(self, topics: Sequence[str], deadline: float) -> None:
-        """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`.
+    async def wait_for_topics(
+        self, topics: Sequence[str], deadline: float, *, limit: str | None = None
+    ) -> None:
+        """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`; `limit`
+        is what errors call it.
 
         Raises: UnknownTopicOrPartitionError (names the topics) at the deadline, BootstrapError if no broker
         could be reached until then, and at once another BrokerError such as TopicAuthorizationFailedError.
         """
         self.add_topics(topics)
+        limit = limit or self._limit((deadline - time.monotonic()) * 1000)
         failures = 0
         while missing := [topic for topic in topics if topic not in self.metadata.topic_metadata]:
             for topic in missing:
@@ -166,17 +191,17 @@ class MetadataUpkeep:
             if failures:
                 remaining -= await pause(self._backoff, failures, remaining)
             if remaining <= 0:
-                raise self._unknown_topics(missing)
+                raise self._unknown_topics(missing, limit)
             failures += 1
             try:
                 if self._is_updating or self._untold:
-                    await self._wait_for_update(self._joined, remaining * 1000)
+                    await self._wait_for_update(self._joined, remaining * 1000, limit)
                 else:
-                    await self.refresh(timeout_ms=remaining * 1000)
+                    await self.refresh(timeout_ms=remaining * 1000, limit=limit)
             except BootstrapError:
                 raise
             except KafkaTimeoutError as error:
-                raise self._unknown_topics(missing) from error
+                raise self._unknown_topics(missing, limit) from error
 
     def update_leader(
         self, partition: TopicPartition, leader: int, leader_epoch: int, nodes: Iterable[Node]
@@ -190,12 +215,16 @@ class MetadataUpkeep:
             )
             self._events.emit(event)
 
-    def timeout_error(self, timeout_ms: float) -> BarnabasError:
-        """Says why there was no metadata within that time."""
+    def timeout_error(self, timeout_ms: float, limit: str | None = None) -> BarnabasError:
+        """Says why there was no metadata within that time, which `limit` is the name of."""
+        limit = limit or self._limit(timeout_ms)
         if not self.metadata.nodes or isinstance(self._last_error, BootstrapError):
-            return self._source.bootstrap_error(f" within {timeout_ms:.0f} ms")
+            return self._source.bootstrap_error(f" within {limit}")
         reason = "" if self._last_error is None else f"; the last error was: {self._last_error}"
-        return KafkaTimeoutError(f"no metadata within {timeout_ms:.0f} ms{reason}")
+        return KafkaTimeoutError(f"no metadata within {limit}{reason}")
+
+    def _limit(self, timeout_ms: float) -> str:
+        return time_limit(timeout_ms, "default_api_timeout_ms", self._config.default_api_timeout_ms)
 
     async def close(self) -> None:
         """Whoever waits for metadata gets ClosedError."""
@@ -226,7 +255,8 @@ class MetadataUpkeep:
                 failures += 1
                 self._last_error = error
                 self._is_stale = True
-                self._tell_failure(error)
+                is_awaited = any(not waiter.done() for waiter in [*waiters, *self._joined])
+                self._tell_failure(error, is_raised=is_awaited and not error.retriable)
                 if error.retriable:
                     self._waiters = waiters + self._waiters
                 else:
@@ -311,9 +341,12 @@ class MetadataUpkeep:
             else:
                 waiter.set_exception(error)
 
-    def _tell_failure(self, error: BarnabasError) -> None:
+    def _tell_failure(self, error: BarnabasError, *, is_raised: bool) -> None:
+        """`is_raised`: whoever waits for metadata gets it."""
         is_unreached = isinstance(error, (KafkaConnectionError, KafkaTimeoutError))
-        if not (is_unreached and self._events.are_logged) and self._log_limit.is_due():
+        if is_raised:
+            logger.info("client %s: %s", self._config.client_id, error)
+        elif not (is_unreached and self._events.are_logged) and self._log_limit.is_due():
             logger.warning("client %s: %s; still trying", self._config.client_id, error)
         if not self.is_down and is_unreached:
             self.is_down = True
@@ -336,15 +369,15 @@ class MetadataUpkeep:
                 event = LeaderChanged(client_id, partition, before, after.leader, after.leader_epoch)
                 self._events.emit(event)
 
-    def _unknown_topics(self, missing: Sequence[str]) -> BarnabasError:
+    def _unknown_topics(self, missing: Sequence[str], limit: str) -> BarnabasError:
         if not self.metadata.nodes:
-            return self._source.bootstrap_error()
+            return self._source.bootstrap_error(f" within {limit}")
         codes = {self.metadata.topic_errors.get(topic, 0) for topic in missing} - {0}
         code = codes.pop() if len(codes) == 1 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         names = ", ".join(repr(topic) for topic in missing)
         return error_for(
             code,
-            f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster; "
+            f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster within {limit}; "
             "create it first (Admin.create_topics), or check its name",
         )
 

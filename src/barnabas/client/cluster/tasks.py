@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.background import detached
@@ -15,6 +16,17 @@ class Background(Protocol):
     """What tells of work that fails while nobody waits for it: a `KafkaClient`."""
 
     def in_background(self, work: Coroutine[Any, Any, T], what: str) -> asyncio.Task[T]: ...
+
+
+@asynccontextmanager
+async def task_group() -> AsyncGenerator[asyncio.TaskGroup]:
+    """An `asyncio.TaskGroup` that raises the first error as it is, not a group of errors, which callers of
+    one thing would not look into."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield tasks
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
 
 
 class Tasks(Generic[T]):

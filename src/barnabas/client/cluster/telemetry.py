@@ -18,11 +18,11 @@ from typing import Protocol, TypeVar
 
 from barnabas import _kernel
 from barnabas.background import detached
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.chance import chance
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.otlp import Metric, encode_metrics
 from barnabas.client.cluster.telemetry_metrics import RATE_SUFFIX
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     ClosedError,
@@ -36,6 +36,7 @@ from barnabas.protocol.messages.get_telemetry_subscriptions import GetTelemetryS
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest
 from barnabas.settings.table import CommonConfig
 from barnabas.steps import Step, TelemetryPushed, TelemetrySubscribed
+from barnabas.time_limits import time_limit
 from barnabas.values import frozen
 
 logger = logging.getLogger("barnabas.client")
@@ -52,7 +53,7 @@ CLOSE_TIMEOUT_MS = 1_000
 # Shares of the interval after which the first push leaves, so that not all clients push at once.
 FIRST_PUSH_JITTER = (0.5, 1.5)
 # Answers after which the same would be refused again for ever.
-FATAL_CODES = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION})
+FATAL_CODES = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD, ErrorCode.UNSUPPORTED_VERSION})
 # Answers after which the subscription is asked for again at once.
 STALE_CODES = frozenset({ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
 
@@ -137,7 +138,9 @@ class Telemetry:
         remaining = max(0, deadline - time.monotonic())
         await asyncio.wait([self._instance_id], timeout=remaining)
         if not self._instance_id.done():
-            raise KafkaTimeoutError(f"no broker gave this client an instance id within {timeout_ms:.0f} ms")
+            default_ms = self._client.config.default_api_timeout_ms
+            limit = time_limit(timeout_ms, "default_api_timeout_ms", default_ms)
+            raise KafkaTimeoutError(f"no broker gave this client an instance id within {limit}")
         return self._instance_id.result()
 
     async def close(self) -> None:
@@ -157,11 +160,12 @@ class Telemetry:
         self._give_up_instance_id(ClosedError("the client is closed"))
 
     async def _run(self) -> None:
+        last_interval_seconds = PAUSE_SECONDS
         while True:
-            pause = PAUSE_SECONDS
+            self._subscription, pause = None, last_interval_seconds
             try:
                 self._subscription = subscription = await self._subscribe()
-                pause = subscription.push_interval_seconds
+                pause = last_interval_seconds = subscription.push_interval_seconds
                 if subscription.requested:
                     await self._push_regularly(subscription)
                     continue

@@ -50,6 +50,17 @@ def consumer_metrics(stats: ConsumerStats) -> list[Metric]:
     ]
 
 
+def share_consumer_metrics(stats: ClientStats, rebalances: int) -> list[Metric]:
+    """Those of a share consumer (KIP-932). `rebalances`: how often its assignment has changed."""
+    prefix = f"{PREFIX}consumer."
+    throttles = [broker.throttle_time_ms for broker in stats.brokers]
+    return [
+        *_client_metrics(prefix, stats),
+        Metric(f"{prefix}share.coordinator.rebalance.total", "counter", rebalances),
+        *_average_and_maximum_of(f"{prefix}share.fetch.manager.fetch.throttle.time", throttles),
+    ]
+
+
 def admin_metrics(stats: ClientStats) -> list[Metric]:
     """What an admin client has: its connections."""
     return list(_client_metrics(f"{PREFIX}admin.client.", stats))

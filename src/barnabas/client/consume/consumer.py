@@ -29,6 +29,7 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
     check_callbacks,
+    check_seconds,
 )
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.column_formats import ColumnFormat, formats_of
@@ -39,12 +40,13 @@ from barnabas.client.groups.offset_commits import CommitCallback
 from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
 from barnabas.errors import MissingExtraError
-from barnabas.settings.keywords import ConsumerSettings
 from barnabas.settings.table import ConsumerConfig, load
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from barnabas.settings.keywords import ConsumerSettings
 
 T = TypeVar("T")
 
@@ -139,7 +141,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
         Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
         auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
-        ClosedError, and what callbacks raise.
+        ClosedError, MisuseError (a negative `timeout`), and what callbacks raise.
         """
         return await self._poll(timeout, max_records) or []
 
@@ -196,6 +198,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         SchemaError; else see `poll`.
         """
         formats = [*formats_of(key, value, is_awaited=True)]
+        check_seconds(timeout)
         buffer = self._core.buffer
         limit = as_limit(max_records)
 
@@ -224,6 +227,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
     async def _poll(self, timeout: float, max_records: int | None = None) -> list[Record] | None:
         """None after `wakeup`."""
+        check_seconds(timeout)
         limit = self.config.max_poll_records if max_records is None else as_limit(max_records)
         buffer = self._core.buffer
         try:

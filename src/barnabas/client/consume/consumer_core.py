@@ -41,6 +41,7 @@ from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, Misus
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
+from barnabas.time_limits import time_limit
 from barnabas.types import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
@@ -496,7 +497,9 @@ class ConsumerCore:
         while not state.has_position:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                raise KafkaTimeoutError(f"no position of {partition} within {timeout_ms:.0f} ms")
+                default_ms = self.config.default_api_timeout_ms
+                limit = time_limit(timeout_ms, "default_api_timeout_ms", default_ms)
+                raise KafkaTimeoutError(f"no position of {partition} within {limit}")
             if state.is_stopped:
                 self.buffer.raise_error()
                 raise MisuseError(f"{partition} has stopped after an error and has no position: seek first")

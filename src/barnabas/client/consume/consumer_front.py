@@ -42,9 +42,10 @@ class ConsumerFront(Observed):
     def seek(self, partition: PartitionLike, offset: int | OffsetAndMetadata) -> None:
         """Continues at this offset. Raises: MisuseError where the partition is not assigned."""
         self._give_back()
-        target = as_offset(offset)
+        place = as_partition(partition)
+        target = as_offset(place, offset)
         epoch = -1 if target.leader_epoch is None else target.leader_epoch
-        self._core.buffer.seek(as_partition(partition), target.offset, epoch)
+        self._core.buffer.seek(place, target.offset, epoch)
 
     def seek_to_beginning(self, *partitions: PartitionLike) -> None:
         """Continues at the first offset there is; without arguments in all assigned partitions."""
@@ -69,6 +70,7 @@ class ConsumerFront(Observed):
         self._core.buffer.resume(as_partitions(partitions))
 
     def paused(self) -> list[TopicPartition]:
+        """The partitions that `pause` was called for, and `resume` was not since."""
         return self._core.buffer.paused
 
     def ends_reached(self) -> dict[TopicPartition, int]:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from barnabas import _kernel
 from barnabas._kernel import ArrowRecords, BatchOpeners, FrameRoom, Record, RecordReader
 from barnabas.errors import BarnabasError, CorruptBatchError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
-from barnabas.values import frozen
+from barnabas.values import frozen, mutable
 
 if TYPE_CHECKING:
     from barnabas._kernel import FetchCredit
@@ -74,7 +74,7 @@ class PartitionEnd:
     offset: int
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class PartitionState:
     """One assigned partition. `epoch` changes whenever what is under way for it loses its meaning."""
 

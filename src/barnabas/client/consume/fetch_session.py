@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import NamedTuple
 from uuid import UUID
 
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.cluster.error_table import Consequence, errors_with
+from barnabas.error_codes import ErrorCode
 from barnabas.types import TopicPartition
 from barnabas.values import frozen
 

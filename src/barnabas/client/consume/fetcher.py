@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from barnabas._kernel import RecordReader
-from barnabas.broker_errors import (
-    CorruptMessageError,
-    ErrorCode,
-    UnknownServerError,
-    error_for,
-)
+from barnabas.broker_errors import CorruptMessageError, UnknownServerError
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
@@ -32,6 +27,7 @@ from barnabas.client.consume.fetch_session import SESSION_ERRORS, FetchSession, 
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
 from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
 from barnabas.client.groups.offsets import ISOLATION_LEVELS
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse

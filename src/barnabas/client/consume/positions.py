@@ -71,9 +71,10 @@ class PositionFinder:
             state, epoch = epochs[partition]
             if partition in out_of_range:
                 logger.warning(
-                    "%s: offset %d is not there any more; continuing at %d, as auto_offset_reset=%s says",
+                    "%s: offset %d is %s; continuing at %d, as auto_offset_reset=%s says",
                     partition,
                     state.position,
+                    "past the end" if state.position > end.offset else "not there any more",
                     end.offset,
                     reset,
                 )

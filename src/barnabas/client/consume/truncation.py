@@ -10,9 +10,9 @@ import logging
 from collections.abc import Sequence
 
 from barnabas._kernel import scan_batches
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.error_codes import ErrorCode
 from barnabas.errors import CorruptBatchError, LogTruncationError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.offset_for_leader_epoch import (

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from barnabas._kernel import Record
 from barnabas.types import OffsetAndMetadata, TopicPartition
+from barnabas.values import mutable
 
 Ordering = Literal["key", "partition", "none"]
 """Which records are handled in their order, one after the other: those of one key in one partition (records
 without a key have no order), those of one partition, or none."""
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class Work:
     """One record on its way through a handler."""
 
@@ -29,7 +30,7 @@ class Work:
     attempts: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class Lane:
     """Records that are handled one after the other. Ready, or with a handler, while it exists."""
 
@@ -37,7 +38,7 @@ class Lane:
     waiting: deque[Work] = field(default_factory=deque[Work])
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class PartitionWork:
     """One partition since it was assigned."""
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from barnabas.assignor import NO_GENERATION, NO_RACKS, Assignor, PartitionRacks
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.cluster.error_table import NO_MEMBER
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
@@ -31,6 +30,7 @@ from barnabas.client.groups.group_coordinator import (
 )
 from barnabas.client.groups.membership import GroupMembership, GroupMembershipOperation
 from barnabas.client.groups.subscription import Subscription
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,

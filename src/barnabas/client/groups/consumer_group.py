@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
-from barnabas.broker_errors import ErrorCode, GroupIdNotFoundError, UnsupportedVersionError, error_for
+from barnabas.broker_errors import GroupIdNotFoundError, UnsupportedVersionError
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.groups.consumer_group_state import (
     LEAVE_EPOCH,
@@ -31,6 +31,7 @@ from barnabas.client.groups.group_coordinator import (
 )
 from barnabas.client.groups.membership import GroupMembership, GroupMembershipOperation
 from barnabas.client.groups.subscription import Subscription
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
@@ -205,10 +206,13 @@ class ConsumerProtocolMembership(GroupMembership):
             raise NoCommonVersionError(f"group {self.group_id!r}: {error}; {_NOT_OFFERED}") from error
 
     def _error(self, response: ConsumerGroupHeartbeatResponse) -> BrokerError:
-        said = "" if response.error_message is None else f" ({response.error_message})"
-        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            said += f" ({_NOT_OFFERED})"
-        return error_for(response.error_code, f"heartbeat to group {self.group_id!r}{said}")
+        is_not_offered = response.error_code == ErrorCode.UNSUPPORTED_VERSION
+        return error_for(
+            response.error_code,
+            f"heartbeat to group {self.group_id!r}",
+            response.error_message,
+            advice=_NOT_OFFERED if is_not_offered else None,
+        )
 
     def _handle(self, error: BrokerError) -> bool:
         """Whether this is still a member. Raises: the error, if it is one to try again after."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.cluster.error_table import NO_MEMBER
+from barnabas.error_codes import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from barnabas.values import mutable
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
@@ -35,7 +36,7 @@ Remedy = Literal["retry", "rejoin", "tell", "give up"]
 go on; end the membership and tell the caller."""
 
 
-@dataclass(slots=True)
+@mutable
 class MemberState:
     """One member. `subscribe` and `own` say what it wants and has; `request` and `answered` alternate."""
 

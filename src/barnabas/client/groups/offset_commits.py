@@ -20,6 +20,7 @@ from barnabas.client.groups.offsets import commit_offsets, membership_error
 from barnabas.client.groups.subscription import Subscription
 from barnabas.errors import BarnabasError, KafkaTimeoutError
 from barnabas.settings.table import ConsumerConfig
+from barnabas.time_limits import time_limit
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -126,8 +127,10 @@ class OffsetCommits:
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._lock.acquire()
         except TimeoutError:
+            default_ms = self._config.default_api_timeout_ms
+            limit = time_limit(timeout_ms, "default_api_timeout_ms", default_ms)
             raise KafkaTimeoutError(
-                f"an earlier commit of group {identity.group_id!r} still runs after {timeout_ms:.0f} ms"
+                f"an earlier commit of group {identity.group_id!r} still runs after {limit}"
             ) from None
         started_at = time.monotonic()
         error: BarnabasError | None = None

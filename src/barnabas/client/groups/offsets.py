@@ -13,16 +13,11 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
-from barnabas.broker_errors import (
-    ErrorCode,
-    LeaderNotAvailableError,
-    UnknownMemberIdError,
-    UnknownTopicOrPartitionError,
-    error_for,
-)
+from barnabas.broker_errors import LeaderNotAvailableError, UnknownMemberIdError, UnknownTopicOrPartitionError
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BrokenProtocolError,
     BrokerError,
@@ -64,12 +59,10 @@ _FIRST_VERSIONS = {
 ISOLATION_LEVELS: dict[IsolationLevel, int] = {"read_uncommitted": 0, "read_committed": 1}
 
 _ADVICE = {
-    ErrorCode.REBALANCE_IN_PROGRESS: "the group is rebalancing: poll to let it finish, then commit again",
-    ErrorCode.ILLEGAL_GENERATION: "the group has rebalanced in the meantime and the partitions may belong to "
-    "another member now: poll to join again; a longer max_poll_interval_ms or smaller polls help",
-    ErrorCode.UNKNOWN_MEMBER_ID: "this member is no longer in the group: poll to join again; a longer "
-    "max_poll_interval_ms or smaller polls help",
-    ErrorCode.FENCED_INSTANCE_ID: "another consumer uses the same group_instance_id: give each its own",
+    ErrorCode.REBALANCE_IN_PROGRESS: "poll to let it finish, then commit again",
+    ErrorCode.ILLEGAL_GENERATION: "the partitions may belong to another member now: poll to join again; a "
+    "longer max_poll_interval_ms or smaller polls help",
+    ErrorCode.UNKNOWN_MEMBER_ID: "poll to join again; a longer max_poll_interval_ms or smaller polls help",
 }
 
 
@@ -197,7 +190,7 @@ async def _list_offsets_of(
 
 def membership_error(group_id: str) -> BrokerError:
     """The error of a commit by a consumer that is not a member of its group at present."""
-    return UnknownMemberIdError(f"commit in group {group_id!r} ({_ADVICE[ErrorCode.UNKNOWN_MEMBER_ID]})")
+    return UnknownMemberIdError(f"commit in group {group_id!r}", advice=_ADVICE[ErrorCode.UNKNOWN_MEMBER_ID])
 
 
 async def commit_offsets(
@@ -275,7 +268,7 @@ def _raise_commit_error(client: KafkaClient, group_id: str, response: OffsetComm
             note_coordinator_error(client, group_id, code)
             advice = _ADVICE.get(ErrorCode(code)) if code in _ADVICE else None
             where = f"commit of {name}-{partition.partition_index} in group {group_id!r}"
-            error = error_for(code, where if advice is None else f"{where} ({advice})")
+            error = error_for(code, where, advice=advice)
             if not error.retriable:
                 raise error
             retriable = error

@@ -90,7 +90,7 @@ class Subscription:
         """`by_broker`: a pattern that is a string is for the coordinator to match.
 
         Raises: MisuseError where both or neither are given, partitions were assigned by hand, or the pattern
-        is not one of Python's.
+        is not one of Python's; TypeError for topics whose names are no str.
         """
         if self.is_by_hand:
             raise MisuseError("partitions are assigned by hand: call unsubscribe() before subscribe()")
@@ -98,12 +98,15 @@ class Subscription:
             raise MisuseError("subscribe() takes either topics or pattern")
         if isinstance(topics, str):
             raise MisuseError(f"topics must be a list of names: [{topics!r}]")
+        for topic in (topics := tuple(topics or ())):
+            if not isinstance(topic, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"expected a str for each of topics, got {topic!r}")
         for_broker = pattern if by_broker and isinstance(pattern, str) else None
         compiled = compiled_pattern(pattern) if pattern is not None and for_broker is None else None
         self.clear()
         self.broker_pattern = for_broker
         self.pattern = compiled
-        self.topics = frozenset(topics or ())
+        self.topics = frozenset(topics)
         self.listener = listener
 
     def match_here(self) -> None:

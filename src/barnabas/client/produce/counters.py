@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from barnabas.values import mutable
 from barnabas.windows import RollingWindow
 
 # There may be thousands of partitions.
 PARTITION_SAMPLES = 256
 
 
-@dataclass(slots=True)
+@mutable
 class TopicBatches:
     """The batches that were delivered to one topic. Counted since the producer was made."""
 
@@ -30,7 +31,7 @@ class TopicBatches:
         self.latest_bytes.add(now, size_bytes / batches)
 
 
-@dataclass(slots=True)
+@mutable
 class SenderStats:
     """Counted since the producer was made."""
 
@@ -62,7 +63,7 @@ class SenderStats:
         self.queue_time_ms.add(now, 0)
 
 
-@dataclass(slots=True)
+@mutable
 class PartitionCounters:
     """What happened to the batches of one partition."""
 

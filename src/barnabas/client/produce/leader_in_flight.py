@@ -5,14 +5,15 @@ Knows nothing of what answers mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from barnabas.client.produce.partition_queue import PartitionQueue, PendingBatch
 from barnabas.settings.table import ProducerConfig
 from barnabas.types import TopicPartition
+from barnabas.values import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class SentBatch:
     """A batch in a request under way."""
 
@@ -21,7 +22,7 @@ class SentBatch:
     bytes: int
 
 
-@dataclass(slots=True)
+@mutable
 class LeaderInFlight:
     """What is under way to one broker."""
 

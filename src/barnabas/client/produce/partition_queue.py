@@ -17,19 +17,19 @@ So until the first batch is acknowledged, and with that known to every later lea
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass
 
 from barnabas._kernel import ProducerBatch
 from barnabas.client.produce.counters import PartitionCounters
 from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
+from barnabas.values import mutable
 
 NO_PRODUCER_ID = -1
 HIGHEST_EPOCH = 32_767
 SEQUENCES = 2**31
 
 
-@dataclass(slots=True, eq=False)
+@mutable
 class PendingBatch:
     """A closed batch until it is delivered or has failed."""
 

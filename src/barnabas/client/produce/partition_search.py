@@ -25,6 +25,7 @@ class PartitionSearch:
         self._client = client
         self._topic = topic
         self._backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
+        self._max_block_ms = config.max_block_ms
         self._misses = 0
         self._until = 0.0
 
@@ -37,5 +38,10 @@ class PartitionSearch:
         elif now >= self._until:
             raise error
         await pause(self._backoff, self._misses, self._until - now)
+        remaining = deadline - time.monotonic()
+        if self._misses and remaining <= 0:
+            raise error
         self._misses += 1
-        await self._client.refresh_metadata([self._topic], timeout_ms=(deadline - time.monotonic()) * 1000)
+        await self._client.refresh_metadata(
+            [self._topic], timeout_ms=remaining * 1000, limit=f"max_block_ms={self._max_block_ms}"
+        )

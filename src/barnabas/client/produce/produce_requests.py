@@ -5,7 +5,6 @@ Knows nothing of batches, nor of when a request leaves.
 
 from __future__ import annotations
 
-from barnabas.broker_errors import UnsupportedCompressionTypeError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.settings.table import ProducerConfig
@@ -36,6 +35,8 @@ def check_codec(config: ProducerConfig, connection: Connection, max_version: int
     if config.compression != "zstd":
         return
     if connection.version_of(ProduceRequest, max_version) < LOWEST_VERSION_WITH_ZSTD:
+        from barnabas.broker_errors import UnsupportedCompressionTypeError
+
         raise UnsupportedCompressionTypeError(
             f"{connection.name} is older than Kafka 2.1, the first to take compression_type='zstd'"
         )

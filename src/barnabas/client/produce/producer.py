@@ -14,11 +14,12 @@ import uuid
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from barnabas import fork
 from barnabas._kernel import Delivery
-from barnabas.client.arguments import OffsetsLike, as_offset, as_partition
+from barnabas.client.arguments import OffsetsLike, as_offsets, check_seconds
+from barnabas.client.cluster.counted import records_were
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.metadata import ClusterMetadata
@@ -29,10 +30,9 @@ from barnabas.client.produce.arrow_delivery import ArrowDelivery
 from barnabas.client.produce.counters import TopicBatches
 from barnabas.client.produce.partition_search import PartitionSearch
 from barnabas.client.produce.producer_stats import producer_stats
+from barnabas.client.produce.record_arguments import check_record
 from barnabas.client.produce.send_hooks import OnDelivery, SendHooks
 from barnabas.client.produce.sender import Sender
-from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
-from barnabas.client.produce.transactions import Transactions
 from barnabas.errors import (
     BarnabasError,
     BufferFullError,
@@ -44,9 +44,9 @@ from barnabas.errors import (
     TransactionFailedError,
     TransactionStateError,
 )
-from barnabas.settings.keywords import ProducerSettings
 from barnabas.settings.table import ProducerConfig, load
 from barnabas.stats import ProducerStats
+from barnabas.time_limits import time_limit
 from barnabas.types import (
     Buffer,
     GroupIdentity,
@@ -56,6 +56,11 @@ from barnabas.types import (
     ProducerRecord,
 )
 from barnabas.windows import WINDOW_SECONDS
+
+if TYPE_CHECKING:
+    from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
+    from barnabas.client.produce.transactions import Transactions
+    from barnabas.settings.keywords import ProducerSettings
 
 logger = logging.getLogger("barnabas.producer")
 
@@ -78,6 +83,9 @@ class Producer(OwnedByLoop, Observed):
         )
         self._transactions: Transactions | None = None
         if self.config.transactional_id is not None:
+            # Few producers have transactions, which take a tenth of the import.
+            from barnabas.client.produce.transactions import Transactions
+
             self._transactions = Transactions(self.config.transactional_id)
         self._sender = sender = Sender(self.config, client, self._transactions)
         client.add_metadata_listener(partial(_learn_partition_counts, client, sender))
@@ -86,6 +94,8 @@ class Producer(OwnedByLoop, Observed):
         """The user's Python to call for each record; None where there is none."""
         self._coordinator: TransactionCoordinator | None = None
         if self._transactions is not None:
+            from barnabas.client.produce.transaction_coordinator import TransactionCoordinator
+
             self._coordinator = TransactionCoordinator(
                 self.config, self._client, self._sender, self._transactions
             )
@@ -144,12 +154,16 @@ class Producer(OwnedByLoop, Observed):
             return self.accumulator.append(topic, partition, key, value, headers, timestamp, on_delivery)
         except NoSuchPartitionError:
             return None
+        except (TypeError, ValueError, BufferError, OverflowError):
+            check_record(ProducerRecord(topic, value, key, headers, partition, timestamp))
+            raise
 
     async def _send_with(
         self, hooks: SendHooks, record: ProducerRecord, on_delivery: OnDelivery | None
     ) -> Delivery:
         record = hooks.on_send(record)
         try:
+            check_record(record)
             await self.wait_for_metadata(record.topic)
             record = hooks.with_partition(record, self._client.metadata)
             return await self.append_later(
@@ -176,6 +190,7 @@ class Producer(OwnedByLoop, Observed):
         on_delivery: OnDelivery | None,
     ) -> Delivery:
         """Waits until the record can be appended, at most max_block_ms, and appends it."""
+        check_record(ProducerRecord(topic, value, key, headers, partition, timestamp))
         deadline = self._block_deadline()
         search = self.search_for_partition(topic)
         while True:
@@ -235,15 +250,17 @@ class Producer(OwnedByLoop, Observed):
         """Returns when every record sent before is delivered or has failed; its Delivery tells which.
 
         `timeout` in seconds; None waits as long as it takes, which delivery_timeout_ms bounds.
-        Raises: KafkaTimeoutError, ClosedError.
+        Raises: MisuseError (`timeout` is below 0), KafkaTimeoutError, ClosedError.
         """
         self.check_usable()
+        if timeout is not None:
+            check_seconds(timeout)
         try:
             async with asyncio.timeout(timeout):
                 await self._sender.flush()
         except TimeoutError:
             left = self.accumulator.buffered_records
-            raise KafkaTimeoutError(f"{left} records were not yet delivered after {timeout} s") from None
+            raise KafkaTimeoutError(f"{records_were(left)} not yet delivered after {timeout} s") from None
 
     def purge(self, *, in_queue: bool = True, in_flight: bool = True) -> None:
         """Throws records away, whose deliveries fail with PurgedError: those that wait to be sent
@@ -291,7 +308,7 @@ class Producer(OwnedByLoop, Observed):
         TransactionStateError, KafkaTimeoutError, ProducerFencedError.
         """
         coordinator = self._transactional("send_offsets_to_transaction")
-        positions = {as_partition(partition): as_offset(offset) for partition, offset in offsets.items()}
+        positions = as_offsets(offsets)
         await coordinator.send_offsets(positions, group_metadata, self._block_seconds(timeout))
 
     async def commit_transaction(self, timeout: float | None = None) -> None:
@@ -351,12 +368,18 @@ class Producer(OwnedByLoop, Observed):
     async def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (default_api_timeout_ms), and closes. Records
         that are not delivered by then fail with ClosedError. An open transaction is aborted. May be called
-        twice. In the child of a fork it leaves all to the parent."""
+        twice. In the child of a fork it leaves all to the parent.
+
+        Raises: MisuseError (`timeout` is below 0)."""
+        if timeout is not None:
+            check_seconds(timeout)
         if self.is_closed or self.generation != fork.current:
             return
         self.is_closed = True
+        limit = f"{timeout} s"
         if timeout is None:
             timeout = self.config.default_api_timeout_ms / 1000
+            limit = f"default_api_timeout_ms={self.config.default_api_timeout_ms}"
         try:
             async with asyncio.timeout(timeout):
                 if self._coordinator is not None:
@@ -365,7 +388,7 @@ class Producer(OwnedByLoop, Observed):
         except TimeoutError:
             pass
         finally:
-            error = ClosedError(f"the producer was closed, the record not delivered within {timeout} s")
+            error = ClosedError(f"the producer was closed, the record not delivered within {limit}")
             if self._coordinator is not None:
                 await self._coordinator.stop()
             await self._sender.close(error)
@@ -390,16 +413,16 @@ class Producer(OwnedByLoop, Observed):
             lost = stats.records_failed - failed_before
             if lost and was_open:
                 logger.error(
-                    "client %s: the producer was not closed, and its open transaction was aborted: %d "
-                    "records were not delivered",
+                    "client %s: the producer was not closed, and its open transaction was aborted: %s "
+                    "not delivered",
                     self.config.client_id,
-                    lost,
+                    records_were(lost),
                 )
             elif lost:
                 logger.error(
-                    "client %s: the producer was not closed, and %d records were not delivered",
+                    "client %s: the producer was not closed, and %s not delivered",
                     self.config.client_id,
-                    lost,
+                    records_were(lost),
                 )
 
     def unfinished(self) -> int:
@@ -430,9 +453,9 @@ class Producer(OwnedByLoop, Observed):
         Raises: UnknownTopicOrPartitionError, BootstrapError, ClosedError.
         """
         self.check_usable()
-        seconds = self._block_seconds(timeout)
+        deadline = time.monotonic() + self._block_seconds(timeout)
         self._sender.topics_in_use.use(topic, time.monotonic())
-        await self._client.wait_for_topics([topic], time.monotonic() + seconds)
+        await self._client.wait_for_topics([topic], deadline, limit=self._limit_at(deadline))
         return self._client.metadata.partitions_for(topic)
 
     def stats(self, window_seconds: float = WINDOW_SECONDS) -> ProducerStats:
@@ -463,13 +486,14 @@ class Producer(OwnedByLoop, Observed):
             await self.find_topic(topic, deadline)
 
     def search_for_partition(self, topic: str) -> PartitionSearch:
+        """For producers of plain calls: the steps by which a partition is chosen that is not known yet."""
         return PartitionSearch(self.config, self._client, topic)
 
     async def find_topic(self, topic: str, deadline: float) -> None:
         """Returns when the topic is known, and with it its partitions, which are looked up. Raises: as
         `KafkaClient.wait_for_topics`."""
         self._sender.topics_in_use.use(topic, time.monotonic())
-        await self._client.wait_for_topics([topic], deadline)
+        await self._client.wait_for_topics([topic], deadline, limit=self._limit_at(deadline))
         _learn_partition_counts(self._client, self._sender, self._client.metadata)
 
     def hurry(self, reason: object) -> None:
@@ -505,6 +529,10 @@ class Producer(OwnedByLoop, Observed):
                 f"{self.config.max_block_ms}: the brokers take records more slowly than they are sent; "
                 f"{self.accumulator.buffered_records} records wait"
             ) from None
+
+    def _limit_at(self, deadline: float) -> str:
+        remaining_ms = max(0.0, deadline - time.monotonic()) * 1000
+        return time_limit(remaining_ms, "max_block_ms", self.config.max_block_ms)
 
     def _block_deadline(self) -> float:
         return time.monotonic() + self.config.max_block_ms / 1000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from barnabas.broker_errors import error_for
 from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.error_codes import error_for
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 
 TRANSACTION_TIMEOUT_MS = 2**31 - 1

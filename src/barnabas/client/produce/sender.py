@@ -14,11 +14,11 @@ import time
 import uuid
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barnabas._kernel import Accumulator, ProducerBatch
-from barnabas.broker_errors import ErrorCode, error_for
-from barnabas.client.cluster.error_table import Consequence, errors_with
+from barnabas.client.cluster.counted import records_were
+from barnabas.client.cluster.error_table import SEQUENCE_ERRORS, TOO_LARGE_ERRORS
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.cluster.tasks import Tasks
@@ -39,8 +39,8 @@ from barnabas.client.produce.produce_requests import (
     produce_request,
 )
 from barnabas.client.produce.producer_ids import get_producer_id
-from barnabas.client.produce.transactions import FailedBatch, Transactions
 from barnabas.client.produce.unconfirmed import UnconfirmedConnections
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
     BarnabasError,
@@ -59,6 +59,9 @@ from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.settings.table import ProducerConfig
 from barnabas.types import Node, TopicPartition
 
+if TYPE_CHECKING:
+    from barnabas.client.produce.transactions import Transactions
+
 logger = logging.getLogger("barnabas.producer")
 
 LOG_INTERVAL_SECONDS = 10.0
@@ -66,9 +69,6 @@ RECOVERY_SECONDS = 0.1
 NO_OFFSET = -1
 # The transaction before is still being ended, which takes moments.
 CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS = 0.02
-
-SEQUENCE_ERRORS = errors_with(Consequence.NEW_SEQUENCE)
-TOO_LARGE_ERRORS = errors_with(Consequence.SPLIT_BATCH)
 
 
 class Sender:
@@ -584,8 +584,7 @@ class Sender:
     ) -> None:
         queue, pending = entry.queue, entry.pending
         code = answer.error_code
-        context = f"{queue.partition}" + (f" ({answer.error_message})" if answer.error_message else "")
-        error = error_for(code, context)
+        error = error_for(code, str(queue.partition), answer.error_message)
         if code in SEQUENCE_ERRORS and self._config.enable_idempotence:
             pending.last_error = error
             if queue.sequence_refused(pending, self._retry_at(pending, code)):
@@ -602,13 +601,12 @@ class Sender:
             self._retry(entry, error, code)
         else:
             for record_error in answer.record_errors:
-                reason = record_error.batch_index_error_message or answer.error_message or ""
+                reason = record_error.batch_index_error_message or answer.error_message
                 record = f"{queue.partition}, record {record_error.batch_index} of its batch"
-                pending.batch.fail_record(
-                    record_error.batch_index, error_for(code, f"{record} ({reason})" if reason else record)
-                )
+                pending.batch.fail_record(record_error.batch_index, error_for(code, record, reason))
             if answer.record_errors:
-                error = error_for(code, f"{context}: another record of the same batch was refused")
+                others = f"{queue.partition}: another record of the same batch was refused"
+                error = error_for(code, others, answer.error_message)
             self._fail(queue, pending, error)
 
     def _new_leader(
@@ -675,7 +673,7 @@ class Sender:
             if not reason and self._client.metadata.leader(queue.partition) < 0:
                 reason = "; the partition has no leader"
             error = KafkaTimeoutError(
-                f"{queue.partition}: {pending.record_count} records were not delivered within "
+                f"{queue.partition}: {records_were(pending.record_count)} not delivered within "
                 f"delivery_timeout_ms={self._config.delivery_timeout_ms}{reason}"
             )
             error.__cause__ = pending.last_error
@@ -704,6 +702,8 @@ class Sender:
         queue.failed(pending)
         told = error
         if self._transactions is not None:
+            from barnabas.client.produce.transactions import FailedBatch
+
             batch = FailedBatch(
                 queue.partition,
                 pending.record_count,
@@ -722,7 +722,7 @@ class Sender:
         was_wanted = isinstance(error, (PurgedError, TransactionAbortedError))
         if not was_wanted and now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._logged_at = now
-            logger.error("%d records were not delivered: %s", pending.record_count, error)
+            logger.error("%s not delivered: %s", records_were(pending.record_count), error)
         pending.batch.fail(told)
 
     def _done(self, pending: PendingBatch) -> None:

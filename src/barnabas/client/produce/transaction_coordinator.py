@@ -11,7 +11,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,11 +18,9 @@ from barnabas.background import detached
 from barnabas.broker_errors import (
     ClusterAuthorizationFailedError,
     ConcurrentTransactionsError,
-    ErrorCode,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailedError,
     UnknownTopicOrPartitionError,
-    error_for,
 )
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, TRANSACTION_COORDINATOR, KafkaClient
@@ -31,6 +28,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
 from barnabas.client.produce.sender import Sender
 from barnabas.client.produce.transactions import RefusedOffsets, State, Transactions
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     BrokerError,
@@ -51,7 +49,9 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from barnabas.settings.table import ProducerConfig
 from barnabas.steps import TransactionPartitionsAdded, TransactionPhaseChanged
+from barnabas.time_limits import time_limit
 from barnabas.types import GroupIdentity, OffsetAndMetadata, PreparedTransaction, TopicPartition
+from barnabas.values import mutable
 
 logger = logging.getLogger("barnabas.producer")
 
@@ -73,10 +73,7 @@ FENCED = errors_with(Consequence.FENCED)
 MOVED = errors_with(Consequence.FIND_COORDINATOR)
 # Any other code that is not retriable ends the producer as well.
 ABORTABLE = errors_with(Consequence.ABORT)
-_MEMBERSHIP_ADVICE = (
-    "the consumer whose offsets these are is no longer the member of its group that it was: abort, and go on "
-    "from what the group has committed"
-)
+_MEMBERSHIP_ADVICE = "abort, and go on from what the group has committed"
 _ADVICE = {
     ErrorCode.UNKNOWN_MEMBER_ID: _MEMBERSHIP_ADVICE,
     ErrorCode.ILLEGAL_GENERATION: _MEMBERSHIP_ADVICE,
@@ -89,7 +86,7 @@ _ADVICE = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class _Operation:
     """What goes on until it is done, whoever waits. Its result is the error of its failure."""
 
@@ -149,7 +146,7 @@ class TransactionCoordinator:
         if not done:
             raise KafkaTimeoutError(
                 f"the offsets of group {group.group_id!r} are not in the transaction of {self._id!r} after "
-                f"{timeout} s; commit_transaction waits for them, abort_transaction gives them up"
+                f"{self._limit(timeout)}; commit_transaction waits for them, abort_transaction gives them up"
             )
         error = self._result(task)
         if error is not None:
@@ -182,6 +179,9 @@ class TransactionCoordinator:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _limit(self, timeout: float) -> str:
+        return time_limit(timeout * 1000, "max_block_ms", self._config.max_block_ms)
+
     # Operations that outlive their calls
 
     async def _run(
@@ -201,8 +201,8 @@ class TransactionCoordinator:
         if not done:
             reason = "" if self._last_error is None else f"; the last error was: {self._last_error}"
             raise KafkaTimeoutError(
-                f"{call} of {self._id!r} is not done after {timeout} s, and goes on: call it again to wait "
-                f"for it{reason}"
+                f"{call} of {self._id!r} is not done after {self._limit(timeout)}, and goes on: call it "
+                f"again to wait for it{reason}"
             )
         if self._operation is operation:
             self._operation = None
@@ -588,8 +588,8 @@ class TransactionCoordinator:
     def _error(self, code: int, what: str) -> BrokerError:
         if code in FENCED:
             code = ErrorCode.PRODUCER_FENCED
-        context = f"transactional_id {self._id!r}: {what}"
-        return error_for(code, f"{context} ({_ADVICE[ErrorCode(code)]})" if code in _ADVICE else context)
+        advice = _ADVICE[ErrorCode(code)] if code in _ADVICE else None
+        return error_for(code, f"transactional_id {self._id!r}: {what}", advice=advice)
 
     async def _within_delivery_timeout(self, what: str, attempt: Callable[[], Awaitable[None]]) -> None:
         """`_until_answered`, for as long as records may wait."""

@@ -12,6 +12,7 @@ know requests, batches or how anybody waits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from enum import Enum
 
 from barnabas.broker_errors import (
@@ -290,4 +291,6 @@ class Transactions:
 
 def _again(error: BarnabasError) -> BarnabasError:
     """The same error, to be raised once more: an exception keeps the traceback of where it was raised."""
-    return type(error)(error.context if isinstance(error, BrokerError) else str(error))
+    if isinstance(error, BrokerError):
+        return copy(error)
+    return type(error)(str(error))

@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
-from barnabas.broker_errors import ShareSessionNotFoundError, error_for
+from barnabas.broker_errors import ShareSessionNotFoundError
 from barnabas.client.cluster.connections import ConnectionPool
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
@@ -26,6 +26,7 @@ from barnabas.client.share.acknowledgements import (
 )
 from barnabas.client.share.records import Acquisition, ShareRecord, read_acquired
 from barnabas.client.share.session import FINAL_EPOCH, ShareSession
+from barnabas.error_codes import error_for
 from barnabas.errors import BarnabasError, BrokenProtocolError, KafkaConnectionError, NoCommonVersionError
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
@@ -463,9 +464,8 @@ class ShareBroker:
             raise error_for(code, f"{what}, group {self._config.group_id!r}, node {self.node_id}{said}")
 
     def _error(self, entry: PartitionAcknowledgements, code: int, message: str | None) -> BarnabasError:
-        said = "" if message is None else f" ({message})"
         offsets = f"offsets {min(entry.codes)} to {max(entry.codes)}" if entry.codes else "gaps"
-        return error_for(code, f"acknowledging {entry.partition}, {offsets}{said}")
+        return error_for(code, f"acknowledging {entry.partition}, {offsets}", message)
 
     def _done(
         self,

@@ -6,11 +6,12 @@ Owns the hand-out of records and the callback. What there is to fetch and to ack
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
-from barnabas.client.arguments import as_limit, as_timeout_ms, check_callbacks
+from barnabas.client.arguments import as_limit, as_timeout_ms, check_callbacks, check_seconds
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, AcknowledgementCallback, ShareCore
@@ -153,6 +154,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
 
     async def _poll(self, timeout: float, max_records: int | None) -> list[ShareRecord] | None:
         """None after `wakeup`. The records are not in hand yet."""
+        check_seconds(timeout)
         limit = self._limit(max_records)
         self._core.give_back(self._take_rest())
         records = await self._core.poll(timeout, limit)
@@ -171,6 +173,17 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
     def commit_async(self) -> None:
         """`commit` without waiting: the callback gets what brokers say. Raises: ClosedError."""
         self._core.commit_async()
+
+    async def client_instance_id(self, *, timeout: float | None = None) -> uuid.UUID:
+        """The id that the brokers know this client by in its telemetry (KIP-714). `timeout` in seconds,
+        default default_api_timeout_ms.
+
+        Raises: MisuseError (enable_metrics_push is off), NoCommonVersionError (the brokers take no
+        telemetry), KafkaTimeoutError, BootstrapError.
+        """
+        self._core.check_open()
+        timeout_ms = as_timeout_ms(timeout, self.config.default_api_timeout_ms)
+        return await self._client.telemetry.client_instance_id(timeout_ms)
 
     def wakeup(self) -> None:
         """Has a `poll` that waits now, or the next one, return at once with nothing. Any thread."""

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
+from barnabas.client.cluster.telemetry_metrics import share_consumer_metrics
 from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.share.acknowledgements import AcknowledgementResult, ShareLedger
 from barnabas.client.share.broker import ShareBroker
@@ -29,6 +30,7 @@ from barnabas.errors import (
     MisuseError,
 )
 from barnabas.settings.table import ShareConsumerConfig
+from barnabas.time_limits import time_limit
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger("barnabas.client")
@@ -76,6 +78,18 @@ class ShareCore:
         self._errors: deque[BarnabasError] = deque()
         self._results: deque[AcknowledgementResult] = deque()
         self.client.add_refusal_listener(self.failed)
+        self.client.telemetry.measure_with(
+            lambda: share_consumer_metrics(self.client.stats(), self.rebalances), self._telemetry_resource
+        )
+
+    def _telemetry_resource(self) -> dict[str, str]:
+        """What the figures of KIP-714 are of; brokers add what they know of the connection."""
+        resource = {
+            "client_rack": self.config.client_rack or "",
+            "group_id": self.config.group_id,
+            "group_member_id": self._member_id,
+        }
+        return {key: value for key, value in resource.items() if value}
 
     @property
     def assignment(self) -> list[TopicPartition]:
@@ -339,9 +353,11 @@ class ShareCore:
         """
         outcome, silent = await self.commit_by_partition(timeout_ms)
         if silent:
+            limit = time_limit(timeout_ms, "default_api_timeout_ms", self.config.default_api_timeout_ms)
+            named = ", ".join(map(str, sorted(silent)))
             raise KafkaTimeoutError(
                 f"share group {self.config.group_id!r}: brokers have not answered to acknowledgements of "
-                f"{len(silent)} partitions within {timeout_ms:.0f} ms; the callback will hear what they say"
+                f"{named} within {limit}; the callback will hear what they say"
             )
         return outcome
 

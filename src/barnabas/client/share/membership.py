@@ -13,7 +13,6 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable
 
-from barnabas.broker_errors import ErrorCode, error_for
 from barnabas.client.cluster.error_table import NO_MEMBER
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
@@ -24,6 +23,7 @@ from barnabas.client.groups.group_coordinator import (
     send_to_group_coordinator,
 )
 from barnabas.client.groups.poll_watch import PollWatch
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.events import PollIntervalExceeded
 from barnabas.protocol.messages.share_group_heartbeat import (
@@ -245,8 +245,7 @@ class ShareMembership:
     def _handle(self, response: ShareGroupHeartbeatResponse) -> None:
         """Raises: the error, unless the next heartbeat deals with it."""
         code, group_id = response.error_code, self._config.group_id
-        said = "" if response.error_message is None else f" ({response.error_message})"
-        error = error_for(code, f"heartbeat to share group {group_id!r}{said}")
+        error = error_for(code, f"heartbeat to share group {group_id!r}", response.error_message)
         note_coordinator_error(self._client, group_id, code)
         if code in NO_MEMBER:
             logger.info("share group %r: joining again: %s", group_id, error)

@@ -55,38 +55,47 @@ class ShareRecord:
 
     @property
     def topic(self) -> str:
+        """Name of the topic."""
         return self.record.topic
 
     @property
     def partition(self) -> int:
+        """Number of the partition."""
         return self.record.partition
 
     @property
     def offset(self) -> int:
+        """The record's number in its partition."""
         return self.record.offset
 
     @property
     def timestamp(self) -> int:
+        """Milliseconds since 1970; -1 where there is none."""
         return self.record.timestamp
 
     @property
     def timestamp_type(self) -> int:
+        """Who set `timestamp`, as a number of `barnabas.TimestampType`."""
         return self.record.timestamp_type
 
     @property
     def key(self) -> bytes | None:
+        """Made anew at each access; None where there is none."""
         return self.record.key
 
     @property
     def value(self) -> bytes | None:
+        """Made anew at each access; None is a tombstone in a compacted topic."""
         return self.record.value
 
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """Pairs of name and value in the order of the producer; a name may come more than once."""
         return self.record.headers
 
     @property
     def leader_epoch(self) -> int | None:
+        """Epoch of the leader that took the record; None where the broker does not tell."""
         return self.record.leader_epoch
 
     def __repr__(self) -> str:

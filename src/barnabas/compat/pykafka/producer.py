@@ -232,7 +232,7 @@ class Producer(MessageOutlet, OfThisProcess):
         self._stop_appending()
         if self._core is not None:
             try:
-                yield self._core.close(timeout)
+                yield self._core.close(max(timeout, 0.0))
             finally:
                 if self._life is not None:
                     self._life.end()

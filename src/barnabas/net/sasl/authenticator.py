@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol, TypeVar
 
-from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
@@ -70,7 +70,8 @@ class Authentication:
             raise
         except TimeoutError:
             raise KafkaTimeoutError(
-                f"{name}: no credentials for {self._mechanism} came within {timeout_ms:.0f} ms"
+                f"{name}: no credentials for {self._mechanism} came within "
+                f"request_timeout_ms={timeout_ms:.0f}"
             ) from None
 
     async def run(self, carrier: Carrier) -> int:

@@ -31,13 +31,12 @@ class Guard:
 
     def __init__(self, app: ASGIApp, users: Users) -> None:
         self._app = app
-        self._users = users
-        self._hashing = asyncio.Semaphore(HASHES_AT_ONCE)
+        self._authentication = BasicAuthentication(users)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             request = Request(scope)
-            user = await self._user(request.headers.get("authorization", ""))
+            user = await self._authentication.user(request.headers.get("authorization", ""))
             refusal = None
             if user is None:
                 refusal = error(401, "Unauthorized", 401)
@@ -51,7 +50,16 @@ class Guard:
                 return
         await self._app(scope, receive, send)
 
-    async def _user(self, authorization: str) -> User | None:
+
+class BasicAuthentication:
+    """Finds the user that a request names."""
+
+    def __init__(self, users: Users) -> None:
+        self._users = users
+        self._hashing = asyncio.Semaphore(HASHES_AT_ONCE)
+
+    async def user(self, authorization: str) -> User | None:
+        """Of the header Authorization; None for a wrong name or password, or another scheme."""
         scheme, _, encoded = authorization.partition(" ")
         if scheme.lower() != "basic":
             return None

@@ -15,6 +15,7 @@ from barnabas.errors import ConfigError
 from barnabas.registry.config import RegistryConfig, load_registry_config
 from barnabas.settings.table import from_properties
 from barnabas.spark.errors import InvalidOptionError
+from barnabas.spark.option_table import DECODING, OF_A_REGISTRY, OF_A_SIDE, OF_A_WRITTEN_SIDE, names
 from barnabas.spark.option_values import boolean, whole_number
 from barnabas.values import frozen
 
@@ -27,14 +28,11 @@ FORMATS: tuple[FormatName, ...] = ("string", "json", "avro", "protobuf")
 # The first is the default.
 MODES: tuple[Mode, ...] = ("failfast", "permissive", "dead-letter")
 FRAMINGS = ("none", "confluent")
-_OF_A_REGISTRY = ("schema.subject", "schema.version", "schema.id")
-_OF_A_SIDE = ("format", "schema", "schemaFile", "message", "framing", "schemaId", *_OF_A_REGISTRY)
-_OF_A_WRITTEN_SIDE = ("schema.register", "schema.normalize")
 REGISTRY_PREFIX = "schema.registry."
 
-FORMAT_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in _OF_A_SIDE)
-DECODING_OPTIONS = ("mode", "deadLetterTopic")
-ENCODING_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in _OF_A_WRITTEN_SIDE)
+FORMAT_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in names(OF_A_SIDE))
+DECODING_OPTIONS = names(DECODING)
+ENCODING_OPTIONS = tuple(f"{side}.{name}" for side in SIDES for name in names(OF_A_WRITTEN_SIDE))
 
 
 @frozen
@@ -96,7 +94,7 @@ def encoding_options(given: Mapping[str, str], topic_written: str | None = None)
     sides = _sides(given, topic_written)
     for side in SIDES:
         is_registered = any(each.side == side and each.registry is not None for each in sides)
-        for name in _OF_A_WRITTEN_SIDE:
+        for name in names(OF_A_WRITTEN_SIDE):
             if f"{side}.{name}" in given and not is_registered:
                 raise InvalidOptionError(f"{side}.{name} means nothing without schema.registry.url")
     for side in sides:
@@ -158,7 +156,7 @@ def _side(
 ) -> FormatOptions | None:
     name = given.get(f"{side}.format", "binary").strip().lower()
     if name == "binary":
-        for other in _OF_A_SIDE[1:]:
+        for other in names(OF_A_SIDE)[1:]:
             if f"{side}.{other}".lower() in given:
                 raise InvalidOptionError(f"{side}.{other} means nothing without {side}.format")
         return None
@@ -180,7 +178,7 @@ def _checked(
     if config is not None and has_registry and is_framed:
         registry = _registry_options(given, side, config, topic)
     else:
-        for option in _OF_A_REGISTRY:
+        for option in names(OF_A_REGISTRY):
             if f"{side}.{option}" in given:
                 raise InvalidOptionError(
                     f"{side}.{option} is for a format whose schema is in a registry: give schema.registry.url"

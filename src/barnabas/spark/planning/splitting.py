@@ -26,7 +26,8 @@ def split_ranges(
     has an offset; and there are about `min_partitions` parts, or more.
 
     Large ranges are cut in proportion to their sizes; one whose share is less than one and a half parts stays
-    whole, and is not counted when the others are cut.
+    whole, and is not counted when the others are cut. As in Spark's own connector, but where that would leave
+    parts that are two shares or more: they are cut down to one share, and there are more parts.
     """
     if max_records is not None:
         ranges = [part for each in ranges for part in _cut(each, _parts(each, max_records))]
@@ -36,13 +37,19 @@ def split_ranges(
             for each in ranges
             for part in _cut(each, _parts(each, max(1, int(max_bytes / bytes_per_offset[each.partition]))))
         ]
-    if min_partitions is None or len(ranges) >= min_partitions:
+    if min_partitions is None:
         return list(ranges)
-    total = sum(each.end - each.start for each in ranges)
+    total = max(1, sum(each.end - each.start for each in ranges))
     whole = [each for each in ranges if _part_count(each, total, min_partitions) == 1]
     total_to_cut = total - sum(each.end - each.start for each in whole)
     parts_left = max(1, min_partitions - len(whole))
     kept = set(whole)
+    to_cut = [each for each in ranges if each not in kept]
+    if any(
+        _is_two_shares(each, _part_count(each, total_to_cut, parts_left), total, min_partitions)
+        for each in to_cut
+    ):
+        parts_left = -(-total_to_cut * min_partitions // total)
     return [
         part
         for each in ranges
@@ -59,6 +66,11 @@ def _part_count(offset_range: OffsetRange, total: int, parts: int) -> int:
     """The share of `parts` that belongs to a range, rounded half up, at least 1."""
     size = offset_range.end - offset_range.start
     return max(1, (2 * size * parts + total) // (2 * total))
+
+
+def _is_two_shares(offset_range: OffsetRange, parts: int, total: int, min_partitions: int) -> bool:
+    """Whether each of so many parts of it is."""
+    return (offset_range.end - offset_range.start) * min_partitions >= 2 * total * parts
 
 
 def _cut(offset_range: OffsetRange, count: int) -> list[OffsetRange]:

@@ -28,6 +28,8 @@ class QueryFigures:
     run_id: str
     name: str | None
     is_running: bool = True
+    restarts: int = 0
+    """How often it was started again from its checkpoint."""
     error: str | None = None
     batch: BatchProgress | None = None
     rates: dict[_SourcePartition, float] = field(default_factory=dict[_SourcePartition, float])
@@ -48,6 +50,7 @@ class Queries:
         with self._lock:
             known = self._queries.pop(query_id, None)
             query = known or QueryFigures(query_id, run_id, name)
+            query.restarts += query.run_id != run_id
             query.run_id, query.name, query.is_running, query.error = run_id, name, True, None
             self._queries[query_id] = query
             self._forget()
@@ -107,6 +110,7 @@ def _status(query: QueryFigures) -> dict[str, Any]:
         "run_id": query.run_id,
         "name": query.name,
         "is_running": query.is_running,
+        "restarts": query.restarts,
         "error": query.error,
         "batch_id": None if batch is None else batch.batch_id,
         "batch_began": None if batch is None else batch.timestamp,

@@ -15,7 +15,7 @@ from typing import Self
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.admin.types import TopicDescription
 from barnabas.settings.table import AdminConfig, ConsumerConfig, IsolationLevel, load, names
-from barnabas.spark.clients import CLOSE_TIMEOUT_SECONDS, make_admin, make_consumer
+from barnabas.spark.clients import CLOSE_TIMEOUT_SECONDS, make_admin, make_consumer, meaning
 from barnabas.spark.options import Assign, SourceOptions, Subscribe
 from barnabas.spark.planning.limits import BytesPerOffset
 from barnabas.spark.planning.log_sizes import LogSizes
@@ -46,10 +46,24 @@ class SourceCluster:
         self._found: list[TopicPartition] = []
         self._look_again_at = 0.0
         self._isolation_level: IsolationLevel = load(ConsumerConfig, settings).isolation_level
-        common = {name: value for name, value in settings.items() if name in names(AdminConfig)}
-        self._admin = make_admin(common)
-        self._consumer = make_consumer(settings)
+        self._settings = settings
+        self._connect(meaning(settings))
+
+    def _connect(self, meant: dict[str, str]) -> None:
+        self._meant = meant
+        self._admin = make_admin({name: value for name, value in meant.items() if name in names(AdminConfig)})
+        self._consumer = make_consumer(meant)
         self._sizes = LogSizes(self._admin, self._consumer)
+
+    def renew(self) -> bool:
+        """Connects anew where a file that settings name, one with a password for instance, has another
+        content now; tells whether it has. Raises: InvalidOptionError."""
+        meant = meaning(self._settings)
+        if meant == self._meant:
+            return False
+        self.close()
+        self._connect(meant)
+        return True
 
     def partitions(self, *, anew: bool = True) -> list[TopicPartition]:
         """The partitions that the subscription means now. What does not seem to exist is asked for as often

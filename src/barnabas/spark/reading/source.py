@@ -24,11 +24,13 @@ from barnabas.spark.errors import DataLossError, ReadTimeoutError
 from barnabas.spark.options import SourceOptions
 from barnabas.spark.planning.losses import Available, Loss, cause_of
 from barnabas.spark.planning.offsets import name_partitions
-from barnabas.spark.planning.packing import TaskLimits, TaskRanges, pack_ranges
+from barnabas.spark.planning.packing import TaskLimits, TaskRanges, pack_ranges, task_count
 from barnabas.spark.planning.ranges import OffsetRange, OffsetSpec, batch_ranges
 from barnabas.spark.planning.splitting import split_ranges
 from barnabas.spark.reading.cluster import SourceCluster
+from barnabas.spark.reading.garbage import without_collections
 from barnabas.spark.short_errors import short_errors, short_errors_of_rows
+from barnabas.spark.workers import begin_task
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class KafkaReader(DataSourceReader):
         self._starting, self._ending = options.for_batch()
 
     @short_errors
+    @without_collections
     def partitions(self) -> list[InputPartition]:
         with SourceCluster(self._options) as cluster:
             return tasks_of(self.ranges(cluster), self._options, cluster)
@@ -93,7 +96,8 @@ def tasks_of(
     max_records = options.max_records_per_partition
     parts = split_ranges(ranges, options.min_partitions, max_records, most, sizes)
     limits = TaskLimits(max_records, most, sizes)
-    tasks = pack_ranges(parts, options.max_partitions, cluster.leaders, limits)
+    most_tasks = options.max_partitions or task_count(parts, options.min_partitions)
+    tasks = pack_ranges(parts, most_tasks, cluster.leaders, limits)
     return [InputPartition(task) for task in tasks]
 
 
@@ -102,6 +106,7 @@ def read_partition(partition: InputPartition | None, options: SourceOptions) -> 
     up to 4.0, without a partition."""
     if partition is None or partition.value is None:
         return
+    begin_task("read")
     ranges: TaskRanges = partition.value
     rows = _read_range(ranges[0], options) if len(ranges) == 1 else _read_together(ranges, options)
     yield from rows if options.decoder is None else options.decoder.decode(rows)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
-from barnabas.errors import BarnabasError
+from barnabas.errors import AuthenticationError, BarnabasError
 from barnabas.spark.errors import ForeignFirstBatchError
 from barnabas.spark.options import SourceOptions
 from barnabas.spark.planning.limits import limit_bytes, limit_offsets
@@ -47,6 +47,7 @@ from barnabas.spark.pyspark_features import (
     SupportsTriggerAvailableNow,
 )
 from barnabas.spark.reading.cluster import SourceCluster
+from barnabas.spark.reading.garbage import without_collections
 from barnabas.spark.reading.source import read_partition, report_loss, tasks_of
 from barnabas.spark.short_errors import short_errors, short_errors_of_rows
 from barnabas.types import TopicPartition
@@ -69,15 +70,19 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._is_new_run = True
         self._leader_epochs: dict[TopicPartition, int] = {}
         """Those of the logs when they were last seen to reach at least to where the query stands."""
+        self._read: list[tuple[Document, Offsets]] = []
+        """The documents of this batch and the one before. Spark hands each over several times."""
         self._triggered_at: float | None = None
         """When a batch was last begun, on the clock of `time.monotonic()`."""
 
     @short_errors
+    @without_collections
     def prepareForTriggerAvailableNow(self) -> None:
         """Fixes what the whole query reads; what is written later is left for the next query."""
         self._available_at_start = self._available()
 
     @short_errors
+    @without_collections
     def initialOffset(self) -> Document:
         """Where a new query begins. Spark asks twice in its first batch, and must hear the same twice."""
         if self._initial is None:
@@ -101,9 +106,20 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     @short_errors
+    @without_collections
     def latestOffset(self, start: Document, limit: ReadLimit) -> Document:
         """The end of the next micro-batch. `start` itself, unchanged, is Spark's sign for no new data."""
-        began = from_document(start)
+        self.connected().renew()
+        try:
+            return self._end_of_next_batch(start, limit)
+        except AuthenticationError:
+            # A connection was lost just when the password changed, in the middle of a trigger.
+            if not self.connected().renew():
+                raise
+            return self._end_of_next_batch(start, limit)
+
+    def _end_of_next_batch(self, start: Document, limit: ReadLimit) -> Document:
+        began = self._offsets_of(start)
         self._leader_epochs = self.connected().leader_epochs
         end = self._latest_offsets(began)
         begun_anew = self._begin_anew(start, end)
@@ -127,10 +143,11 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._latest
 
     @short_errors
+    @without_collections
     def partitions(self, start: Document, end: Document) -> list[InputPartition]:
         if start == end:
             return []
-        began, ended = self._began(start, end), from_document(end)
+        began, ended = self._began(start, end), self._offsets_of(end)
         if self._is_new_run:
             # A batch that the run before has planned.
             self.connected().partitions()
@@ -167,6 +184,16 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._cluster is not None:
             self._cluster.close()
 
+    def _offsets_of(self, document: Document) -> Offsets:
+        """A copy, for the caller to change."""
+        for known, offsets in self._read:
+            # In native code, and done at the first that differs: Spark makes a new one of its text each time.
+            if known == document:
+                return dict(offsets)
+        offsets = from_document(document)
+        self._read = [*self._read[-1:], (document, offsets)]
+        return dict(offsets)
+
     def _waits_for_more(self, began: Offsets, end: Offsets) -> bool:
         """Whether there is less than minOffsetsPerTrigger, for less than maxTriggerDelay. With the trigger
         availableNow there will never be more."""
@@ -192,14 +219,14 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if start != self._initial:
             known, now = topic_ids_of(start), topic_ids_of(end)
             anew = {topic for topic, topic_id in known.items() if now.get(topic) != topic_id}
-            return from_document(start) | {p: offset for p, offset in told.items() if p.topic in anew}
+            return self._offsets_of(start) | {p: offset for p, offset in told.items() if p.topic in anew}
         if not told and depends_on_latest(self._starting):
             raise ForeignFirstBatchError(
                 "the first batch of this query was planned by Spark's own Kafka connector and not finished. "
                 'Where it began ("latest" at that time) is kept where sources in Python cannot see it: run '
                 "`barnabas pipeline carry-over CHECKPOINT --execute`"
             )
-        return told or from_document(start)
+        return told or self._offsets_of(start)
 
     def _begin_anew(self, stands: Document, end: Offsets) -> Offsets:
         """The beginnings of partitions whose topic is not the one any more that `stands` is of."""
@@ -210,7 +237,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         }
         stood = {
             partition: offset
-            for partition, offset in from_document(stands).items()
+            for partition, offset in self._offsets_of(stands).items()
             if partition.topic in recreated and partition in end
         }
         earliest = self._earliest(stood)

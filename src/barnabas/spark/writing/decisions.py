@@ -11,14 +11,14 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barnabas.broker_errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 from barnabas.client.admin.types import ConfigResource, NewTopic, ResourceType
 from barnabas.errors import BarnabasError, KafkaTimeoutError
 from barnabas.settings.table import AdminConfig, ConsumerConfig, names
-from barnabas.spark.clients import make_admin, make_consumer, producers
+from barnabas.spark.clients import make_admin, make_consumer, meaning, producers
 from barnabas.types import PreparedTransaction, TopicPartition
 from barnabas.values import frozen
 
@@ -49,13 +49,14 @@ class DecisionLog:
         self._settings = dict(settings)
         self._topic = topic
         self._partition = TopicPartition(topic, 0)
-        self.admin = make_admin({n: v for n, v in settings.items() if n in names(AdminConfig)})
+        self._meant = meaning(settings)
+        self.admin = make_admin({n: v for n, v in self._meant.items() if n in names(AdminConfig)})
         self._decisions: dict[str, Decision] = {}
         self._is_there = False
 
     @cached_property
     def _consumer(self) -> Consumer:
-        reading = {n: v for n, v in self._settings.items() if n in names(ConsumerConfig)}
+        reading = {n: v for n, v in self._meant.items() if n in names(ConsumerConfig)}
         return make_consumer(
             reading | {"auto_offset_reset": "earliest", "isolation_level": "read_uncommitted"}
         )
@@ -106,7 +107,10 @@ class DecisionLog:
 
     def _store(self, sink_id: str, text: bytes | None) -> None:
         with producers.lend(self._settings) as producer:
-            producer.send(self._topic, text, key=sink_id.encode(), partition=0).result(WRITE_SECONDS)
+            delivery = producer.send(self._topic, text, key=sink_id.encode(), partition=0)
+            # The commit of a batch waits for this one record, which need not wait for others (linger_ms).
+            producer.flush(WRITE_SECONDS)
+            delivery.result(WRITE_SECONDS)
 
     def _make_sure_of_topic(self) -> None:
         if self._is_there:
@@ -122,14 +126,22 @@ class DecisionLog:
         self._is_there = True
 
 
-@cache
-def _kept(settings: tuple[tuple[str, str], ...], topic: str) -> DecisionLog:
-    return DecisionLog(dict(settings), topic)
+_Key = tuple[tuple[tuple[str, str], ...], str]
+_kept: dict[_Key, tuple[dict[str, str], DecisionLog]] = {}
 
 
 def decision_log(settings: Mapping[str, str], topic: str) -> DecisionLog:
-    """Spark plans and commits each batch in processes that it uses again."""
-    return _kept(tuple(sorted(settings.items())), topic)
+    """Spark plans and commits each batch in processes that it uses again. With credentials in a file that has
+    another content by now it is another one."""
+    key, meant = (tuple(sorted(settings.items())), topic), meaning(settings)
+    kept = _kept.get(key)
+    if kept is not None and kept[0] == meant:
+        return kept[1]
+    if kept is not None:
+        kept[1].close()
+    log = DecisionLog(settings, topic)
+    _kept[key] = meant, log
+    return log
 
 
 def _text(decision: Decision) -> bytes:

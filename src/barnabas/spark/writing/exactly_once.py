@@ -47,6 +47,7 @@ from barnabas.spark.errors import (
 from barnabas.spark.options import SinkOptions
 from barnabas.spark.pyspark_features import DataSourceStreamArrowWriter
 from barnabas.spark.short_errors import short_errors
+from barnabas.spark.workers import begin_task
 from barnabas.spark.writing.decisions import Decision, DecisionLog, decision_log
 from barnabas.spark.writing.sink import check_columns, encoded, send_rows
 from barnabas.types import PreparedTransaction
@@ -114,6 +115,7 @@ slots = Slots()
 
 def prepare_rows(batches: Iterator[pa.RecordBatch], options: SinkOptions, run: Run) -> RowsPrepared:
     """The work of a task. Raises: DeliveryError, InvalidRowsError, StaleTaskError."""
+    begin_task("write exactly once")
     settings = options.producer_settings | {"transactional_id": slots.take(run)}
     with producers.lend(settings) as producer:
         producer.init_transactions()

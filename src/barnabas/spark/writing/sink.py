@@ -33,6 +33,7 @@ from barnabas.spark.errors import InvalidRowsError
 from barnabas.spark.options import SinkOptions
 from barnabas.spark.pyspark_features import DataSourceStreamArrowWriter
 from barnabas.spark.short_errors import short_errors
+from barnabas.spark.workers import begin_task
 from barnabas.values import frozen
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def _is_headers(column: DataType) -> bool:
 
 def write_rows(batches: Iterator[pa.RecordBatch], options: SinkOptions) -> RowsWritten:
     """The work of a task. Raises: as send_rows."""
+    begin_task("write")
     with producers.lend(options.producer_settings) as producer:
         return RowsWritten(send_rows(encoded(batches, options), options.topic, producer))
 
@@ -146,6 +148,8 @@ def send_rows(batches: Iterator[pa.RecordBatch], fixed_topic: str | None, produc
             rows += records.num_rows
         while len(pending) > MAX_PENDING:
             pending.popleft().result()
+    # Nothing will join the last batches: they need not wait for linger_ms.
+    producer.flush()
     for delivery in pending:
         delivery.result()
     return rows

@@ -355,6 +355,25 @@ def security_settings_are_checked_when_the_client_is_made(kafka: ModuleType, sta
 
 
 @script()
+def names_and_secrets_of_blanks_are_given(kafka: ModuleType, stage: Stage) -> None:
+    texts = ("", " ", "x")
+    users = [{"sasl.username": user, "sasl.password": secret} for user in texts for secret in texts]
+    for mechanism in ("PLAIN", "SCRAM-SHA-256"):
+        wanted = {"security.protocol": "sasl_plaintext", "sasl.mechanism": mechanism}
+        _try(stage, kafka.Producer, *(wanted | user for user in users))
+    oidc = {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/",
+    }
+    for name in texts:
+        for secret in texts:
+            client = {"sasl.oauthbearer.client.id": name, "sasl.oauthbearer.client.secret": secret}
+            _try(stage, kafka.Producer, oidc | client)
+
+
+@script()
 def bootstrap_servers_are_checked(kafka: ModuleType, stage: Stage) -> None:
     for servers in ("", ",", "localhost:notaport", "PLAINTEXT://127.0.0.1:1", "a b", None, 9092):
         _try(stage, kafka.Producer, {"bootstrap.servers": servers})

@@ -9,7 +9,7 @@ import threading
 from types import ModuleType
 from typing import Any
 
-from tests.compat.differential.script import Broker, on_both, script
+from tests.compat.differential.script import Broker, on_apache, on_both, script
 from tests.compat.differential.stage import WAIT, Stage
 
 
@@ -135,3 +135,33 @@ def _take(consumer: Any, values: list[bytes]) -> None:
     message = consumer.poll(0.05)
     if message is not None and message.error() is None:
         values.append(message.value())
+
+
+@on_apache()
+def closing_a_consumer_calls_all_that_is_due_whatever_is_raised(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b")
+    for raising in ((), ("revoke",), ("commit",), ("revoke", "commit")):
+        for is_automatic in (True, False):
+            calls: list[str] = []
+
+            def hear(name: str, raising: Any = raising, calls: list[str] = calls) -> Any:
+                def heard(*_: object) -> None:
+                    calls.append(name)
+                    if name in raising:
+                        raise ValueError(name)
+
+                return heard
+
+            consumer = stage.consumer(
+                enable_auto_commit=is_automatic, auto_commit_interval_ms=600_000, on_commit=hear("commit")
+            )
+            consumer.subscribe([topic], on_revoke=hear("revoke"))
+            stage.messages(consumer, 2)
+            if not is_automatic:
+                for _ in range(2):
+                    consumer.commit(asynchronous=True)
+            label = f"{raising} {is_automatic}"
+            stage.attempt(f"{label}: close", consumer.close)
+            # Both commits may be answered before the partitions are given up, or after.
+            stage.record(f"{label}: called", sorted(calls))
+            stage.attempt(f"{label}: it is closed", consumer.poll, 0)

@@ -236,6 +236,19 @@ def a_pattern_subscribes_to_what_it_matches(kafka: ModuleType, stage: Stage) -> 
 
 
 @on_both()
+def a_pattern_matches_kafkas_own_topics_too(kafka: ModuleType, stage: Stage) -> None:
+    reader = stage.consumer(**QUICK)
+    reader.subscribe([stage.topic()])
+    _until_assigned(stage, reader, 1)
+    reader.close()
+    consumer = stage.consumer(**QUICK)
+    consumer.subscribe(["^__consumer_off.*"])
+    # What is in them is as it comes.
+    stage.until(consumer.assignment, lambda: consumer.poll(0.1))
+    stage.attempt("topics", lambda: {partition.topic for partition in consumer.assignment()})
+
+
+@on_both()
 def subscribing_to_nothing_is_refused(kafka: ModuleType, stage: Stage) -> None:
     topic = stage.topic()
     consumer = stage.consumer(**QUICK)
@@ -312,3 +325,39 @@ def messages_of_a_revoked_partition_cannot_be_committed(kafka: ModuleType, stage
     stage.attempt("store", lambda: consumer.store_offsets(message=message))
     stage.attempt("seek", consumer.seek, kafka.TopicPartition(topic, 0, 0))
     stage.attempt("position", consumer.position, [kafka.TopicPartition(topic, 0)])
+
+
+@on_both()
+def patterns_of_subscriptions_are_those_of_posix(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a")
+    # So much of its name that no other topic of the cluster has it.
+    start, end = topic[:-6], topic[-6:]
+    for pattern in (
+        f"^{start}[[:alnum:]]+$",
+        f"^{start}[[:xdigit:]]{{6}}$",
+        f"^topic-[^-]*{end}",
+        rf"^{start}\w{{6}}",
+        f"^({start}){end}$",
+        f"^nothing|{end}$",
+    ):
+        consumer = stage.consumer(heartbeat_interval_ms=200)
+        consumer.subscribe([pattern])
+        [message] = [found for found in stage.messages(consumer, 1) if found.topic() == topic]
+        stage.record("read", message.value())
+        consumer.close()
+
+
+@on_both()
+def topics_of_the_blacklist_are_as_if_they_were_not_there(kafka: ModuleType, stage: Stage) -> None:
+    shown, hidden = stage.filled_topic("a"), stage.filled_topic("b")
+    settings = {"topic_blacklist": f"nothing,{hidden[-6:]}$"}
+    producer = stage.producer(message_timeout_ms=2000, on_delivery=stage.callback("report"), **settings)
+    for topic in (shown, hidden):
+        producer.produce(topic, b"c")
+    stage.attempt("flush", producer.flush, 30)
+    stage.record("listed", hidden in producer.list_topics(timeout=30).topics)
+    consumer = stage.consumer(heartbeat_interval_ms=200, **settings)
+    consumer.subscribe([f"^({shown}|{hidden})$"])
+    for message in stage.messages(consumer, 2):
+        stage.record("message", [message.topic(), message.value()])
+    stage.attempt("assignment", consumer.assignment)

@@ -158,7 +158,7 @@ class Log:
         return sorted({facility for _, facility, _, _ in self.lines})
 
 
-def _with_each(stage: Stage, contexts: str, play: Callable[[str, Log], None], *, log_level: int = 6) -> None:
+def with_each(stage: Stage, contexts: str, play: Callable[[str, Log], None], *, log_level: int = 6) -> None:
     for context in contexts.split():
         log = Log()
         play(context, log)
@@ -188,7 +188,7 @@ def a_producers_debug_lines(kafka: ModuleType, stage: Stage) -> None:
         producer.poll(0)
         producer.close()
 
-    _with_each(stage, "generic broker topic metadata feature msg protocol security cgrp fetch admin", play)
+    with_each(stage, "generic broker topic metadata feature msg protocol security cgrp fetch admin", play)
 
 
 @on_both()
@@ -202,7 +202,7 @@ def an_idempotent_producers_debug_lines(kafka: ModuleType, stage: Stage) -> None
         stage.within("flush", producer.flush, WAIT)
         producer.close()
 
-    _with_each(stage, "eos protocol", play)
+    with_each(stage, "eos protocol", play)
 
 
 @on_apache()
@@ -224,7 +224,7 @@ def a_transactional_producers_debug_lines(kafka: ModuleType, stage: Stage) -> No
         producer.poll(0)
         producer.close()
 
-    _with_each(stage, "eos", play)
+    with_each(stage, "eos", play)
 
 
 def _consume(kafka: ModuleType, stage: Stage, topic: str, log: Log, **settings: Any) -> None:
@@ -257,7 +257,7 @@ def a_consumers_debug_lines(kafka: ModuleType, stage: Stage) -> None:
     def play(context: str, log: Log) -> None:
         _consume(kafka, stage, topic, log, **{"debug": context, "heartbeat.interval.ms": 300})
 
-    _with_each(stage, "cgrp consumer fetch topic assignor msg protocol", play)
+    with_each(stage, "cgrp consumer fetch topic assignor msg protocol", play)
 
 
 @on_apache()
@@ -267,7 +267,7 @@ def debug_lines_of_a_member_that_the_broker_assigns(kafka: ModuleType, stage: St
     def play(context: str, log: Log) -> None:
         _consume(kafka, stage, topic, log, **{"debug": context, "group.protocol": "consumer"})
 
-    _with_each(stage, "cgrp consumer fetch", play)
+    with_each(stage, "cgrp consumer fetch", play)
 
 
 @on_both()
@@ -286,7 +286,7 @@ def an_admin_clients_debug_lines(kafka: ModuleType, stage: Stage) -> None:
         )
         client.poll(0)
 
-    _with_each(stage, "admin broker generic protocol", play)
+    with_each(stage, "admin broker generic protocol", play)
 
 
 @on_apache()
@@ -304,7 +304,7 @@ def a_share_consumers_lines(kafka: ModuleType, stage: Stage) -> None:
         consumer.poll(0.1)
         stage.record("warning", [line[3] for line in log.lines if line[1] == "SHARECONSUMER"])
 
-    _with_each(stage, "broker metadata fetch", play)
+    with_each(stage, "broker metadata fetch", play)
     of_group = Log()
     play("cgrp", of_group)
     stage.record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import itertools
 import json
@@ -53,7 +54,21 @@ def makers(kafka: ModuleType, stage: Stage) -> dict[str, Callable[[dict[str, Any
     }
 
 
-def _try_all(kafka: ModuleType, stage: Stage, cases: dict[str, dict[str, Any]]) -> None:
+def all_makers(kafka: ModuleType, stage: Stage) -> dict[str, Callable[[dict[str, Any]], Any]]:
+    """Also of those that need more than a token to be polled. Clients for asyncio are closed at once."""
+    aio = stage.module("aio")
+
+    async def made(make: Callable[[dict[str, Any]], Any], conf: dict[str, Any]) -> None:
+        await make(conf).close()
+
+    return makers(kafka, stage) | {
+        "ShareConsumer": lambda conf: kafka.ShareConsumer({"group.id": "g", **conf}),
+        "AIOProducer": lambda conf: asyncio.run(made(aio.AIOProducer, conf)),
+        "AIOConsumer": lambda conf: asyncio.run(made(aio.AIOConsumer, {"group.id": "g", **conf})),
+    }
+
+
+def try_all(kafka: ModuleType, stage: Stage, cases: dict[str, dict[str, Any]]) -> None:
     """Records which configurations make a Producer."""
     found: dict[str, Any] = {}
 
@@ -71,7 +86,7 @@ def _try_all(kafka: ModuleType, stage: Stage, cases: dict[str, dict[str, Any]]) 
         stage.record(label, found[label])
 
 
-def _failures(kafka: ModuleType, errors: list[Any]) -> list[Any]:
+def failures(kafka: ModuleType, errors: list[Any]) -> list[Any]:
     """Those that have to do with tokens: of brokers that are away there are others."""
     return [error for error in errors if error.code() == kafka.KafkaError._AUTHENTICATION]
 
@@ -114,7 +129,7 @@ def an_oauth_callback_has_to_return_a_token_and_when_it_ends(kafka: ModuleType, 
         "a control character": ("a\x01", later),
         "another alphabet": ("\u00fc", later),
     }
-    _try_all(kafka, stage, {label: {"oauth_cb": _always(given)} for label, given in returned.items()})
+    try_all(kafka, stage, {label: {"oauth_cb": _always(given)} for label, given in returned.items()})
 
 
 @script()
@@ -139,7 +154,7 @@ def an_oauth_callback_may_return_a_principal_and_extensions(kafka: ModuleType, s
     }
     later = _in(600)
     cases = {label: {"oauth_cb": _always(("token", later, *more))} for label, more in given.items()}
-    _try_all(kafka, stage, cases)
+    try_all(kafka, stage, cases)
 
 
 @script()
@@ -147,7 +162,7 @@ def an_oauth_callback_that_fails_fails_the_client(kafka: ModuleType, stage: Stag
     async def later(_config: str | None) -> Any:
         return ("token", _in(600))
 
-    _try_all(
+    try_all(
         kafka,
         stage,
         {
@@ -188,6 +203,46 @@ def clients_of_all_kinds_fail_without_a_first_token(kafka: ModuleType, stage: St
     at_once(lambda name=name, make=make: attempt(name, make) for name, make in kinds.items())
     for name in kinds:
         stage.record(name, found.get(name))
+
+
+@script()
+def malformed_tokens_fail_clients_of_all_kinds(kafka: ModuleType, stage: Stage) -> None:
+    later = _in(600)
+    callbacks: dict[str, Callable[..., Any]] = {
+        "nothing": _always(None),
+        "a text": _always("token"),
+        "one": _always(("token",)),
+        "a list": _always(["token", later]),
+        "bytes": _always((b"token", later)),
+        "a text for a time": _always(("token", str(later))),
+        "five": _always(("token", later, "principal", {}, 1)),
+        "ended": _always(("token", later - 3600)),
+        "a bad extension": _always(("token", later, "principal", {"auth": "b"})),
+        "raises": lambda _config: _raise(ValueError("mine")),
+        "raises what ends programs": lambda _config: _raise(KeyboardInterrupt()),
+        "wants other arguments": lambda: ("token", later),
+        "well": _always(("token", later)),
+    }
+    found: dict[str, Any] = {}
+
+    def attempt(label: str, make: Callable[[dict[str, Any]], Any], callback: Callable[..., Any]) -> None:
+        try:
+            client = make({**NOBODY, "oauth_cb": callback})
+        except BaseException as error:
+            found[label] = error
+        else:
+            found[label] = "made"
+            if hasattr(client, "close"):
+                client.close()
+
+    cases = [
+        (f"{kind}: {label}", make, callback)
+        for kind, make in all_makers(kafka, stage).items()
+        for label, callback in callbacks.items()
+    ]
+    at_once(lambda case=case: attempt(*case) for case in cases)
+    for label, _, _ in cases:
+        stage.record(label, found.get(label))
 
 
 class Tokens:
@@ -245,11 +300,16 @@ def a_refresh_that_fails_is_told_of_once_and_tried_again(kafka: ModuleType, stag
         if hasattr(client, "close"):
             client.close()
 
-    kinds = makers(kafka, stage)
+    def share(conf: dict[str, Any]) -> Any:
+        consumer = kafka.ShareConsumer({"group.id": "g", **conf})
+        consumer.subscribe(["t"])
+        return consumer
+
+    kinds = makers(kafka, stage) | {"ShareConsumer": share}
     at_once(lambda name=name, maker=maker: watch(name, maker) for name, maker in kinds.items())
     for name in kinds:
         stage.record(
-            name, [[error, error.fatal(), error.retriable()] for error in _failures(kafka, told[name])]
+            name, [[error, error.fatal(), error.retriable()] for error in failures(kafka, told[name])]
         )
 
 
@@ -261,7 +321,7 @@ def one_failure_after_another_is_told_of_once(kafka: ModuleType, stage: Stage) -
     stage.closing(producer.close)
     stage.until(lambda: len(tokens.asked) >= 3, lambda: producer.poll(0.05))
     producer.poll(0.5)
-    stage.record("failures", _failures(kafka, errors))
+    stage.record("failures", failures(kafka, errors))
 
 
 @script()
@@ -306,7 +366,7 @@ def unsecured_tokens_are_what_their_configuration_says(kafka: ModuleType, stage:
         producer = kafka.Producer({**NOBODY, **UNSECURED, **given, "error_cb": errors.append})
         # Brokers are away, which is told of as well: what is told of the token comes before.
         stage.until(lambda found=errors: found, lambda polled=producer: polled.poll(0.05))
-        stage.record(repr(config), _failures(kafka, errors))
+        stage.record(repr(config), failures(kafka, errors))
         producer.close()
 
 
@@ -362,8 +422,8 @@ def a_token_that_the_broker_refuses_is_told_of(kafka: ModuleType, stage: Stage) 
         )
         if hasattr(client, "close"):
             stage.closing(client.close)
-        stage.until(lambda found=errors: _failures(kafka, found), lambda polled=client: polled.poll(0.05))
-        stage.record(name, _failures(kafka, errors)[:1])
+        stage.until(lambda found=errors: failures(kafka, found), lambda polled=client: polled.poll(0.05))
+        stage.record(name, failures(kafka, errors)[:1])
 
 
 @on_secure()

@@ -192,6 +192,8 @@ def a_message_is_made_in_many_ways(kafka: ModuleType, stage: Stage) -> None:
         ("error number", (), {"error": 3}),
         ("nonsense", (), {"nonsense": 3}),
         ("too many", tuple(range(12)), {}),
+        ("too many keywords", (), {f"keyword{number}": number for number in range(12)}),
+        ("too many of both", ("t",), {f"keyword{number}": number for number in range(11)}),
     ):
         stage.attempt(label, make, *arguments, **keywords)
 

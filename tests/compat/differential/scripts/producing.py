@@ -47,6 +47,35 @@ def produce_refuses_arguments_of_other_types(kafka: ModuleType, stage: Stage) ->
 
 
 @script()
+def arguments_are_counted_first_and_names_are_looked_at_last(kafka: ModuleType, stage: Stage) -> None:
+    producer = stage.producer()
+    nothing = [None] * 6
+    cases: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+        ("poll", (0,), {"nonsense": 1}),
+        ("poll", (), {"nonsense": 1, "timeout": 0}),
+        ("poll", (), {"nonsense": 1}),
+        ("poll", (0, 0), {}),
+        ("poll", (0,), {"timeout": 0}),
+        ("produce", (), {"nonsense": 1}),
+        ("produce", ("t",), {"topic": "t"}),
+        ("produce", ("t", b"v"), {"value": b"v", "topic": "t", "nonsense": 1}),
+        ("produce", ("t", 1), {"nonsense": 1}),
+        ("produce", ("t", *nothing), {"nonsense": 1}),
+        ("produce", ("t", *nothing), {"nonsense": 1, "more": 2}),
+        ("produce", ("t",), {"first": 1, "second": 2}),
+        ("produce", ("t",), {"headers": 3, "nonsense": 1}),
+        ("produce_batch", ("t",), {"nonsense": 1}),
+        ("produce_batch", ("t", []), {"nonsense": 1}),
+        ("produce_batch", ("t", 3), {"nonsense": 1}),
+        ("produce_batch", ("t", [], -1, None, False), {"nonsense": 1}),
+        ("produce_batch", (), {"nonsense": 1}),
+        ("produce_batch", (), {"messages": [], "topic": "t"}),
+    ]
+    for name, arguments, keywords in cases:
+        stage.attempt(f"{name}: {arguments} {keywords}", getattr(producer, name), *arguments, **keywords)
+
+
+@script()
 def produce_takes_arguments_in_this_order(kafka: ModuleType, stage: Stage) -> None:
     producer = stage.producer(message_timeout_ms=100)
     report = stage.callback("report", leaving_out=[kafka.KafkaError])

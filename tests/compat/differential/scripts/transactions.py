@@ -163,8 +163,11 @@ def _fenced(stage: Stage, topic: str, *, sends: bool) -> Any:
     identity = stage.name("transactional-id")
     errors, reports = stage.callback("error"), stage.callback("report")
     # What is refused before a call has begun makes that fail in another way.
-    linger = {"linger_ms": 5000} if sends else {}
-    producer = _transactional(stage, identity, error_cb=errors, on_delivery=reports, **linger)
+    if sends:
+        later: dict[str, Any] = {"linger_ms": 5000}
+    else:
+        later = {"bootstrap_servers": stage.delayed(1, "AddPartitionsToTxn", "Produce")}
+    producer = _transactional(stage, identity, error_cb=errors, on_delivery=reports, **later)
     producer.init_transactions(WAIT)
     producer.begin_transaction()
     if sends:

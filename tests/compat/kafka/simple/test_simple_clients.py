@@ -129,8 +129,10 @@ def test_a_program_ends_soon_although_its_broker_is_gone(
     assert time.monotonic() - begun < LONGEST_END_SECONDS
 
 
-def test_leaders_are_several_brokers(cluster: ApacheKafkaCluster, make_topic: Callable[..., str]) -> None:
-    name = make_topic(cluster, partitions=6)
-    leaders, produced, fetched = printed(cluster, "ask_all_leaders", name)
+def test_leaders_are_several_brokers(
+    apache_cluster: ApacheKafkaCluster, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic(apache_cluster, partitions=6)
+    leaders, produced, fetched = printed(apache_cluster, "ask_all_leaders", name)
     assert leaders > 1
     assert produced == fetched == [5, 3, 1, 0, 2, 4]

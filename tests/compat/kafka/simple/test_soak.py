@@ -19,5 +19,4 @@ def test_what_was_acknowledged_is_read_although_the_broker_dies(
     soak = Soak(simple_clients(), own_broker, tmp_path, seed=7)
     soak.run(SECONDS)
     assert soak.harms > 0
-    assert len(soak.written()) > 100
     assert not soak.lost()

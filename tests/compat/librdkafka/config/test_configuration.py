@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import collections
 import logging
+import re
 import sys
 import types
 from typing import Any
@@ -520,3 +521,11 @@ def test_the_extra_for_the_default_mechanism_is_named_where_it_is_missing(
     assert own.startswith(beginning)
     assert "pip install 'barnabas[gssapi]'" in own
     assert "SCRAM-SHA-256" in own
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/tokens", "nonsense", "file:///etc/passwd"])
+def test_a_url_of_tokens_that_is_of_no_http_server_is_named_by_its_property(url: str) -> None:
+    name = "sasl.oauthbearer.token.endpoint.url"
+    client = {"sasl.oauthbearer.client.id": "id", "sasl.oauthbearer.client.secret": "secret"}
+    with pytest.raises(KafkaException, match=f"`{re.escape(name)}` must be .* not '{re.escape(url)}'"):
+        made("producer", {**BASE, **OIDC, **client, name: url})

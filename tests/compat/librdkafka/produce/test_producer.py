@@ -296,7 +296,9 @@ def test_an_exception_comes_out_of_poll_and_leaves_the_rest_for_the_next(
 def test_messages_count_until_their_reports_are_served(
     package: ModuleType, apache_kafka: ApacheKafka, topic: str, eventually: Any
 ) -> None:
-    producer = producer_of(package, apache_kafka.bootstrap, queue_buffering_max_messages=2)
+    # Both go in one batch, which has one report, however long the second one takes to come.
+    settings = {"queue_buffering_max_messages": 2, "linger_ms": 1000}
+    producer = producer_of(package, apache_kafka.bootstrap, **settings)
     producer.produce(topic, b"1", partition=0)
     producer.produce(topic, b"2", partition=0)
     with pytest.raises(BufferError) as full:
@@ -625,8 +627,8 @@ def test_a_fenced_producer_is_of_no_more_use(
 def test_closing_aborts_the_open_transaction_and_serves_the_reports(
     package: ModuleType, broker: ApacheKafka | EmbeddedBroker, topic: str
 ) -> None:
-    name = f"tx-{uuid.uuid4().hex}"
-    producer = package.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
+    lingering = {"transactional.id": f"tx-{uuid.uuid4().hex}", "linger.ms": 1000}
+    producer = package.Producer({"bootstrap.servers": broker.bootstrap, **lingering})
     reports = Reports()
     producer.init_transactions()
     producer.begin_transaction()

@@ -29,7 +29,7 @@ def connect(zookeeper):
     clients = []
 
     def connected():
-        client = KazooClient(zookeeper, timeout=3)
+        client = KazooClient(zookeeper, timeout=30)
         client.start()
         clients.append(client)
         return client

@@ -96,7 +96,7 @@ def test_stop_ends_heartbeats_and_leaves(join, eventually):
     begun = time.monotonic()
     one.stop()
     one.stop()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     two = join()
     assert len(two.partitions) == 4
 

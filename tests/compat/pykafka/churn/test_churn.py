@@ -5,6 +5,7 @@ from tests.compat.pykafka.churn.drive import Churn, kafka_to_churn
 from tests.compat.pykafka.packages import genuine
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_group_half_of_which_is_the_genuine_package_loses_nothing_and_leaves_nothing_unowned(tmp_path):
     with kafka_to_churn(tmp_path) as kafka:

@@ -20,7 +20,13 @@ from tests.compat.pykafka.differential.runner import Runner, releases_of
 from barnabas.testing import ApacheKafka
 
 COMPARED = [
-    pytest.param(script, release, id=f"{script.name}-{release}")
+    pytest.param(
+        script,
+        release,
+        id=f"{script.name}-{release}",
+        # They wait for what clients do when nobody answers.
+        marks=[pytest.mark.long] if script.broker in FRAIL else [],
+    )
     for script in all_scripts()
     for release in releases_of(script)
     if release not in PENDING.get(script.name, ())

@@ -294,12 +294,14 @@ def test_a_broker_that_is_away_is_told_of_by_the_report_and_the_next_call(
     with pytest.raises(NoBrokersAvailableError):
         producer.produce(b"3")
     own_broker.start()
-    delivered = None
+    delivered, in_doubt = None, 0
     while delivered is None or delivered[1] is not None:
         with contextlib.suppress(NoBrokersAvailableError):
             producer.produce(b"4")
             delivered = producer.get_delivery_report(timeout=20)
-    assert delivered[0].offset == 1
+            in_doubt += delivered[1] is not None
+    # What was given up while its request was under way may have been written.
+    assert 1 <= delivered[0].offset <= 1 + in_doubt
     producer.stop()
 
 

@@ -3,7 +3,8 @@
 Lists the APIs that are implemented, and the features with the levels that hold. A lowest level of 0 is told
 from version 4 on only, which older clients would choke on. From version 3 on a client says what software it
 is, in a few characters only (KIP-511). A request in an unknown version is answered by `net.server`. A broker
-that passes for an older release lists what that had.
+that passes for an older release lists what that had. Telemetry is listed only while there is a subscription
+to it: until then the broker is like a Kafka without a plugin for it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersi
 
 # KAFKA-18659: an older librdkafka compresses nothing for brokers that do not say so. None is to be sent.
 LOWEST_TOLD: Mapping[int, int] = {ApiKey.PRODUCE: 0}
+TELEMETRY = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
 FIRST_VERSION_WITH_SOFTWARE = 3
 FIRST_VERSION_WITH_LEVEL_0 = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -30,10 +32,12 @@ async def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse
         if not all(map(_SOFTWARE.fullmatch, software)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         call.connection.software_name, call.connection.software_version = software
+    has_subscriptions = bool(list(call.parts.cluster.client_metrics))
     answer = ApiVersionsResponse(
         api_keys=[
             ApiVersionsResponse.ApiVersion(api_key, LOWEST_TOLD.get(api_key, lowest), highest)
             for api_key, (lowest, highest) in sorted(call.parts.offered.items())
+            if api_key not in TELEMETRY or has_subscriptions
         ]
     )
     if call.parts.tells_features:

@@ -7,16 +7,21 @@ from barnabas.broker.handlers.nodes import controller_id, living_endpoints
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
-BROKERS = 1
+BROKERS, CONTROLLERS = 1, 2
 
 
 async def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
     parts = call.parts
-    if request.endpoint_type != BROKERS:
+    if request.endpoint_type == CONTROLLERS:
         return DescribeClusterResponse(
             error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            error_message="this is a broker, there is no controller of its own",
-            endpoint_type=BROKERS,
+            error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of "
+            "type CONTROLLER",
+        )
+    if request.endpoint_type != BROKERS:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
     response = DescribeClusterResponse(
         cluster_id=parts.cluster.cluster_id,

@@ -1,4 +1,4 @@
-"""DescribeQuorum, versions 0 to 2 (KIP-595, KIP-836, KIP-853): one node is the only controller, and leads.
+"""DescribeQuorum, versions 0 to 2 (KIP-595, KIP-836, KIP-853): every node is a controller, one of them leads.
 
 The offsets are those of a log of metadata that is not there: how many changes of metadata were kept.
 """
@@ -6,17 +6,21 @@ The offsets are those of a log of metadata that is not there: how many changes o
 from __future__ import annotations
 
 import time
+import uuid
 
 from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Cluster
+from barnabas.broker.features import KRAFT_VERSION
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import controller_id, endpoint
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from barnabas.protocol.schema import ZERO_UUID
 
 METADATA_TOPIC = "__cluster_metadata"
 FIRST_VERSION_WITH_NODES = 2
+_NOT_HEARD_OF = -1
 PartitionData = DescribeQuorumResponse.PartitionData
 
 
@@ -44,27 +48,49 @@ async def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumRe
     if call.version >= FIRST_VERSION_WITH_NODES and any(
         partition.error_code == 0 for topic in response.topics for partition in topic.partitions
     ):
-        leader = endpoint(call, controller_id(cluster))
-        listener = DescribeQuorumResponse.Listener("CONTROLLER", leader.host, leader.port)
-        response.nodes = [DescribeQuorumResponse.Node(leader.node_id, [listener])]
+        response.nodes = [_voter(call, node_id) for node_id in sorted(cluster.nodes)]
     return response
+
+
+def _voter(call: Call, node_id: int) -> DescribeQuorumResponse.Node:
+    found = endpoint(call, node_id)
+    return DescribeQuorumResponse.Node(
+        node_id, [DescribeQuorumResponse.Listener("CONTROLLER", found.host, found.port)]
+    )
 
 
 def _describe(cluster: Cluster, index: int) -> PartitionData:
     now = time.time_ns() // 1_000_000
     changes = cluster.metadata_changes
-    leader = controller_id(cluster)
-    voter = DescribeQuorumResponse.ReplicaState(
-        leader, log_end_offset=changes, last_fetch_timestamp=now, last_caught_up_timestamp=now
-    )
+    voters = [
+        DescribeQuorumResponse.ReplicaState(
+            node_id,
+            _directory_id(cluster, node_id),
+            log_end_offset=changes,
+            last_fetch_timestamp=now,
+            last_caught_up_timestamp=now,
+        )
+        if node_id in cluster.alive
+        else DescribeQuorumResponse.ReplicaState(
+            node_id, _directory_id(cluster, node_id), log_end_offset=_NOT_HEARD_OF
+        )
+        for node_id in sorted(cluster.nodes)
+    ]
     return PartitionData(
         index,
         error_message="",
-        leader_id=leader,
+        leader_id=controller_id(cluster),
         leader_epoch=cluster.leader_epoch,
         high_watermark=changes,
-        current_voters=[voter],
+        current_voters=voters,
     )
+
+
+def _directory_id(cluster: Cluster, node_id: int) -> uuid.UUID:
+    """By which voters are told apart from kraft.version 1 on."""
+    if not cluster.feature_level(KRAFT_VERSION):
+        return ZERO_UUID
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{cluster.cluster_id}/{node_id}")
 
 
 def _unknown(index: int) -> PartitionData:

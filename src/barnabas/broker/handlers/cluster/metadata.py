@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.cluster import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topic
-from barnabas.broker.handlers.api import BrokerParts, Call, Handler
+from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import controller_id, living_endpoints
 from barnabas.broker.handlers.topics.create_topics import may_create as client_may_create
 from barnabas.broker.replication.registration import NO_LEADER
@@ -23,15 +23,20 @@ async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
     parts = call.parts
     if request.topics is None or (call.version == 0 and not request.topics):
         topics = [
-            describe(parts, topic)
+            describe(call, topic)
             for topic in parts.cluster.topics.values()
-            if parts.authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic.name)
+            if parts.cluster.knows(topic, call.node)
+            and parts.authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic.name)
         ]
     else:
         may_create = request.allow_auto_topic_creation and parts.cluster.settings.flag(
             "auto.create.topics.enable"
         )
-        topics = [_look_up(call, asked, may_create) for asked in request.topics]
+        # One answer for what is asked for twice.
+        by_name = {
+            asked.name if asked.topic_id == ZERO_UUID else asked.topic_id: asked for asked in request.topics
+        }
+        topics = [_look_up(call, asked, may_create) for asked in by_name.values()]
     if request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED and topic.name is not None:
@@ -61,10 +66,10 @@ def _look_up(
         if asked.topic_id != ZERO_UUID:
             topic = cluster.topic_by_id(asked.topic_id)
             require(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic.name)
-            return describe(parts, topic)
+            return describe(call, _known(call, topic))
         name = asked.name or ""
         require(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
-        if name not in cluster.topics and may_create:
+        if name not in cluster.topics and may_create and call.node not in cluster.parted:
             if not client_may_create(call, name):
                 raise TopicAuthorizationFailedError
             if name == OFFSETS_TOPIC:
@@ -79,7 +84,7 @@ def _look_up(
             # Tells a name that can never be from one that is not there.
             cluster.check_new_topic(name, 1, {})
             raise UnknownTopicOrPartitionError(name)
-        return describe(parts, cluster.topic(name))
+        return describe(call, _known(call, cluster.topic(name)))
     except BrokerError as error:
         # A name may be null from version 12 on only, and is not given before that where an id was asked for.
         return MetadataResponse.MetadataResponseTopic(
@@ -89,8 +94,18 @@ def _look_up(
         )
 
 
-def describe(parts: BrokerParts, topic: Topic) -> MetadataResponse.MetadataResponseTopic:
-    alive = parts.cluster.alive
+def _known(call: Call, topic: Topic) -> Topic:
+    """Raises: UnknownTopicOrPartitionError."""
+    if not call.parts.cluster.knows(topic, call.node):
+        raise UnknownTopicOrPartitionError(topic.name)
+    return topic
+
+
+def describe(call: Call, topic: Topic) -> MetadataResponse.MetadataResponseTopic:
+    cluster = call.parts.cluster
+    alive = cluster.alive_at(call.node)
+    partitions = topic.partitions[: cluster.partition_count_at(topic, call.node)]
+    registrations = [cluster.registration_at(partition, call.node) for partition in partitions]
     return MetadataResponse.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -105,7 +120,7 @@ def describe(parts: BrokerParts, topic: Topic) -> MetadataResponse.MetadataRespo
                 isr_nodes=list(known.in_sync),
                 offline_replicas=[replica for replica in known.replicas if replica not in alive],
             )
-            for index, known in enumerate(partition.registration for partition in topic.partitions)
+            for index, known in enumerate(registrations)
         ],
     )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.features import FEATURES, METADATA_VERSION
+from barnabas.broker.configs.broker_settings import MIN_IN_SYNC
+from barnabas.broker.features import ELIGIBLE_LEADERS_VERSION, FEATURES, KRAFT_VERSION, METADATA_VERSION
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import InvalidUpdateVersionError
 from barnabas.errors import BrokerError
@@ -33,6 +34,9 @@ async def handle(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesRe
                 )
         if not request.validate_only:
             cluster.change_features({name: update.max_version_level for name, update in updates.items()})
+            call.parts.controller.features_changed()
+            if cluster.feature_level(ELIGIBLE_LEADERS_VERSION):
+                _hold_brokers_to_what_is_set_of_all(cluster)
     except BrokerError as error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.context or None)
     return UpdateFeaturesResponse(
@@ -63,12 +67,22 @@ def _problem(cluster: Cluster, update: Update, upgrade_type: int) -> str | None:
         )
     if level > current and upgrade_type != UPGRADE:
         return refusal + "Can't downgrade to a newer version."
+    if level < current and update.feature == KRAFT_VERSION:
+        return refusal + "Can't downgrade the version of this feature."
     if level < current and update.feature == METADATA_VERSION:
         return (
             f"Unsupported metadata.version downgrade from {current} to {level}. Refusing to perform the "
             "requested downgrade because it might delete metadata information."
         )
     return None
+
+
+def _hold_brokers_to_what_is_set_of_all(cluster: Cluster) -> None:
+    """Who is an eligible leader depends on min.insync.replicas, which no broker may then have of its own."""
+    for node_id, own in cluster.settings.of_nodes.items():
+        if MIN_IN_SYNC in own:
+            rest = {name: value for name, value in own.items() if name != MIN_IN_SYNC}
+            cluster.change_broker_settings(node_id, rest)
 
 
 HANDLER = Handler(UpdateFeaturesRequest, 0, 2, handle)

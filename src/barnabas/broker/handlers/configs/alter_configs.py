@@ -27,7 +27,11 @@ def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate
         resource = config_resources.find(
             call.parts.cluster, asked.resource_type, asked.resource_name, to_change=True
         )
-        settings = config_resources.check(resource, {config.name: config.value for config in asked.configs})
+        given = {config.name: config.value for config in asked.configs}
+        without = [name for name, value in given.items() if value is None]
+        if without:
+            raise InvalidRequestError(f"Null value not supported for : {', '.join(without)}")
+        settings = resource.checked({name: value or "" for name, value in given.items()}, given)
         if not validate_only:
             resource.change(settings)
     except BrokerError as error:

@@ -6,7 +6,8 @@ Owns finding a resource and its own settings. Knows nothing of the three request
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -15,8 +16,14 @@ from barnabas.broker.configs import loggers
 from barnabas.broker.configs.client_metrics import CLIENT_METRICS_SETTINGS, check_subscription
 from barnabas.broker.configs.group_settings import GROUP_SETTINGS, GroupSettings, check_bounds
 from barnabas.broker.configs.setting_kinds import Setting, SettingSource, SettingType, Value, lookup, table_of
-from barnabas.broker.settings import BROKER_SETTINGS, TOPIC_SETTINGS
-from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
+from barnabas.broker.handlers.configs.broker_resources import (
+    AllBrokersResource,
+    BrokerResource,
+    Synonym,
+    broker_id,
+)
+from barnabas.broker.settings import TOPIC_SETTINGS, check_topic_settings, of_topic
+from barnabas.broker_errors import InvalidConfigError, InvalidRequestError, UnknownTopicOrPartitionError
 
 TOPIC = 2
 BROKER = 4
@@ -30,15 +37,21 @@ LOGGERS = table_of(
 
 
 class ConfiguredResource(Protocol):
-    """Something with settings. `table` has all that it may have."""
-
-    table: ClassVar[Mapping[str, Setting]]
+    """Something with settings."""
 
     def own(self) -> dict[str, str]:
         """Those that were set on it."""
         ...
 
+    def names(self) -> Iterable[str]:
+        """Of the settings that it is described by."""
+        ...
+
     def value(self, name: str) -> Value: ...
+
+    def words(self, name: str) -> str:
+        """The list that words are added to or taken from."""
+        ...
 
     def lookup(self, name: str) -> Setting:
         """Raises: InvalidConfigError, InvalidRequestError."""
@@ -51,18 +64,23 @@ class ConfiguredResource(Protocol):
         """
         ...
 
-    def is_told_of(self, value: Value) -> bool:
-        """Whether the value belongs to a description of the resource."""
+    def told(self, value: Value) -> str | None:
+        """The value as it is described."""
         ...
 
     def is_read_only(self, setting: Setting) -> bool: ...
 
-    def synonyms(self, value: Value) -> list[tuple[str, str, SettingSource]]:
+    def synonyms(self, value: Value) -> list[Synonym]:
         """Names, values and sources that the value comes from, the one that counts first."""
         ...
 
-    def check(self, settings: Mapping[str, str]) -> None:
-        """What is more than the settings one by one. Raises: InvalidConfigError, InvalidRequestError."""
+    def documentation(self, setting: Setting) -> str | None: ...
+
+    def is_secret(self, setting: Setting) -> bool: ...
+
+    def checked(self, settings: Mapping[str, str], named: Collection[str]) -> dict[str, str]:
+        """The settings as they are kept. `named`: by the request. Raises: InvalidConfigError,
+        InvalidRequestError."""
         ...
 
     def change(self, settings: dict[str, str]) -> None:
@@ -70,12 +88,16 @@ class ConfiguredResource(Protocol):
         ...
 
 
-class _Usual:
+class _Usual(ABC):
     """As most resources do it."""
 
     __slots__ = ()
 
     table: ClassVar[Mapping[str, Setting]]
+    """All that it may have."""
+
+    @abstractmethod
+    def value(self, name: str) -> Value: ...
 
     def lookup(self, name: str) -> Setting:
         return lookup(name, self.table)
@@ -84,23 +106,31 @@ class _Usual:
         if setting.type is not SettingType.LIST:
             raise _no_list(setting, operation)
 
-    def is_told_of(self, value: Value) -> bool:
-        return True
+    def names(self) -> Iterable[str]:
+        return (name for name, setting in self.table.items() if not setting.hidden)
+
+    def words(self, name: str) -> str:
+        return self.value(name).value
+
+    def told(self, value: Value) -> str | None:
+        return value.value
 
     def is_read_only(self, setting: Setting) -> bool:
         return False
 
-    def synonyms(self, value: Value) -> list[tuple[str, str, SettingSource]]:
-        setting = value.setting
-        default = (setting.broker_name or setting.name, setting.default, SettingSource.DEFAULT)
-        if value.source is SettingSource.DEFAULT:
-            return [default]
-        is_own = value.source in (SettingSource.TOPIC, SettingSource.DYNAMIC_BROKER, SettingSource.GROUP)
-        name = setting.name if is_own else setting.broker_name or setting.name
-        return [(name, value.value, value.source), default]
+    def is_secret(self, setting: Setting) -> bool:
+        return False
 
-    def check(self, settings: Mapping[str, str]) -> None:
-        pass
+    def documentation(self, setting: Setting) -> str | None:
+        return setting.doc
+
+    def checked(self, settings: Mapping[str, str], named: Collection[str]) -> dict[str, str]:
+        found = {name: self.lookup(name).check(value) for name, value in settings.items()}
+        self.check(found)
+        return found
+
+    def check(self, settings: Mapping[str, str]) -> None:  # noqa: B027 most have no more
+        """What is more than the settings one by one. Raises: InvalidConfigError, InvalidRequestError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,44 +139,23 @@ class TopicResource(_Usual):
     topic: Topic
     table: ClassVar[Mapping[str, Setting]] = TOPIC_SETTINGS
 
+    def lookup(self, name: str) -> Setting:
+        return of_topic(name, self.cluster.least_segment_bytes)
+
     def own(self) -> dict[str, str]:
         return dict(self.topic.own_settings)
 
     def value(self, name: str) -> Value:
         return self.topic.settings.get(name)
 
+    def synonyms(self, value: Value) -> list[Synonym]:
+        return _own_before_brokers(value, SettingSource.TOPIC, self.cluster)
+
+    def check(self, settings: Mapping[str, str]) -> None:
+        check_topic_settings(settings)
+
     def change(self, settings: dict[str, str]) -> None:
         self.cluster.change_topic_settings(self.topic, settings)
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerResource(_Usual):
-    """This broker, or, by the empty name, all brokers: with one broker that is the same, but that the
-    cluster-wide values alone are told of, those set while brokers run."""
-
-    cluster: Cluster
-    is_default: bool
-    table: ClassVar[Mapping[str, Setting]] = BROKER_SETTINGS
-
-    def own(self) -> dict[str, str]:
-        return dict(self.cluster.settings.dynamic)
-
-    def value(self, name: str) -> Value:
-        return self.cluster.settings.get(name)
-
-    def is_told_of(self, value: Value) -> bool:
-        return not self.is_default or value.source is SettingSource.DYNAMIC_BROKER
-
-    def is_read_only(self, setting: Setting) -> bool:
-        return not setting.dynamic
-
-    def change(self, settings: dict[str, str]) -> None:
-        for name in settings.keys() ^ self.own().keys():
-            if not BROKER_SETTINGS[name].dynamic:
-                raise InvalidConfigError(
-                    f"setting {name} cannot be changed while the broker runs; restart it"
-                )
-        self.cluster.change_broker_settings(settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +171,9 @@ class GroupResource(_Usual):
 
     def value(self, name: str) -> Value:
         return GroupSettings(self.own(), self.cluster.settings).get(name)
+
+    def synonyms(self, value: Value) -> list[Synonym]:
+        return _own_before_brokers(value, SettingSource.GROUP, self.cluster)
 
     def lookup(self, name: str) -> Setting:
         if name not in GROUP_SETTINGS:
@@ -200,7 +212,7 @@ class ClientMetricsResource(_Usual):
     def check_is_list(self, setting: Setting, operation: str) -> None:
         raise _no_list(setting, operation)
 
-    def synonyms(self, value: Value) -> list[tuple[str, str, SettingSource]]:
+    def synonyms(self, value: Value) -> list[Synonym]:
         if value.source is SettingSource.DEFAULT:
             return []
         return [(value.setting.name, value.value, value.source)]
@@ -232,7 +244,7 @@ class LoggersResource(_Usual):
     def check_is_list(self, setting: Setting, operation: str) -> None:
         raise InvalidRequestError(f"{operation} operation is not allowed for the BROKER_LOGGER resource")
 
-    def synonyms(self, value: Value) -> list[tuple[str, str, SettingSource]]:
+    def synonyms(self, value: Value) -> list[Synonym]:
         return []
 
     def check(self, settings: Mapping[str, str]) -> None:
@@ -247,6 +259,17 @@ class LoggersResource(_Usual):
 
     def change(self, settings: dict[str, str]) -> None:
         loggers.set_levels(settings)
+
+
+def _own_before_brokers(value: Value, own: SettingSource, cluster: Cluster) -> list[Synonym]:
+    """Of what falls back to the broker's settings."""
+    setting = value.setting
+    found: list[Synonym] = [(setting.name, value.value, own)] if value.source is own else []
+    if setting.broker_name:
+        found += cluster.settings.sources(setting.broker_name)
+    elif setting.has_default:
+        found.append((setting.name, setting.default, SettingSource.DEFAULT))
+    return found
 
 
 def _no_list(setting: Setting, operation: str) -> InvalidConfigError:
@@ -273,12 +296,13 @@ def _check_node(cluster: Cluster, name: str, *, to_change: bool) -> None:
 def find(cluster: Cluster, resource_type: int, name: str, *, to_change: bool) -> ConfiguredResource:
     """Raises: UnknownTopicOrPartitionError, InvalidRequestError."""
     if resource_type == TOPIC:
+        if to_change and name not in cluster.topics:
+            raise UnknownTopicOrPartitionError(f"The topic '{name}' does not exist.")
         return TopicResource(cluster, cluster.topic(name))
     if resource_type == BROKER:
-        if name and name not in map(str, cluster.nodes):
-            nodes = ", ".join(map(str, cluster.nodes))
-            raise InvalidRequestError(f"there is no broker {name}, only {nodes}")
-        return BrokerResource(cluster, is_default=not name)
+        node_id = broker_id(cluster, name, to_change=to_change) if name else min(cluster.nodes)
+        kind = BrokerResource if name else AllBrokersResource
+        return kind(cluster, node_id, cluster.settings.of_node(node_id))
     if resource_type == BROKER_LOGGER:
         _check_node(cluster, name, to_change=to_change)
         return LoggersResource()
@@ -298,14 +322,3 @@ def find(cluster: Cluster, resource_type: int, name: str, *, to_change: bool) ->
             )
         return ClientMetricsResource(cluster, name)
     raise InvalidRequestError(f"Unknown resource type {resource_type}")
-
-
-def check(resource: ConfiguredResource, settings: Mapping[str, str | None]) -> dict[str, str]:
-    """The settings that have a value, as they are kept. Raises: InvalidConfigError, InvalidRequestError."""
-    found = {
-        setting.name: setting.check(value)
-        for setting, value in [(resource.lookup(name), value) for name, value in settings.items()]
-        if value is not None
-    }
-    resource.check(found)
-    return found

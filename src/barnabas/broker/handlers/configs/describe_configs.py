@@ -5,7 +5,7 @@ subscriptions to clients' metrics, with synonyms and documentation if asked.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.configs.setting_kinds import SettingSource, SettingType, Value
+from barnabas.broker.configs.setting_kinds import SettingSource, Value
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker.handlers.configs.config_resources import ConfiguredResource
@@ -32,9 +32,10 @@ def _describe(
         result.error_code, result.error_message = error.code, error.context
         return result
     wanted = asked.configuration_keys
-    values = (resource.value(name) for name in resource.table if wanted is None or name in wanted)
     result.configs = [
-        _entry(resource, value, request, call.version) for value in values if resource.is_told_of(value)
+        _entry(resource, resource.value(name), request, call.version)
+        for name in resource.names()
+        if wanted is None or name in wanted
     ]
     return result
 
@@ -43,16 +44,15 @@ def _entry(
     resource: ConfiguredResource, value: Value, request: DescribeConfigsRequest, version: int
 ) -> DescribeConfigsResponse.DescribeConfigsResourceResult:
     setting = value.setting
-    is_secret = setting.type is SettingType.PASSWORD
     entry = DescribeConfigsResponse.DescribeConfigsResourceResult(
         name=setting.name,
-        value=None if is_secret else value.value,
-        is_sensitive=is_secret,
+        value=resource.told(value),
+        is_sensitive=resource.is_secret(setting),
         read_only=resource.is_read_only(setting),
         config_source=value.source,
         is_default=version == 0 and value.source == SettingSource.DEFAULT,
         config_type=setting.type,
-        documentation=setting.doc if request.include_documentation else None,
+        documentation=resource.documentation(setting) if request.include_documentation else None,
     )
     if request.include_synonyms:
         entry.synonyms = [

@@ -35,7 +35,7 @@ def _alter(
             raise InvalidRequestError("Error due to duplicate config keys")
         without = [c.name for c in asked.configs if c.value is None and c.config_operation != DELETE]
         if without:
-            raise InvalidRequestError(f"Null value not supported for : {','.join(without)}")
+            raise InvalidRequestError(f"Null value not supported for : {', '.join(without)}")
         rights.require(call, Operation.ALTER_CONFIGS, asked.resource_type, asked.resource_name)
         resource = config_resources.find(
             call.parts.cluster, asked.resource_type, asked.resource_name, to_change=True
@@ -43,7 +43,7 @@ def _alter(
         settings = resource.own()
         for config in asked.configs:
             _apply(settings, config, resource)
-        settings = config_resources.check(resource, settings)
+        settings = resource.checked(settings, names)
         if not validate_only:
             resource.change(settings)
     except BrokerError as error:
@@ -61,9 +61,9 @@ def _apply(settings: dict[str, str], config: Asked, resource: ConfiguredResource
         settings[config.name] = given_value
         return
     if config.config_operation not in OPERATIONS_ON_LISTS:
-        raise InvalidRequestError(f"Unknown operation type {config.config_operation}")
+        raise InvalidRequestError(f"Unknown operations type {config.config_operation}")
     resource.check_is_list(setting, OPERATIONS_ON_LISTS[config.config_operation])
-    current = resource.value(config.name).value
+    current = resource.words(config.name)
     words = [word.strip() for word in current.split(",") if word.strip()]
     given = [word.strip() for word in given_value.split(",")]
     if config.config_operation == APPEND:

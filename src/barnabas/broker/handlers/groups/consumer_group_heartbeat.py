@@ -12,9 +12,9 @@ from functools import partial
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS
 from barnabas.broker.consumer_groups.coordinator import Heartbeat
-from barnabas.broker.consumer_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
 from barnabas.broker.consumer_groups.records import by_topic, partitions_of
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
 from barnabas.broker_errors import InvalidRequestError, UnsupportedAssignorError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.consumer_group_heartbeat import (

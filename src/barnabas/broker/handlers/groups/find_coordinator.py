@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.nodes import endpoint
+from barnabas.broker.handlers.nodes import endpoint, known_leader
 from barnabas.broker.replication.registration import NO_LEADER
 from barnabas.broker_errors import CoordinatorNotAvailableError, ErrorCode, InvalidRequestError
 from barnabas.errors import BrokerError
@@ -56,9 +56,10 @@ def _find(call: Call, key_type: int, key: str) -> Coordinator:
             raise InvalidRequestError(f"this broker coordinates nothing of type {key_type}")
     except BrokerError as error:
         return Coordinator(key, -1, "", -1, error.code, error.context)
-    if partition.registration.leader == NO_LEADER:
+    leader = known_leader(call, partition)
+    if leader == NO_LEADER:
         return Coordinator(key, -1, "", -1, CoordinatorNotAvailableError.code, None)
-    found = endpoint(call, partition.registration.leader)
+    found = endpoint(call, leader)
     return Coordinator(key, found.node_id, found.host, found.port, error_message=None)
 
 

@@ -10,7 +10,7 @@ from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker_errors import (
     ErrorCode,
     GroupIdNotFoundError,
-    GroupSubscribedToTopicError,
+    InvalidGroupIdError,
     NonEmptyGroupError,
 )
 from barnabas.errors import BrokenProtocolError, BrokerError
@@ -22,37 +22,54 @@ _SUBSCRIBING = (CONSUMER_TYPE, "streams")
 
 
 async def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
-    groups = call.parts.groups
     try:
         call.parts.authorizer.require(call, Operation.DELETE, ResourceKind.GROUP, request.group_id)
-        group = groups.groups.get(request.group_id)
-        if group is None or (group.consumers is not None and not group.consumers.takes_offsets):
-            raise GroupIdNotFoundError(f"group {request.group_id} does not exist")
-        if group.state is not GroupState.EMPTY and group.protocol_type not in _SUBSCRIBING:
-            raise NonEmptyGroupError(f"group {request.group_id} has members")
-        return OffsetDeleteResponse(
-            topics=[_delete(call, group, topic) for topic in request.topics],
-        )
+        group = _group(call, request.group_id)
     except BrokerError as error:
         return OffsetDeleteResponse(error_code=error.code)
-
-
-def _delete(
-    call: Call, group: Group, topic: OffsetDeleteRequest.OffsetDeleteRequestTopic
-) -> OffsetDeleteResponse.OffsetDeleteResponseTopic:
-    indexes = [partition.partition_index for partition in topic.partitions]
-    code: int = ErrorCode.NONE
-    consumers = group.consumers
-    if not call.parts.authorizer.authorize(call, Operation.READ, ResourceKind.TOPIC, topic.name):
-        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    elif topic.name in _subscribed_topics(group) or (consumers and consumers.subscribes_to(topic.name)):
-        code = GroupSubscribedToTopicError.code
-    else:
-        call.parts.groups.delete_offsets(group, [TopicPartition(topic.name, index) for index in indexes])
-    return OffsetDeleteResponse.OffsetDeleteResponseTopic(
-        name=topic.name,
-        partitions=[OffsetDeleteResponse.OffsetDeleteResponsePartition(index, code) for index in indexes],
+    return OffsetDeleteResponse(
+        topics=[
+            OffsetDeleteResponse.OffsetDeleteResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetDeleteResponse.OffsetDeleteResponsePartition(
+                        asked.partition_index,
+                        _delete(call, group, TopicPartition(topic.name, asked.partition_index)),
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+            if topic.partitions
+        ]
     )
+
+
+def _group(call: Call, name: str) -> Group:
+    """Raises: InvalidGroupIdError, GroupIdNotFoundError, NonEmptyGroupError."""
+    if not name:
+        raise InvalidGroupIdError("a group needs a name")
+    group = call.parts.groups.groups.get(name)
+    if group is None or (group.consumers is not None and not group.consumers.takes_offsets):
+        raise GroupIdNotFoundError(f"group {name} does not exist")
+    if group.state is not GroupState.EMPTY and group.protocol_type not in _SUBSCRIBING:
+        raise NonEmptyGroupError(f"group {name} has members")
+    return group
+
+
+def _delete(call: Call, group: Group, partition: TopicPartition) -> int:
+    cluster, consumers = call.parts.cluster, group.consumers
+    if not call.parts.authorizer.authorize(call, Operation.READ, ResourceKind.TOPIC, partition.topic):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    topic = cluster.topics.get(partition.topic)
+    if topic is None or not 0 <= partition.partition < cluster.partition_count_at(topic, call.node):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition.topic in _subscribed_topics(group) or (
+        consumers and consumers.subscribes_to(partition.topic)
+    ):
+        return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+    call.parts.groups.delete_offsets(group, [partition])
+    return ErrorCode.NONE
 
 
 def _subscribed_topics(group: Group) -> set[str]:

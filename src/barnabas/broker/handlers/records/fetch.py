@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.cluster import Partition, Topic
@@ -25,13 +25,18 @@ from barnabas.broker.handlers.records.old_formats import (
     FIRST_FETCH_WITH_WHOLE_MESSAGES,
     fetched_in_old_format,
 )
-from barnabas.broker.leadership import check_leader_epoch
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
+from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.broker.replication.registration import NO_LEADER
-from barnabas.broker_errors import ErrorCode, NotLeaderOrFollowerError, TopicAuthorizationFailedError
+from barnabas.broker_errors import (
+    ErrorCode,
+    NotLeaderOrFollowerError,
+    OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
+)
 from barnabas.errors import BrokerError
-from barnabas.protocol.codec import encode_parts
+from barnabas.protocol.codec import encode_to_send
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.schema import ZERO_UUID
 
@@ -67,6 +72,7 @@ class _Read:
     bytes_read: int
     failed: bool
     reads_committed: bool
+    sends_files: bool
     version: int
     seen: list[_Seen]
 
@@ -102,7 +108,7 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
             break
         read = _read_all(call, request)
     if throttle.is_on:
-        size = sum(map(len, encode_parts(read.response, call.version))) + LENGTH_BYTES
+        size = sum(map(len, encode_to_send(read.response, call.version))) + LENGTH_BYTES
         delay_ms = throttle.charge_or_refuse(CONSUMER_BYTE_RATE, call, size)
         if delay_ms > 0:
             call.connection.throttle_ms = delay_ms
@@ -143,7 +149,8 @@ async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
 
 
 def _read_all(call: Call, request: FetchRequest) -> _Read:
-    read = _Read(FetchResponse(), 0, False, request.isolation_level == READ_COMMITTED, call.version, [])
+    reads_committed = request.isolation_level == READ_COMMITTED
+    read = _Read(FetchResponse(), 0, False, reads_committed, call.connection.sends_files, call.version, [])
     for topic in request.topics:
         answer = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id)
         read.response.responses.append(answer)
@@ -166,21 +173,24 @@ def _read_partitions(
         return
     for asked in topic.partitions:
         try:
-            partition = cluster.partition(found, asked.partition)
+            partition = cluster.partition_at(found, asked.partition, call.node)
             log = partition.log
             read.seen.append(
                 _Seen(partition, log, log.bytes_appended, log.last_stable_offset, log.replicated_to)
             )
-            if partition.replicas is not None and partition.registration.leader != call.node:
+            registration = cluster.registration_at(partition, call.node)
+            if partition.replicas is not None and registration.leader != call.node:
                 data = _read_follower(call, partition, asked, request, read)
             else:
-                check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
+                check_leader_epoch(asked.current_leader_epoch, registration.leader_epoch)
                 data = _nearer_replica(call, partition, asked, request) or _read_partition(
                     log, asked, request, read
                 )
         except BrokerError as error:
             read.failed = True
             data = _refusal(asked.partition, error)
+            if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                data.aborted_transactions = []
             if error.code in LEADERSHIP_CODES and call.version >= FIRST_VERSION_THAT_NAMES_LEADERS:
                 _name_leader(call, found.partitions[asked.partition], read.response, data)
         yield data
@@ -195,7 +205,7 @@ def _read_follower(
 ) -> PartitionData:
     """Raises: NotLeaderOrFollowerError."""
     replicas = partition.replicas
-    if replicas is None or call.node not in replicas.logs or call.version < FIRST_VERSION_WITH_RACKS:
+    if replicas is None or call.node not in replicas.aligned or call.version < FIRST_VERSION_WITH_RACKS:
         raise NotLeaderOrFollowerError("")
     check_leader_epoch(asked.current_leader_epoch, partition.registration.leader_epoch)
     return _read_partition(
@@ -262,15 +272,24 @@ def _read_partition(
     )
     if asked.last_fetched_epoch >= 0:
         epoch, end_offset = log.epoch_end_offset(asked.last_fetched_epoch)
+        if end_offset < 0:
+            raise OffsetOutOfRangeError(f"{log.partition}: epoch {asked.last_fetched_epoch} is not known")
         if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
             data.diverging_epoch = FetchResponse.EpochEndOffset(epoch, end_offset)
             read.failed = True
             return data
     room = min(asked.partition_max_bytes, request.max_bytes - read.bytes_read)
+    at_least_one = read.bytes_read == 0 or read.version < FIRST_FETCH_WITH_WHOLE_MESSAGES
+    if read.sends_files and not read.reads_committed and read.version >= FIRST_FETCH_WITH_BATCHES:
+        stretch = log.read_to_send(asked.fetch_offset, max(0, room), at_least_one=at_least_one, before=before)
+        # Encoded like a buffer, by who can send it.
+        data.records = cast("bytes", stretch)
+        read.bytes_read += len(stretch)
+        return data
     records = log.read(
         asked.fetch_offset,
         max(0, room),
-        at_least_one=read.bytes_read == 0 or read.version < FIRST_FETCH_WITH_WHOLE_MESSAGES,
+        at_least_one=at_least_one,
         before=stable if read.reads_committed else before,
     )
     if read.version < FIRST_FETCH_WITH_BATCHES:
@@ -299,7 +318,7 @@ def _refusal(index: int, error: BrokerError) -> PartitionData:
 
 def _name_leader(call: Call, partition: Partition, response: FetchResponse, data: PartitionData) -> None:
     """Spares the client a request for metadata (KIP-951)."""
-    registration = partition.registration
+    registration = call.parts.cluster.registration_at(partition, call.node)
     data.current_leader = FetchResponse.LeaderIdAndEpoch(registration.leader, registration.leader_epoch)
     if registration.leader not in (NO_LEADER, *(node.node_id for node in response.node_endpoints)):
         found = endpoint(call, registration.leader)

@@ -8,12 +8,14 @@ segments begin that were last written before a time, the newest first.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.leadership import check_leader_epoch
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker_errors import UnsupportedVersionError
+from barnabas.broker.replication.leadership import check_leader_epoch
+from barnabas.broker_errors import ErrorCode, UnsupportedVersionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
@@ -34,18 +36,23 @@ PartitionResponse = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
 async def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    times = Counter(
+        (topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions
+    )
+    reads_committed = request.isolation_level == READ_COMMITTED
     return ListOffsetsResponse(
         topics=[
             ListOffsetsResponse.ListOffsetsTopicResponse(
                 name=topic.name,
                 partitions=[
-                    _look_up(
-                        call, topic.name, asked, reads_committed=request.isolation_level == READ_COMMITTED
-                    )
-                    for asked in topic.partitions
+                    _look_up(call, topic.name, asked, reads_committed=reads_committed)
+                    if times[topic.name, asked.partition_index] == 1
+                    else PartitionResponse(asked.partition_index, ErrorCode.INVALID_REQUEST)
+                    for asked in {asked.partition_index: asked for asked in topic.partitions}.values()
                 ],
             )
             for topic in request.topics
+            if topic.partitions
         ]
     )
 

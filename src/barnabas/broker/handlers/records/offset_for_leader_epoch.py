@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.leadership import check_leader_epoch
+from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,

@@ -11,7 +11,8 @@ messages, which are converted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping
+from itertools import islice
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
@@ -49,6 +50,7 @@ FIRST_VERSION_THAT_NAMES_LEADERS = 10
 FIRST_VERSION_THAT_TELLS_ABORTABLE = 11
 FIRST_VERSION_THAT_ADDS = 12
 KEEP_ALL_TOMBSTONES = -(1 << 62)
+MOST_RECORD_ERRORS_SHOWN = 3
 
 
 async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -161,10 +163,11 @@ def _append(
     topic = partition.topic
     if request.acks == ALL:
         check_in_sync(partition)
-    _check_settings(topic, batch)
+    _check_settings(partition, records, batch)
     if topic.rules.needs_keys:
-        _check_keys(topic, records, batch)
-    records, batches = recompress(records, batch, topic.rules.compression_type)
+        _check_keys(partition, records, batch)
+    rules = topic.rules
+    records, batches = recompress(records, batch, rules.compression_type, rules.compression_level)
     appended = partition.append(records, batches)
     return PartitionResponse(
         index=partition.index,
@@ -188,7 +191,7 @@ def _name_leader(
     """Spares the client a request for metadata (KIP-951)."""
     if call.version < FIRST_VERSION_THAT_NAMES_LEADERS:
         return
-    registration = topic.partitions[index].registration
+    registration = call.parts.cluster.registration_at(topic.partitions[index], call.node)
     refused.current_leader = ProduceResponse.LeaderIdAndEpoch(registration.leader, registration.leader_epoch)
     if registration.leader not in (NO_LEADER, *(node.node_id for node in response.node_endpoints)):
         found = endpoint(call, registration.leader)
@@ -220,8 +223,8 @@ def _checked(partition: Partition, records: Records) -> BatchInfo:
     return batch
 
 
-def _check_settings(topic: Topic, batch: BatchInfo) -> None:
-    rules = topic.rules
+def _check_settings(partition: Partition, records: Records, batch: BatchInfo) -> None:
+    topic, rules = partition.topic, partition.topic.rules
     limit = rules.max_message_bytes
     if batch.size > limit:
         raise MessageTooLargeError(
@@ -230,40 +233,65 @@ def _check_settings(topic: Topic, batch: BatchInfo) -> None:
         )
     if not rules.set_append_time and batch.max_timestamp >= 0:
         now = now_ms()
-        after, before = rules.timestamp_after_max_ms, rules.timestamp_before_max_ms
-        if batch.max_timestamp - now > after or now - batch.base_timestamp > before:
-            raise InvalidTimestampError(
-                f"timestamps from {batch.base_timestamp} to {batch.max_timestamp} are not within "
-                f"message.timestamp.before.max.ms={before} and message.timestamp.after.max.ms={after} "
-                f"of topic {topic.name}"
+        earliest, latest = now - rules.timestamp_before_max_ms, now + rules.timestamp_after_max_ms
+        if batch.max_timestamp > latest or batch.base_timestamp < earliest:
+            raise UntimelyRecordsError(
+                "One or more records have been rejected due to invalid timestamp",
+                {
+                    place: f"Timestamp {record.timestamp} of message with offset {record.offset} is out of "
+                    f"range. The timestamp should be within [{earliest}, {latest}]"
+                    for place, record in enumerate(_kernel.RecordReader(*partition.name, records))
+                    if not earliest <= record.timestamp <= latest
+                },
+                partition.log.log_start_offset,
             )
 
 
-class KeylessRecordsError(InvalidRecordError):
-    """Records without a key for a compacted topic; `indexes` are their places in the batch."""
+class RejectedRecordsError(BrokerError):
+    """`rejected`: what is wrong with records, in Kafka's words, by their places in the batch."""
 
-    def __init__(self, context: str, indexes: Sequence[int]) -> None:
+    def __init__(self, context: str, rejected: Mapping[int, str], log_start_offset: int) -> None:
         super().__init__(context)
-        self.indexes = indexes
+        self.rejected = rejected
+        self.log_start_offset = log_start_offset
 
 
-def _check_keys(topic: Topic, records: Records, batch: BatchInfo) -> None:
+class UntimelyRecordsError(RejectedRecordsError, InvalidTimestampError):
+    """Timestamps too far from the broker's time."""
+
+
+class KeylessRecordsError(RejectedRecordsError, InvalidRecordError):
+    """Records without a key for a compacted topic."""
+
+
+def _check_keys(partition: Partition, records: Records, batch: BatchInfo) -> None:
     """Raises: KeylessRecordsError."""
     keyed = _kernel.compact_batches(records, _kernel.KeyOffsets(), keep_tombstones_from=KEEP_ALL_TOMBSTONES)
     if sum(kept.record_count for kept in _kernel.scan_batches(keyed)) == batch.record_count:
         return
-    reader = _kernel.RecordReader(topic.name, -1, records)
-    indexes = [index for index, record in enumerate(reader) if record.key is None]
-    raise KeylessRecordsError(f"topic {topic.name} is compacted, so every record needs a key", indexes)
+    wrong = f"Compacted topic cannot accept message without key in topic partition {partition.name}"
+    reader = _kernel.RecordReader(*partition.name, records)
+    rejected = {place: wrong for place, record in enumerate(reader) if record.key is None}
+    shown = ", ".join(
+        f"RecordError(batchIndex={place}, message='{text}')"
+        for place, text in islice(rejected.items(), MOST_RECORD_ERRORS_SHOWN)
+    )
+    raise KeylessRecordsError(
+        f"One or more records have been rejected due to {len(rejected)} record errors in total, and only "
+        f"showing the first three errors at most: [{shown}]",
+        rejected,
+        partition.log.log_start_offset,
+    )
 
 
 def _refusal(index: int, error: BrokerError) -> PartitionResponse:
     refused = PartitionResponse(
         index=index, error_code=error.code, base_offset=-1, error_message=error.context or None
     )
-    if isinstance(error, KeylessRecordsError):
+    if isinstance(error, RejectedRecordsError):
+        refused.log_start_offset = error.log_start_offset
         refused.record_errors = [
-            ProduceResponse.BatchIndexAndErrorMessage(place, error.context) for place in error.indexes
+            ProduceResponse.BatchIndexAndErrorMessage(place, text) for place, text in error.rejected.items()
         ]
     return refused
 

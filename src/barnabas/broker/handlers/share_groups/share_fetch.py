@@ -1,7 +1,7 @@
 """ShareFetch, versions 1 and 2 (KIP-932, KIP-1206: exact limits, KIP-1222: renewing).
 
-Acknowledgements that come along are dealt with first. Then records are lent, at once if there are any, else
-when there are some within max_wait_ms: new ones, or what others give back. Answers name only partitions of
+Acknowledgements that come along are dealt with first. Then records are lent, once there are min_bytes of
+them: new ones, or what others give back; after max_wait_ms what there is. Answers name only partitions of
 which there is something to say. The epoch 0 opens a session, -1 closes it and fetches nothing; it ends with
 the connection, too. What is in hand comes back then.
 """
@@ -138,14 +138,14 @@ async def _fetch(
     member: _Member,
     found: dict[TopicIdPartition, PartitionData],
 ) -> None:
-    """Adds what is lent to what is found."""
+    """Adds what is lent to what is found, once there is enough or it has waited for long enough."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + max(0, request.max_wait_ms) / 1000
     woken = asyncio.Event()
     keys = [ShareKey(member.group_id, *partition) for partition in member.session.partitions]
     lending = call.parts.share_lending
     try:
-        while not _lend(call, request, member, found) and (left := deadline - loop.time()) > 0:
+        while not _has_enough(call, request, member) and (left := deadline - loop.time()) > 0:
             for key in keys:
                 lending.watch(key, woken)
             try:
@@ -157,6 +157,33 @@ async def _fetch(
     finally:
         for key in keys:
             lending.unwatch(key, woken)
+    _lend(call, request, member, found)
+
+
+def _has_enough(call: Call, request: ShareFetchRequest, member: _Member) -> bool:
+    """Whether there are min_bytes to lend, or there is an error to tell."""
+    settings = call.parts.share_groups.settings(member.group_id)
+    max_in_hand = settings.number("share.partition.max.record.locks")
+    found: list[int] = []
+    try:
+        for partition in member.session.partitions:
+            _check_topic(call, partition)
+            key = ShareKey(member.group_id, *partition)
+            size = call.parts.share_lending.bytes_to_lend(key, call.node, max_in_hand, request.max_bytes)
+            if size is not None:
+                found.append(size)
+    except BrokerError:
+        return True
+    if not found:
+        return False
+    most = request.max_bytes // len(found)
+    return sum(min(size, most) for size in found) >= min(request.min_bytes, request.max_bytes)
+
+
+def _check_topic(call: Call, partition: TopicIdPartition) -> None:
+    """Raises: UnknownTopicIdError, TopicAuthorizationFailedError."""
+    topic = call.parts.cluster.topic_by_id(partition.topic_id)
+    call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, topic.name)
 
 
 def _lend(
@@ -164,12 +191,10 @@ def _lend(
     request: ShareFetchRequest,
     member: _Member,
     found: dict[TopicIdPartition, PartitionData],
-) -> bool:
-    """Whether there is anything to say now."""
+) -> None:
     member.session.serve_others_first()
     settings = call.parts.share_groups.settings(member.group_id)
     records_left, bytes_left = request.max_records, request.max_bytes
-    has_news = False
     for partition in list(member.session.partitions):
         if records_left <= 0 or bytes_left <= 0:
             break
@@ -181,14 +206,12 @@ def _lend(
         )
         data = found.get(partition) or _nothing(partition.partition)
         try:
-            topic = call.parts.cluster.topic_by_id(partition.topic_id)
-            call.parts.authorizer.require(call, Operation.READ, ResourceKind.TOPIC, topic.name)
+            _check_topic(call, partition)
             key = ShareKey(member.group_id, *partition)
             lent = call.parts.share_lending.lend(key, call.node, member.member_id, limits, bytes_left)
         except BrokerError as error:
             data.error_code, data.error_message = error.code, None
             found[partition] = data
-            has_news = True
             continue
         if lent.spans:
             data.records = lent.data
@@ -197,10 +220,8 @@ def _lend(
                 for span in lent.spans
             ]
             found[partition] = data
-            has_news = True
             records_left -= sum(map(len, lent.spans))
             bytes_left -= len(lent.data)
-    return has_news
 
 
 def _refuse(request: ShareFetchRequest, code: int) -> ShareFetchResponse:

@@ -12,8 +12,8 @@ from barnabas.broker.consumer_groups.records import by_topic
 from barnabas.broker.features import SHARE_VERSION
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.behind_feature import behind_feature
+from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, LEAVING_EPOCH
 from barnabas.broker.share_groups.coordinator import ShareHeartbeat
-from barnabas.broker.share_groups.group import JOINING_EPOCH, LEAVING_EPOCH
 from barnabas.broker_errors import InvalidRequestError, TopicAuthorizationFailedError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.share_group_heartbeat import (

@@ -14,8 +14,8 @@ from barnabas.broker.features import STREAMS_VERSION
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.behind_feature import behind_feature
 from barnabas.broker.handlers.topics.create_topics import may_create
+from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
 from barnabas.broker.streams_groups.coordinator import StreamsAnswer, StreamsHeartbeat
-from barnabas.broker.streams_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
 from barnabas.broker.streams_groups.tasks import MemberTasks, by_subtopology, tasks_of
 from barnabas.broker.streams_groups.topology import InternalTopic, Problem, Status, Topology
 from barnabas.broker_errors import (

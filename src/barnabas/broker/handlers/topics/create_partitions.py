@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
@@ -12,6 +13,7 @@ from barnabas.broker.replication.assignments import check_assignments
 from barnabas.broker_errors import (
     InvalidPartitionsError,
     InvalidReplicaAssignmentError,
+    InvalidRequestError,
     UnknownTopicOrPartitionError,
 )
 from barnabas.errors import BrokerError
@@ -22,14 +24,22 @@ Result = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
 async def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    times = Counter(topic.name for topic in request.topics)
     return CreatePartitionsResponse(
-        results=[_create(call, topic, request.validate_only) for topic in request.topics]
+        results=[
+            _create(call, topic, times[topic.name] > 1, request.validate_only)
+            for topic in {topic.name: topic for topic in request.topics}.values()
+        ]
     )
 
 
-def _create(call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, validate_only: bool) -> Result:
+def _create(
+    call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, repeated: bool, validate_only: bool
+) -> Result:
     cluster = call.parts.cluster
     try:
+        if repeated:
+            raise InvalidRequestError("Duplicate topic name.")
         call.parts.authorizer.require(call, Operation.ALTER, ResourceKind.TOPIC, asked.name)
         topic = cluster.topics.get(asked.name)
         if topic is None:

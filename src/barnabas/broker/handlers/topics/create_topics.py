@@ -157,7 +157,7 @@ def _describe(
     if not call.parts.authorizer.authorize(call, Operation.DESCRIBE_CONFIGS, ResourceKind.TOPIC, name):
         code = TopicAuthorizationFailedError.code
         return Result(name, topic_id, error_message=None, topic_config_error_code=code)
-    values = [settings.get(setting) for setting in TOPIC_SETTINGS]
+    values = [settings.get(name) for name, setting in TOPIC_SETTINGS.items() if not setting.hidden]
     return Result(
         name=name,
         topic_id=topic_id,

@@ -20,6 +20,7 @@ async def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResp
                 partitions=[_delete(call, topic.name, asked) for asked in topic.partitions],
             )
             for topic in request.topics
+            if topic.partitions
         ]
     )
 
@@ -36,7 +37,9 @@ def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPart
             raise PolicyViolationError(f"topic {name} has cleanup.policy={policy}, which deletes nothing")
         if asked.offset > log.high_watermark:
             raise OffsetOutOfRangeError(f"{partition.name}: offset {asked.offset} is not there yet")
-        partition.delete_records_before(log.high_watermark if asked.offset == END else asked.offset)
+        offset = log.high_watermark if asked.offset == END else asked.offset
+        if not 0 <= offset < log.log_start_offset:
+            partition.delete_records_before(offset)
         for logs in cluster.log_managers:
             logs.write_start_offsets()
         return Result(partition_index=asked.partition_index, low_watermark=log.log_start_offset)

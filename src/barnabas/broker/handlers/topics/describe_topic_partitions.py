@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
+from barnabas.broker.cluster import is_topic_name
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.replication.registration import NO_LEADER, PartitionRegistration
 from barnabas.broker_errors import ErrorCode
@@ -23,12 +24,16 @@ Described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 
 async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     cluster = call.parts.cluster
+    if not _is_good_cursor(request):
+        return DescribeTopicPartitionsResponse(
+            topics=[Described(ErrorCode.INVALID_REQUEST, topic.name) for topic in request.topics]
+        )
     names = sorted({topic.name for topic in request.topics} or set(cluster.topics))
     first = 0
     if request.cursor is not None:
         names = [name for name in names if name >= request.cursor.topic_name]
         if names and names[0] == request.cursor.topic_name:
-            first = max(0, request.cursor.partition_index)
+            first = request.cursor.partition_index
     authorizer = call.parts.authorizer
     hidden = {
         name for name in names if not authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
@@ -46,17 +51,27 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
         described.topic_authorized_operations = authorizer.authorized_operations(
             call, ResourceKind.TOPIC, name
         )
-        if topic is None:
-            described.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if topic is None or not cluster.knows(topic, call.node):
+            described.error_code = (
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if is_topic_name(name)
+                else ErrorCode.INVALID_TOPIC_EXCEPTION
+            )
             continue
         described.topic_id = topic.topic_id
         described.is_internal = topic.is_internal
-        indexes = range(first, len(topic.partitions))[:room]
+        count = cluster.partition_count_at(topic, call.node)
+        indexes = range(first, count)[:room]
         described.partitions = [
-            _describe(index, topic.partitions[index].registration, cluster.alive) for index in indexes
+            _describe(
+                index,
+                cluster.registration_at(cluster.partition_at(topic, index, call.node), call.node),
+                cluster.alive_at(call.node),
+            )
+            for index in indexes
         ]
         room -= len(indexes)
-        if first + len(indexes) < len(topic.partitions):
+        if first + len(indexes) < count:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, first + len(indexes))
             break
         first = 0
@@ -64,6 +79,15 @@ async def handle(call: Call, request: DescribeTopicPartitionsRequest) -> Describ
         refused = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         response.topics += [Described(refused, name) for name in sorted(hidden)]
     return response
+
+
+def _is_good_cursor(request: DescribeTopicPartitionsRequest) -> bool:
+    """Whether it is at a partition of one of the topics that are asked for."""
+    cursor = request.cursor
+    if cursor is None:
+        return True
+    names = {topic.name for topic in request.topics}
+    return cursor.partition_index >= 0 and (not names or cursor.topic_name in names)
 
 
 def _describe(

@@ -1,4 +1,5 @@
-"""DescribeProducers, version 0: who has written to partitions, and whose transaction is open (KIP-664)."""
+"""DescribeProducers, version 0: who has written to partitions, and whose transaction is open (KIP-664), as
+far as the replica knows that is asked, a follower as well."""
 
 from __future__ import annotations
 
@@ -27,9 +28,11 @@ def _describe(call: Call, topic: str, index: int) -> PartitionResponse:
     if not call.parts.authorizer.authorize(call, Operation.READ, ResourceKind.TOPIC, topic):
         return PartitionResponse(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     try:
-        partition = cluster.led_partition(cluster.topic(topic), index, call.node)
+        log = cluster.partition_at(cluster.topic(topic), index, call.node).log_on(call.node)
     except BrokerError as error:
         return PartitionResponse(index, error.code)
+    if log is None:
+        return PartitionResponse(index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return PartitionResponse(
         index,
         active_producers=[
@@ -41,7 +44,7 @@ def _describe(call: Call, topic: str, index: int) -> PartitionResponse:
                 coordinator_epoch=known.coordinator_epoch,
                 current_txn_start_offset=-1 if known.first_offset is None else known.first_offset,
             )
-            for producer_id, known in partition.log.producers.by_id.items()
+            for producer_id, known in log.producers.by_id.items()
         ],
     )
 

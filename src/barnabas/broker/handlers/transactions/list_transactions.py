@@ -1,14 +1,13 @@
 """ListTransactions, versions 0 to 2: all transactional ids, by state, producer, time open (version 1) and a
-regular expression of the whole id (version 2), which is one of Python's.
+regular expression of the whole id (version 2).
 """
 
 from __future__ import annotations
 
-import re
-
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.manager import now_ms
+from barnabas.broker.name_pattern import NamePatternError, name_pattern
 from barnabas.broker.transactions.transaction import TransactionStatus
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
@@ -17,9 +16,10 @@ KNOWN_STATES = frozenset(status.title for status in TransactionStatus)
 
 
 async def handle(call: Call, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    characters = frozenset[str]().union(*call.parts.transactions.by_id)
     try:
-        pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
-    except re.error:
+        pattern = name_pattern(request.transactional_id_pattern or "(?s).*", characters)
+    except NamePatternError:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     states, producer_ids = set(request.state_filters), set(request.producer_id_filters)
     latest_start_ms = now_ms() - request.duration_filter

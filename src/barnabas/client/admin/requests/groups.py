@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from barnabas.broker_errors import ErrorCode
 from barnabas.client.admin.requests.common import Answer
 from barnabas.client.admin.types import GroupListing
+from barnabas.error_codes import ErrorCode
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest

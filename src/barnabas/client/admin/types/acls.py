@@ -75,6 +75,13 @@ class AclBinding:
     host: str = "*"
     pattern_type: ResourcePatternType = ResourcePatternType.LITERAL
 
+    def __str__(self) -> str:
+        pattern = "" if self.pattern_type is ResourcePatternType.LITERAL else f"{_words(self.pattern_type)} "
+        return (
+            f"the rule to {_words(self.permission_type)} {self.principal} {_words(self.operation)} on "
+            f"{pattern}{_words(self.resource_type)} {self.resource_name!r} from {self.host}"
+        )
+
 
 @frozen
 class AclBindingFilter:
@@ -87,6 +94,10 @@ class AclBindingFilter:
     permission_type: AclPermissionType = AclPermissionType.ANY
     host: str | None = None
     pattern_type: ResourcePatternType = ResourcePatternType.ANY
+
+
+def _words(member: OpenEnum) -> str:
+    return member.name.lower().replace("_", " ")
 
 
 def authorized_operations(bits: int) -> frozenset[AclOperation] | None:

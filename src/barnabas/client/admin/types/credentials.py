@@ -72,6 +72,11 @@ class ClientQuotaEntity:
     def __hash__(self) -> int:
         return hash(frozenset(self.names.items()))
 
+    def __str__(self) -> str:
+        return " and ".join(
+            f"{kind} {'<default>' if name is None else repr(name)}" for kind, name in self.names.items()
+        )
+
 
 class QuotaMatch(IntEnum):
     """EXACT: that name. DEFAULT: the default alone. ANY: all names, and the default."""

@@ -95,6 +95,9 @@ class StreamsTopic:
 
 @frozen
 class StreamsSubtopology:
+    """A part of a Kafka Streams program whose tasks are placed on their own, by the topics that it reads and
+    writes."""
+
     subtopology_id: str
     source_topics: tuple[str, ...]
     repartition_sink_topics: tuple[str, ...]

@@ -56,5 +56,7 @@ class AbortTransactionSpec:
 
 
 class ProducerIdAndEpoch(NamedTuple):
+    """What a coordinator knows a producer by. A later one of the same transactional id has a higher epoch."""
+
     producer_id: int
     producer_epoch: int

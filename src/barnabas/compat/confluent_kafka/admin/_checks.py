@@ -45,6 +45,12 @@ NEW_PARTITIONS_ASSIGNMENT = (
 )
 
 
+def check_filled(items: Any, what: str) -> None:
+    """This alone is looked at before whether the client is closed; the others below are after that."""
+    if not isinstance(items, list) or not items:
+        raise ValueError(f"Expected non-empty list of {what}")
+
+
 def check_new_topics(topics: Any) -> None:
     _check_list_of(topics, NewTopic, "NewTopic")
     for topic in topics:
@@ -70,8 +76,6 @@ def check_new_topics(topics: Any) -> None:
 
 
 def check_topic_names(names: Any) -> None:
-    if not names:
-        raise ValueError("Expected non-empty list of topic strings")
     for name in names:
         if name is None:
             raise ValueError("Expected list of topic strings, not NoneType")
@@ -108,8 +112,6 @@ def topic_names_of(topics: Any) -> Any:
 
 
 def check_resources(resources: Any) -> None:
-    if not isinstance(resources, list) or not resources:
-        raise ValueError("Expected non-empty list of ConfigResource objects")
     for resource in resources:
         _check_text(resource, "name")
         if not resource.name:
@@ -135,8 +137,6 @@ def check_incremental(resources: Any) -> None:
 
 
 def check_new_acls(acls: Any) -> None:
-    if not isinstance(acls, list) or not acls:
-        raise ValueError("Expected non-empty list of AclBinding objects")
     for acl in acls:
         for attribute in ("name", "principal", "host"):
             if not isinstance(getattr(acl, attribute), str):
@@ -152,11 +152,6 @@ def check_new_acls(acls: Any) -> None:
             raise ValueError("Invalid operation")
         if acl.permission_type_int in (AclPermissionType.UNKNOWN.value, AclPermissionType.ANY.value):
             raise ValueError("Invalid permission type")
-
-
-def check_acl_filters(filters: Any) -> None:
-    if not isinstance(filters, list) or not filters:
-        raise ValueError("Expected non-empty list of AclBindingFilter objects")
 
 
 def check_acl_filter(wanted: Any) -> None:
@@ -320,8 +315,6 @@ def check_keys(keys: Iterable[Any], kind: type, complaint: type[Exception]) -> N
 
 
 def _check_list_of(items: Any, kind: type, name: str) -> None:
-    if not isinstance(items, list) or not items:
-        raise ValueError(f"Expected non-empty list of {name} objects")
     if any(not isinstance(item, kind) for item in items):
         raise ValueError(f"Expected list of {name} objects")
 

@@ -111,7 +111,9 @@ class AdminClient:
         """Creates topics; with `validate_only=True` only finds out whether that would work."""
         futures = _futures(topic.topic for topic in new_topics)
         options = ARGUMENTS.create_topics(new_topics, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(new_topics, "NewTopic objects")
+        options.check_switches()
+        session = self._open_for(options)
         _checks.check_new_topics(new_topics)
         work = partial(_topic_calls.create_topics, topics=list(new_topics), options=options)
         return _start(session, work, options, futures, _fill_topics)
@@ -120,7 +122,8 @@ class AdminClient:
         """Deletes topics with all their records."""
         futures = _futures(topics)
         options = ARGUMENTS.delete_topics(topics, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(topics, "topic strings")
+        session = self._open_for(options)
         _checks.check_topic_names(topics)
         work = partial(_topic_calls.delete_topics, names=[str(name) for name in topics], options=options)
         return _start(session, work, options, futures, _fill_topics)
@@ -131,7 +134,9 @@ class AdminClient:
         """Adds partitions to topics; with `validate_only=True` only finds out whether that would work."""
         futures = _futures(topic.topic for topic in new_partitions)
         options = ARGUMENTS.create_partitions(new_partitions, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(new_partitions, "NewPartitions objects")
+        options.check_switches()
+        session = self._open_for(options)
         _checks.check_new_partitions(new_partitions)
         work = partial(_topic_calls.create_partitions, wanted=list(new_partitions), options=options)
         return _start(session, work, options, futures, _fill_topics)
@@ -141,7 +146,7 @@ class AdminClient:
         names = _checks.topic_names_of(topics)
         futures = _futures(names)
         options = ARGUMENTS.describe(None, names, **kwargs)
-        session = self._open()
+        session = self._open_for(options)
         _checks.check_described_topics(names)
         work = partial(_topic_calls.describe_topics, names=list(names), options=options)
         return _start(session, work, options, futures, _fill)
@@ -149,7 +154,9 @@ class AdminClient:
     def describe_cluster(self, **kwargs: Any) -> Future[DescribeClusterResult]:
         """Describes the cluster; with `include_authorized_operations=True` also what this client may do."""
         options = ARGUMENTS.describe_cluster(None, **kwargs)
-        return _start_one(self._open(), partial(_topic_calls.describe_cluster, options=options), options)
+        return _start_one(
+            self._open_for(options), partial(_topic_calls.describe_cluster, options=options), options
+        )
 
     @c_arguments("zd")
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
@@ -182,7 +189,8 @@ class AdminClient:
         _checks.check_keys(resources, ConfigResource, ValueError)
         futures = _futures(resources)
         options = ARGUMENTS.describe_configs(resources, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(resources, "ConfigResource objects")
+        session = self._open_for(options)
         _checks.check_resources(resources)
         work = partial(_config_calls.describe_configs, resources=list(resources), options=options)
         return _start(session, work, options, futures, _fill)
@@ -201,7 +209,9 @@ class AdminClient:
         _checks.check_keys(resources, ConfigResource, ValueError)
         futures = _futures(resources)
         options = ARGUMENTS.alter_configs(resources, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(resources, "ConfigResource objects")
+        options.check_switches()
+        session = self._open_for(options)
         _checks.check_resources(resources)
         work = partial(_config_calls.alter_configs, resources=list(resources), options=options)
         return _start(session, work, options, futures, _fill)
@@ -214,7 +224,9 @@ class AdminClient:
         _checks.check_keys(resources, ConfigResource, TypeError)
         futures = _futures(resources)
         options = ARGUMENTS.incremental_alter_configs(resources, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(resources, "ConfigResource objects")
+        options.check_switches()
+        session = self._open_for(options)
         _checks.check_incremental(resources)
         work = partial(_config_calls.incremental_alter_configs, resources=list(resources), options=options)
         return _start(session, work, options, futures, _fill)
@@ -227,7 +239,8 @@ class AdminClient:
         _checks.check_keys(acls, AclBinding, ValueError)
         futures = _futures(acls)
         options = ARGUMENTS.ask(acls, None, **kwargs)
-        session = self._open()
+        _checks.check_filled(acls, "AclBinding objects")
+        session = self._open_for(options)
         _checks.check_new_acls(acls)
         work = partial(_acl_calls.create_acls, acls=list(acls), options=options)
         return _start(session, work, options, futures, _fill)
@@ -235,7 +248,7 @@ class AdminClient:
     def describe_acls(self, acl_binding_filter: AclBindingFilter, **kwargs: Any) -> Future[list[AclBinding]]:
         """The access rules that a filter matches."""
         options = ARGUMENTS.ask(acl_binding_filter, None, **kwargs)
-        session = self._open()
+        session = self._open_for(options)
         _checks.check_acl_filter(acl_binding_filter)
         work = partial(_acl_calls.describe_acls, wanted=acl_binding_filter, options=options)
         return _start_one(session, work, options)
@@ -248,8 +261,8 @@ class AdminClient:
         _checks.check_keys(acl_binding_filters, AclBindingFilter, ValueError)
         futures = _futures(acl_binding_filters)
         options = ARGUMENTS.ask(acl_binding_filters, None, **kwargs)
-        session = self._open()
-        _checks.check_acl_filters(acl_binding_filters)
+        _checks.check_filled(acl_binding_filters, "AclBindingFilter objects")
+        session = self._open_for(options)
         work = partial(_acl_calls.delete_acls, filters=list(acl_binding_filters), options=options)
         return _start(session, work, options, futures, _fill)
 
@@ -268,7 +281,7 @@ class AdminClient:
             # What fails is told within the result.
             future.set_result(result or ListConsumerGroupsResult([], [KafkaError(_code_of(error))]))
 
-        self._open().start(work, options.timeout_ms, outcome)
+        self._open_for(options).start(work, options.timeout_ms, outcome)
         return future
 
     def describe_consumer_groups(
@@ -279,8 +292,8 @@ class AdminClient:
         _checks.check_groups(group_ids, "described")
         futures = _futures(group_ids)
         options = ARGUMENTS.describe(None, group_ids, **kwargs)
-        session = self._open()
         _checks.check_described_groups(group_ids)
+        session = self._open_for(options)
         names = [str(group_id) for group_id in group_ids]
         work = partial(_group_calls.describe_consumer_groups, group_ids=names, options=options)
         return _start(session, work, options, futures, _fill_in_order)
@@ -292,7 +305,7 @@ class AdminClient:
         futures = _futures(group_ids)
         options = ARGUMENTS.ask(group_ids, None, **kwargs)
         work = partial(_group_calls.delete_consumer_groups, group_ids=list(group_ids), options=options)
-        return _start(self._open(), work, options, futures, _fill_in_order)
+        return _start(self._open_for(options), work, options, futures, _fill_in_order)
 
     def list_consumer_group_offsets(
         self, list_consumer_group_offsets_request: list[ConsumerGroupTopicPartitions], **kwargs: Any
@@ -304,7 +317,7 @@ class AdminClient:
         futures = _futures(wanted.group_id for wanted in request)
         options = ARGUMENTS.list_consumer_group_offsets(request, None, **kwargs)
         work = partial(_partition_calls.list_consumer_group_offsets, wanted=request[0], options=options)
-        return _start(self._open(), work, options, futures, _fill_all)
+        return _start(self._open_for(options), work, options, futures, _fill_all)
 
     def alter_consumer_group_offsets(
         self, alter_consumer_group_offsets_request: list[ConsumerGroupTopicPartitions], **kwargs: Any
@@ -316,7 +329,7 @@ class AdminClient:
         futures = _futures(wanted.group_id for wanted in request)
         options = ARGUMENTS.ask(request, None, **kwargs)
         work = partial(_partition_calls.alter_consumer_group_offsets, wanted=request[0], options=options)
-        return _start(self._open(), work, options, futures, _fill_all)
+        return _start(self._open_for(options), work, options, futures, _fill_all)
 
     @c_arguments("zd")
     def list_groups(self, group: str | None = None, timeout: float = -1) -> list[GroupMetadata]:
@@ -350,7 +363,7 @@ class AdminClient:
         """For which mechanisms users have passwords. None: of all users, as one future of a dict."""
         _checks.check_users(users)
         options = ARGUMENTS.ask(users, None, **kwargs)
-        session = self._open()
+        session = self._open_for(options)
         work = partial(_scram_calls.describe_user_scram_credentials, users=users, options=options)
         if users is None:
             return _start_one(session, work, options)
@@ -366,7 +379,7 @@ class AdminClient:
         work = partial(
             _scram_calls.alter_user_scram_credentials, alterations=list(alterations), options=options
         )
-        return _start(self._open(), work, options, futures, _fill)
+        return _start(self._open_for(options), work, options, futures, _fill)
 
     # Partitions
 
@@ -384,7 +397,7 @@ class AdminClient:
         work = partial(
             _partition_calls.list_offsets, partitions=partitions, isolation_level=level, options=options
         )
-        return _start(self._open(), work, options, _futures(partitions), _fill)
+        return _start(self._open_for(options), work, options, _futures(partitions), _fill)
 
     def delete_records(
         self, topic_partition_offsets: list[TopicPartition], **kwargs: Any
@@ -396,7 +409,7 @@ class AdminClient:
         work = partial(
             _partition_calls.delete_records, partitions=list(topic_partition_offsets), options=options
         )
-        return _start(self._open(), work, options, futures, _fill)
+        return _start(self._open_for(options), work, options, futures, _fill)
 
     def elect_leaders(
         self, election_type: ElectionType, partitions: list[TopicPartition] | None = None, **kwargs: Any
@@ -411,7 +424,7 @@ class AdminClient:
             partitions=partitions,
             options=options,
         )
-        return _start_one(self._open(), work, options)
+        return _start_one(self._open_for(options), work, options)
 
     # The client itself
 
@@ -442,6 +455,12 @@ class AdminClient:
         if self._session is None:
             raise RuntimeError(complaint)
         return self._session
+
+    def _open_for(self, options: CallOptions) -> AdminSession:
+        """Raises: RuntimeError, when the client is closed; ValueError for an option that is out of range."""
+        session = self._open()
+        options.check_ranges()
+        return session
 
 
 @c_arguments("ss")

@@ -51,10 +51,11 @@ class OffsetSpec(ABC):
 class TimestampSpec(OffsetSpec):
     """The offset of the first record at or after `timestamp`, in milliseconds since 1970."""
 
-    def __new__(cls, timestamp: int) -> Any:
+    # The original cannot be made by a keyword either.
+    def __new__(cls, _: int) -> Any:
         return object.__new__(cls)
 
-    def __init__(self, timestamp: int) -> None:
+    def __init__(self, timestamp: int) -> None:  # pyright: ignore[reportInconsistentConstructor]
         self.timestamp = timestamp
 
     @property

@@ -20,7 +20,7 @@ UNSET: Any = object()
 @frozen
 class CallOptions:
     """`timeout_ms` and `operation_timeout_ms`: None for the client's own. `broker_id`: None for whichever has
-    to be asked."""
+    to be asked. `validate_only` may be anything until it is checked."""
 
     timeout_ms: int | None = None
     operation_timeout_ms: int | None = None
@@ -33,6 +33,16 @@ class CallOptions:
     def is_waited_for(self) -> bool:
         """Whether a broker is to wait until its work shows."""
         return self.operation_timeout_ms is None or self.operation_timeout_ms > 0
+
+    def check_switches(self) -> None:
+        """Raises: TypeError."""
+        _check_switch("validate_only", self.validate_only)
+
+    def check_ranges(self) -> None:
+        """Raises: ValueError."""
+        _check_range("request_timeout", self.timeout_ms, 0, LONGEST_TIMEOUT_MS)
+        _check_range("operation_timeout", self.operation_timeout_ms, -1, LONGEST_TIMEOUT_MS)
+        _check_range("broker", self.broker_id, 0, LARGEST_BROKER_ID)
 
 
 class CallArguments:
@@ -48,9 +58,9 @@ class CallArguments:
         operation_timeout: Any = UNSET,
     ) -> CallOptions:
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
-            operation_timeout_ms=_operation_timeout_ms(operation_timeout),
-            validate_only=_switch("validate_only", validate_only),
+            timeout_ms=_milliseconds(request_timeout),
+            operation_timeout_ms=_milliseconds(operation_timeout),
+            validate_only=False if validate_only is UNSET else validate_only,
         )
 
     create_partitions = create_topics
@@ -60,8 +70,8 @@ class CallArguments:
         self, topics: Any, future: Any, request_timeout: Any = UNSET, operation_timeout: Any = UNSET
     ) -> CallOptions:
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
-            operation_timeout_ms=_operation_timeout_ms(operation_timeout),
+            timeout_ms=_milliseconds(request_timeout),
+            operation_timeout_ms=_milliseconds(operation_timeout),
         )
 
     delete_records = delete_topics
@@ -70,7 +80,7 @@ class CallArguments:
     def describe_configs(
         self, resources: Any, future: Any, request_timeout: Any = UNSET, broker: Any = UNSET
     ) -> CallOptions:
-        return CallOptions(timeout_ms=_timeout_ms(request_timeout), broker_id=_broker_id(broker))
+        return CallOptions(timeout_ms=_milliseconds(request_timeout), broker_id=_number(broker))
 
     @c_arguments("OOOdi")
     def alter_configs(
@@ -82,9 +92,9 @@ class CallArguments:
         broker: Any = UNSET,
     ) -> CallOptions:
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
-            validate_only=_switch("validate_only", validate_only),
-            broker_id=_broker_id(broker),
+            timeout_ms=_milliseconds(request_timeout),
+            validate_only=False if validate_only is UNSET else validate_only,
+            broker_id=_number(broker),
         )
 
     incremental_alter_configs = alter_configs
@@ -92,13 +102,13 @@ class CallArguments:
     @c_arguments("OOd")
     def ask(self, subject: Any, future: Any, request_timeout: Any = UNSET) -> CallOptions:
         """For all calls that have but one subject and one option."""
-        return CallOptions(timeout_ms=_timeout_ms(request_timeout))
+        return CallOptions(timeout_ms=_milliseconds(request_timeout))
 
     @c_arguments("OOOd")
     def list_consumer_groups(
         self, future: Any, states_int: Any = UNSET, types_int: Any = UNSET, request_timeout: Any = UNSET
     ) -> CallOptions:
-        return CallOptions(timeout_ms=_timeout_ms(request_timeout))
+        return CallOptions(timeout_ms=_milliseconds(request_timeout))
 
     @c_arguments("OOdO")
     def describe(
@@ -110,7 +120,7 @@ class CallArguments:
     ) -> CallOptions:
         """For topics and groups."""
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
+            timeout_ms=_milliseconds(request_timeout),
             include_operations=_switch("include_authorized_operations", include_authorized_operations),
         )
 
@@ -119,7 +129,7 @@ class CallArguments:
         self, future: Any, request_timeout: Any = UNSET, include_authorized_operations: Any = UNSET
     ) -> CallOptions:
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
+            timeout_ms=_milliseconds(request_timeout),
             include_operations=_switch("include_authorized_operations", include_authorized_operations),
         )
 
@@ -128,7 +138,7 @@ class CallArguments:
         self, request: Any, future: Any, require_stable: Any = UNSET, request_timeout: Any = UNSET
     ) -> CallOptions:
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
+            timeout_ms=_milliseconds(request_timeout),
             require_stable=_switch("require_stable", require_stable),
         )
 
@@ -136,7 +146,7 @@ class CallArguments:
     def list_offsets(
         self, topic_partitions: Any, future: Any, isolation_level: Any = UNSET, request_timeout: Any = UNSET
     ) -> CallOptions:
-        return CallOptions(timeout_ms=_timeout_ms(request_timeout))
+        return CallOptions(timeout_ms=_milliseconds(request_timeout))
 
     @c_arguments("OOOdd")
     def elect_leaders(
@@ -148,39 +158,33 @@ class CallArguments:
         operation_timeout: Any = UNSET,
     ) -> CallOptions:
         return CallOptions(
-            timeout_ms=_timeout_ms(request_timeout),
-            operation_timeout_ms=_operation_timeout_ms(operation_timeout),
+            timeout_ms=_milliseconds(request_timeout),
+            operation_timeout_ms=_milliseconds(operation_timeout),
         )
 
 
-def _timeout_ms(seconds: Any) -> int | None:
-    return _milliseconds("request_timeout", seconds, 0)
-
-
-def _operation_timeout_ms(seconds: Any) -> int | None:
-    return _milliseconds("operation_timeout", seconds, -1)
-
-
-def _milliseconds(name: str, seconds: Any, lowest: int) -> int | None:
+def _milliseconds(seconds: Any) -> int | None:
     if seconds is UNSET:
         return None
-    milliseconds = int(seconds * 1000) if math.isfinite(seconds) else -(2**31)
-    return _in_range(name, milliseconds, lowest, LONGEST_TIMEOUT_MS)
+    return int(seconds * 1000) if math.isfinite(seconds) else -(2**31)
 
 
-def _broker_id(broker: Any) -> int | None:
-    return None if broker is UNSET else _in_range("broker", broker, 0, LARGEST_BROKER_ID)
-
-
-def _in_range(name: str, value: int, lowest: int, highest: int) -> int:
-    if not lowest <= value <= highest:
+def _check_range(name: str, value: int | None, lowest: int, highest: int) -> None:
+    if value is not None and not lowest <= value <= highest:
         raise ValueError(f'Invalid value type for "{name}": expecting integer in range {lowest}..{highest}')
-    return value
+
+
+def _number(value: Any) -> int | None:
+    return None if value is UNSET else value
 
 
 def _switch(name: str, value: Any) -> bool:
     if value is UNSET:
         return False
+    _check_switch(name, value)
+    return value
+
+
+def _check_switch(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise TypeError(f"Expected {name} to be bool type, not {type(value).__name__}")
-    return value

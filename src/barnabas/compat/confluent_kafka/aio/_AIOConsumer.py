@@ -9,9 +9,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import inspect
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from barnabas.compat.confluent_kafka.aio._client_thread import COMMON_CALLBACKS, ClientThread, weakly
@@ -42,7 +45,8 @@ class LoopConsumer(Consumer):
 
 
 class AIOConsumer:
-    """Consumer for asyncio: the same methods, to be awaited. Made on a running event loop.
+    """Consumer for asyncio: the same methods, to be awaited. Made on a running event loop, and used on one at
+    a time.
 
     Callbacks, of the configuration and of subscribe(), are coroutine functions; they run on the event loop
     while the call that serves them waits, and may use this consumer. Other calls made meanwhile wait for
@@ -63,11 +67,15 @@ class AIOConsumer:
             raise ValueError("max_workers must be at least 1")
         self.executor = executor
         self._closed = False
-        self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         # Messages of calls that were cancelled, and those of these calls that are still being made.
         self._kept: deque[Any] = deque()
         self._abandoned: set[asyncio.Future[Any]] = set()
+        # By number of the call, from when the thread has them until somebody is given them: the loop on which
+        # he waited may have ended before.
+        self._taken: dict[int, Any] = {}
+        self._taking_numbers = itertools.count()
+        self._taken_for_nobody_below = 0
         self._thread = ClientThread("barnabas-aio-consumer")
         conf = self._thread.wrap_all(consumer_conf, (*COMMON_CALLBACKS, "on_commit"))
         self._consumer = LoopConsumer(conf, self._thread, weakly(self._notify))
@@ -75,7 +83,14 @@ class AIOConsumer:
     def _notify(self) -> None:
         # The loop may be closed by now; then nobody waits.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._changed.set)
+            self._thread.loop.call_soon_threadsafe(self._changed.set)
+
+    def _follow_loop(self) -> None:
+        """What is waited for belongs to the loop that this is called on from now on."""
+        if self._thread.follow():
+            self._changed = asyncio.Event()
+            self._abandoned.clear()
+            self._taken_for_nobody_below = next(self._taking_numbers)
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,8 +101,9 @@ class AIOConsumer:
     async def poll(self, *args: Any, **kwargs: Any) -> Any:
         """The next message, an event as a message with an error, or None when neither came within `timeout`
         seconds (negative: without end). See Consumer.poll."""
-        self._check_open()
+        self._follow_loop()
         await self._finish_abandoned()
+        self._check_open()
         if self._kept:
             return self._kept.popleft()
         message = self._consumer.poll(*args, **kwargs)
@@ -106,14 +122,15 @@ class AIOConsumer:
     async def consume(self, *args: Any, **kwargs: Any) -> Any:
         """Up to `num_messages` messages; waits for all of them, for up to `timeout` seconds (negative:
         without end). Faster than poll() where there are many. See Consumer.consume."""
-        self._check_open()
         limit = args[0] if args else kwargs.get("num_messages", 1)
         timeout = _timeout(args, kwargs, 1)
         if timeout is None or type(limit) is not int or limit < 1:
             return await self._call(self._consumer.consume, *args, **kwargs)
         deadline = time.monotonic() + timeout
         messages: list[Any] = []
+        self._follow_loop()
         await self._finish_abandoned()
+        self._check_open()
         while self._kept and len(messages) < limit:
             messages.append(self._kept.popleft())
         try:
@@ -139,31 +156,49 @@ class AIOConsumer:
 
     async def _take(self, call: Callable[..., Any], *args: Any) -> Any:
         """`_call` for messages, which are kept for the next call if this one is cancelled."""
-        future = self._thread.submit(call, *args)
+        number = next(self._taking_numbers)
+
+        def take() -> Any:
+            taken = self._taken[number] = call(*args)
+            return taken
+
+        future = self._thread.submit(take)
         try:
-            return await asyncio.shield(future)
+            await asyncio.shield(future)
         except asyncio.CancelledError:
             self._abandoned.add(future)
-            future.add_done_callback(self._keep)
+            future.add_done_callback(partial(self._keep, number))
             raise
+        return self._taken.pop(number)
 
     async def _finish_abandoned(self) -> None:
         """What a cancelled call took comes before all that is taken from now on."""
         while self._abandoned:
             await asyncio.wait(self._abandoned)
+        if self._taken_for_nobody_below:
+            # The thread has made the calls of the loop before once it has made this one.
+            await self._thread.submit(bool)
+            for number in sorted(number for number in self._taken if number < self._taken_for_nobody_below):
+                self._keep(number)
+            self._taken_for_nobody_below = 0
 
-    def _keep(self, future: asyncio.Future[Any]) -> None:
-        self._abandoned.discard(future)
-        if future.cancelled() or future.exception() is not None:
-            return
-        taken = future.result()
+    def _keep(self, number: int, future: asyncio.Future[Any] | None = None) -> None:
+        if future is not None:
+            self._abandoned.discard(future)
+            # asyncio would log what the call raised, which nobody waits for.
+            if not future.cancelled():
+                future.exception()
+        taken = self._taken.pop(number, None)
         if taken is not None:
             self._kept.extend(taken if isinstance(taken, list) else [taken])
 
     async def subscribe(self, *args: Any, **kwargs: Any) -> Any:
         """Reads topics, as the group divides them. `on_assign`, `on_revoke` and `on_lost` are coroutine
-        functions, and are given this consumer. See Consumer.subscribe."""
-        given = [*args[:1], *(self._rebalance_callback(callback) for callback in args[1:])]
+        functions, and are given this consumer. A plain function that is given by its position is called in
+        the client's thread, with a Consumer. See Consumer.subscribe."""
+        given = [
+            self._rebalance_callback(value) if inspect.iscoroutinefunction(value) else value for value in args
+        ]
         named = {
             name: self._rebalance_callback(value) if name in REBALANCE_CALLBACKS else value
             for name, value in kwargs.items()
@@ -269,6 +304,7 @@ class AIOConsumer:
 
     async def _call(self, blocking_task: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         self._check_open()
+        self._follow_loop()
         return await self._thread.submit(blocking_task, *args, **kwargs)
 
 

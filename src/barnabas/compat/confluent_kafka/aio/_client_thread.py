@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 COMMON_CALLBACKS = ("error_cb", "throttle_cb", "stats_cb")
 
@@ -71,8 +71,23 @@ class ClientThread:
         """Callbacks that came on the event loop's own thread, which cannot wait for them."""
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Where callbacks run: the loop of the latest call."""
+        return self._loop
+
+    @property
     def is_on_loop(self) -> bool:
         return threading.get_ident() == self._loop_thread
+
+    def follow(self) -> bool:
+        """Makes the running loop the client's. Whether it was another one before."""
+        loop = asyncio.get_running_loop()
+        if loop is self._loop:
+            return False
+        self._loop = loop
+        self._loop_thread = threading.get_ident()
+        self.callbacks_under_way.clear()
+        return True
 
     def submit(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> asyncio.Future[Any]:
         """What `call` gives in the thread, after the calls before it. On the event loop."""
@@ -109,16 +124,20 @@ class ClientThread:
         return call
 
     def wrap_all(self, conf: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        """`conf` with the callbacks among `names`, `oauth_cb` and `logger` wrapped."""
+        """`conf` with the callbacks among `names`, `oauth_cb` and `logger` wrapped. What is no configuration
+        is given back, for the client to refuse."""
         wrapped: MutableMapping[str, Any] = {}
         for name in names:
             if name in conf and callable(conf[name]):
                 wrapped[name] = self.wrap(conf[name])
-        if callable(conf.get("oauth_cb")):
-            wrapped["oauth_cb"] = self._wrap_oauth_cb(conf["oauth_cb"])
-        if conf.get("logger") is not None:
-            wrapped["logger"] = _LoopLogger(self._loop, conf["logger"])
-        return {**conf, **wrapped}
+        if not isinstance(conf, dict):
+            return conf
+        given = cast("dict[str, Any]", conf)
+        if callable(given.get("oauth_cb")):
+            wrapped["oauth_cb"] = self._wrap_oauth_cb(given["oauth_cb"])
+        if given.get("logger") is not None:
+            wrapped["logger"] = _LoopLogger(self, given["logger"])
+        return {**given, **wrapped}
 
     def _wrap_oauth_cb(self, callback: Callable[[str | None], Any]) -> Callable[[str | None], Any]:
         """What can be called in place of an `oauth_cb`, on any thread, and does not wait: what a coroutine
@@ -169,14 +188,16 @@ def weakly(method: Callable[[], None]) -> Callable[[], None]:
 class _LoopLogger:
     """Has a logger called on the event loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, logger: Any) -> None:
-        self._loop = loop
+    def __init__(self, thread: ClientThread, logger: Any) -> None:
+        self._thread = weakref.ref(thread)
         self._logger = logger
 
     def log(self, *args: Any, **kwargs: Any) -> None:
-        # Nobody is left to be told when the loop is closed.
+        thread = self._thread()
+        # Nobody is left to be told when the client is gone or its loop closed.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(partial(self._logger.log, *args, **kwargs))
+            if thread is not None:
+                thread.loop.call_soon_threadsafe(partial(self._logger.log, *args, **kwargs))
 
 
 async def _result(given: Awaitable[Any]) -> Any:

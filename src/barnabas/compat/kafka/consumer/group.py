@@ -538,7 +538,7 @@ def _check_partitions(partitions: Iterable[Any]) -> None:
 
 
 def _seconds(timeout_ms: float | None) -> float | None:
-    return None if timeout_ms is None else timeout_ms / 1000
+    return None if timeout_ms is None else max(0.0, timeout_ms / 1000)
 
 
 def _core_offset(offset: Any) -> CoreOffset:

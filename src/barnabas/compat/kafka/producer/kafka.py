@@ -398,7 +398,7 @@ class KafkaProducer(TopicSender, Owned):
             return
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
-            self._run(self._core.flush(timeout))
+            self._run(self._core.flush(None if timeout is None else max(timeout, 0)))
         except KafkaTimeoutError as error:
             raise _flush_timeout() from error
         except BarnabasError as error:
@@ -452,7 +452,7 @@ class KafkaProducer(TopicSender, Owned):
         log.debug("%s: The Kafka producer has closed.", self)
 
     def _end(self, timeout: float) -> None:
-        self._thread.run_steps(self._closing(self._core.close(timeout), timeout), what="producer")
+        self._thread.run_steps(self._closing(self._core.close(max(timeout, 0)), timeout), what="producer")
 
     def _steps_at_exit(self) -> Steps:
         """When the interpreter ends."""

@@ -75,8 +75,9 @@ def failure_of(error: BaseException, *args: Any) -> Any:
         return error
     match error:
         case own.BrokerError():
-            context = (error.context,) if error.context else ()
-            return class_of_code(error.code)(*(args or context))
+            reason = f"({error.reason})" if error.reason else ""
+            text = " ".join(filter(None, (error.context, reason)))
+            return class_of_code(error.code)(*(args or ((text,) if text else ())))
         case own.BootstrapError():
             return no_brokers(*args) if args else CLASSES[generation().no_brokers[0]](str(error))
         case own.NoSuchPartitionError():

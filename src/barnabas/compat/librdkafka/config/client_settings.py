@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import ssl
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from barnabas.compat.librdkafka.config import tokens
@@ -41,11 +40,6 @@ _FOREVER_MS = 2**31 - 1
 # Requests under way to a broker where max.in.flight is left at librdkafka's million: librdkafka holds back
 # itself while requests wait to be written, and more of them would only make batches smaller.
 _MAX_IN_FLIGHT = 5
-_COMPLAINTS_OF_FILES = {
-    "ssl.ca.location": "error:05880020:x509 certificate routines::BIO lib",
-    "ssl.certificate.location": "error:0A080002:SSL routines::system lib",
-    "ssl.key.location": "error:0A080002:SSL routines::system lib",
-}
 _RESETS = {
     **dict.fromkeys(("smallest", "earliest", "beginning"), "earliest"),
     **dict.fromkeys(("largest", "latest", "end"), "latest"),
@@ -79,16 +73,6 @@ def _with_port(address: str) -> str:
         # IPv6, which needs brackets where a port is to follow.
         return f"[{address}]:{DEFAULT_PORT}"
     return f"{host}:{port or DEFAULT_PORT}"
-
-
-def unreadable_file(values: PropertyValues) -> str | None:
-    """How librdkafka, in the words of OpenSSL, complains of a file for TLS that is not there."""
-    if values["security.protocol"] not in ("ssl", "sasl_ssl"):
-        return None
-    for name, complaint in _COMPLAINTS_OF_FILES.items():
-        if values[name] and values[name] != "probe" and not Path(values[name]).exists():
-            return f"{name} failed: {complaint}"
-    return None
 
 
 _CONFIGS: dict[ClientKind, type[CommonConfig]] = {
@@ -243,6 +227,7 @@ def _consumer(values: PropertyValues) -> dict[str, Any]:
         queued_max_bytes=values["queued.max.messages.kbytes"] * 1024,
         isolation_level=values["isolation.level"],
         enable_partition_eof=values["enable.partition.eof"],
+        exclude_internal_topics=False,
     )
     if values.is_given("fetch.message.max.bytes"):
         settings["max_partition_fetch_bytes"] = values["fetch.message.max.bytes"]

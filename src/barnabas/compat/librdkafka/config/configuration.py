@@ -15,6 +15,7 @@ from typing import Any
 from barnabas.compat.librdkafka.config import aws_iam, client_settings, property_rules
 from barnabas.compat.librdkafka.config.property_rules import ClientKind, LogLine, PropertyValues
 from barnabas.compat.librdkafka.config.property_values import PropertyError
+from barnabas.compat.librdkafka.config.tls_complaints import tls_complaint
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.errors import BarnabasError
 
@@ -82,12 +83,11 @@ class Configuration:
         for name in _SET_FIRST:
             if name in given:
                 # Of these the original makes a text even of None.
-                configuration._set(name, _text(given.pop(name), "value"))
+                configuration._set(name, _text(given.pop(name), name))
         if "default.topic.config" in given:
             for_topics = given["default.topic.config"]
-            if not hasattr(for_topics, "keys"):
-                raise AttributeError(f"'{type(for_topics).__name__}' object has no attribute 'keys'")
-            given.update(for_topics)
+            names = for_topics.keys()
+            given.update({name: for_topics[name] for name in names})
             del given["default.topic.config"]
         asks_aws = aws_iam.token_callback(given)
         if asks_aws is not None:
@@ -114,10 +114,9 @@ class Configuration:
             self._set(_text(name, "name"), value)
 
     def _set(self, name: str, value: Any) -> None:
-        text = None if value is None else _text(value, "value")
-        # C sees a text only up to its first null.
+        text = None if value is None else _seen_by_c(_text(value, "value"))
         try:
-            self.values.set(name, text if text is None else text.partition("\0")[0])
+            self.values.set(name, text)
         except PropertyError as error:
             raise _invalid(str(error)) from None
 
@@ -129,9 +128,9 @@ class Configuration:
         wrong = property_rules.contradiction(self.kind, self.values, has_token_callback=has_token_callback)
         if wrong is not None:
             raise self._refusal(wrong)
-        unreadable = client_settings.unreadable_file(self.values)
-        if unreadable is not None:
-            raise self._refusal(unreadable)
+        unusable = tls_complaint(self.values)
+        if unusable is not None:
+            raise self._refusal(unusable)
         try:
             self.settings = client_settings.settings_of(
                 self.kind, self.values, self.callbacks.get("oauth_cb")
@@ -170,6 +169,15 @@ def _text(value: Any, what: str) -> str:
         return str(value)
     except Exception:
         raise TypeError(f"expected configuration property {what} as type unicode string") from None
+
+
+def _seen_by_c(text: str) -> str | None:
+    """A text up to its first null, and nothing of one that is no Unicode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    return text.partition("\0")[0]
 
 
 def _invalid(text: str) -> KafkaException:

@@ -28,6 +28,7 @@ class ConsumerSetup:
     on_commit: Callable[..., Any] | None
     name: str
     address_prefix: str
+    topic_blacklist: tuple[str, ...]
 
     @classmethod
     def of(cls, configuration: Configuration) -> ConsumerSetup:
@@ -48,4 +49,5 @@ class ConsumerSetup:
             on_commit=callbacks.get("on_commit"),
             name=configuration.instance_name,
             address_prefix="" if protocol == "plaintext" else f"{protocol}://",
+            topic_blacklist=values["topic.blacklist"],
         )

@@ -3,6 +3,8 @@
 Owns that the callback is asked at once, in a thread of its own, and that a client without a token is not
 made. Knows nothing of clients.
 """
+# The constants of KafkaError begin with an underscore, as librdkafka's do, and are there for everyone.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -26,13 +28,16 @@ def with_first_token(configuration: Configuration) -> dict[str, Any]:
     """The settings of a client, with a source of tokens that has the first one already, if an `oauth_cb` is
     configured. One that comes by an event loop is not waited for, as that may be the caller's.
 
-    Raises: KafkaException (SASL_AUTHENTICATION_FAILED).
+    Raises: KafkaException (SASL_AUTHENTICATION_FAILED, or _NOT_CONFIGURED for a share consumer).
     """
     settings = configuration.settings
     if "oauth_cb" not in configuration.callbacks:
         return settings
     source: TokenSource | None = settings.get(SETTING)
     if source is None:
+        if configuration.kind == "share_consumer":
+            text = "No SASL mechanism using callbacks is configured"
+            raise KafkaException(KafkaError(KafkaError._NOT_CONFIGURED, text))
         # librdkafka waits for the callback all the same.
         logger.error("%s: oauth_cb is called for OAUTHBEARER only", configuration.instance_name)
         raise _no_token()

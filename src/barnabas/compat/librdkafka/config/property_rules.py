@@ -45,6 +45,7 @@ _NOT_FOR_SHARE_CONSUMERS = (
     "topic.blacklist",
 )
 _TOPIC_PROPERTIES_NOT_FOR_SHARE_CONSUMERS = ("auto.offset.reset", "consume.callback.max.messages")
+_REBALANCE_EVENTS = 0x10
 _SET_ON_THE_BROKER = (
     "is not supported for `group.protocol=consumer` or share consumer. It is defined broker side"
 )
@@ -120,10 +121,6 @@ def _contradictions(kind: ClientKind, values: PropertyValues, has_token_callback
         yield from _of_producers(values)
     if values["reconnect.backoff.max.ms"] < values["reconnect.backoff.ms"]:
         yield "`reconnect.backoff.max.ms` must be >= `reconnect.backoff.ms`"
-    if kind == "share_consumer":
-        for name in _TOPIC_PROPERTIES_NOT_FOR_SHARE_CONSUMERS:
-            if values.is_given(name):
-                yield f"`{name}` is not applicable for share consumer"
     if kind in ("producer", "admin"):
         yield from _of_topics_of_producers(values)
     if kind != "share_consumer" and not (kind == "consumer" and values["group.protocol"] == "consumer"):
@@ -132,12 +129,13 @@ def _contradictions(kind: ClientKind, values: PropertyValues, has_token_callback
 
 
 def _of_security(values: PropertyValues, has_token_callback: bool) -> Iterator[str]:
-    if values["ssl.keystore.location"] and not values["ssl.keystore.password"]:
+    # One of blanks is given, if empty.
+    if values["ssl.keystore.location"] is not None and not values["ssl.keystore.password"]:
         yield "`ssl.keystore.password` is mandatory when `ssl.keystore.location` is set"
     location = values["https.ca.location"]
-    if location and values["https.ca.pem"]:
+    if location is not None and values["https.ca.pem"] is not None:
         yield "`https.ca.location` and `https.ca.pem` are mutually exclusive"
-    if location and location != "probe" and not os.path.exists(location):
+    if location is not None and location != "probe" and not os.path.exists(location):
         yield "`https.ca.location` must be an existing file or directory"
     if values["sasl.mechanisms"] == "OAUTHBEARER":
         yield from _of_tokens(values, has_token_callback)
@@ -166,12 +164,14 @@ def _of_tokens(values: PropertyValues, has_token_callback: bool) -> Iterator[str
             yield f"`{name}` asks for tokens of AWS where it is the text `aws_iam`, in lower case"
     elif values["sasl.oauthbearer.grant.type"] == "client_credentials":
         for name in (url, "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret"):
-            if not values[name]:
+            if values[name] is None:
                 yield f"`{name}` is mandatory when `sasl.oauthbearer.method=oidc` is set"
     else:
-        if not values[url]:
+        if values[url] is None:
             yield f"`{url}` is mandatory when `sasl.oauthbearer.method=oidc` is set"
         yield from _of_assertions(values)
+    if values[url] and not values[url].lower().startswith(("http://", "https://")):
+        yield f"`{url}` must be the URL of a server by http or https, not {values[url]!r}"
     if not values["sasl.oauthbearer.sub.claim.name"].strip():
         yield "`sasl.oauthbearer.sub.claim.name` must be non-empty and not contain only whitespace"
 
@@ -190,7 +190,7 @@ def _of_assertions(values: PropertyValues) -> Iterator[str]:
     key_file, key_pem = f"{prefix}.private.key.file", f"{prefix}.private.key.pem"
     if values[f"{prefix}.file"]:
         for part in _NOT_WITH_A_FILE:
-            if values.is_given(f"{prefix}.{part}"):
+            if values.is_given(f"{prefix}.{part}") and values[f"{prefix}.{part}"] is not None:
                 yield _exclusive(f"{prefix}.file", f"{prefix}.{part}")
     elif values[key_file] and values[key_pem]:
         yield _exclusive(key_file, key_pem)
@@ -245,12 +245,22 @@ def fetch_max_bytes(values: PropertyValues) -> int:
 
 
 def _of_share_consumers(values: PropertyValues) -> Iterator[str]:
+    if values["enabled_events"] & _REBALANCE_EVENTS:
+        yield "`RD_KAFKA_EVENT_REBALANCE` is not applicable for share consumer"
     for name in _NOT_FOR_SHARE_CONSUMERS:
         if not values.is_given(name):
             continue
         if name == "socket.max.fails":
             yield "`socket.max.fails` must be 1 for share consumer; changing it is not allowed"
         else:
+            yield f"`{name}` is not applicable for share consumer"
+    if values.is_given("allow.auto.create.topics"):
+        yield (
+            "allow.auto.create.topics is currently not supported for share consumer and will be enabled in "
+            "the General Availability (GA) release"
+        )
+    for name in _TOPIC_PROPERTIES_NOT_FOR_SHARE_CONSUMERS:
+        if values.is_given(name):
             yield f"`{name}` is not applicable for share consumer"
     yield from _of_brokers_side(values)
     yield from _of_responses(values)
@@ -305,8 +315,12 @@ def _of_assignors(values: PropertyValues) -> Iterator[str]:
 
 
 def assignors(text: str) -> list[str]:
-    """The names in a list of assignors."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """The names in a list of assignors. Blanks before a name are left out, those behind it belong to it."""
+    names: list[str] = []
+    while text:
+        name, _, text = text.lstrip(" ,").partition(",")
+        names.append(name)
+    return names
 
 
 def _of_mechanisms(values: PropertyValues) -> Iterator[str]:
@@ -315,8 +329,8 @@ def _of_mechanisms(values: PropertyValues) -> Iterator[str]:
     mechanism = values["sasl.mechanisms"]
     if mechanism not in (*_SASL_USER_MECHANISMS, "OAUTHBEARER", "GSSAPI"):
         yield f"Unsupported SASL mechanism: {mechanism}"
-    has_user = values["sasl.username"] and values["sasl.password"]
-    if mechanism in _SASL_USER_MECHANISMS and not has_user:
+    lacks_user = values["sasl.username"] is None or values["sasl.password"] is None
+    if mechanism in _SASL_USER_MECHANISMS and lacks_user:
         yield "sasl.username and sasl.password must be set"
 
 

@@ -9,6 +9,7 @@ import math
 import re
 
 from barnabas.compat.librdkafka.config.properties import Property, find, looked_up
+from barnabas.compat.librdkafka.values.posix_patterns import PosixPatternError, as_python_pattern
 
 Value = str | int | float | bool | tuple[str, ...] | None
 
@@ -75,7 +76,9 @@ def _is_valid(name: str, text: str | None) -> bool:
 
 def _refuse_plugins(paths: str) -> None:
     plugin = paths.split(";")[0]
-    file = plugin if "." in plugin else f"{plugin}.so"
+    extension = plugin.rpartition("/")[2].rpartition(".")
+    is_library = extension[1] and len(extension[2]) <= len("so")
+    file = plugin if is_library else f"{plugin}.so"
     raise PropertyError(
         f"dlopen() failed: {file}: cannot open shared object file: No such file or directory "
         f"(plugin {plugin})"
@@ -183,8 +186,8 @@ def _patterns(found: Property, text: str | None) -> Value:
     patterns = tuple(part for part in (text or "").split(",") if part)
     for pattern in patterns:
         try:
-            re.compile(pattern)
-        except re.error as error:
+            as_python_pattern(pattern)
+        except PosixPatternError as error:
             raise PropertyError(f'Failed to parse pattern "{pattern}": {error}') from None
     return patterns
 

@@ -76,7 +76,7 @@ def token_of(given: Any) -> OAuthBearerToken:
     token, expiry, principal, extensions = (*parts, *_WITHOUT_MORE[len(parts) - 2 :])
     if not (
         isinstance(token, str)
-        and isinstance(expiry, int | float)
+        and (hasattr(expiry, "__float__") or hasattr(expiry, "__index__"))
         and isinstance(principal, str)
         and isinstance(extensions, dict)
         and all(
@@ -85,9 +85,17 @@ def token_of(given: Any) -> OAuthBearerToken:
     ):
         raise CredentialsError(WRONG_KIND)
     try:
-        return _checked(token, expiry, cast("Mapping[str, str]", extensions))
-    except (ValueError, OverflowError) as error:
+        _check_principal(principal)
+        return _checked(token, float(expiry), cast("Mapping[str, str]", extensions))
+    except (TypeError, ValueError, OverflowError) as error:
         raise CredentialsError(FAILED) from error
+
+
+def _check_principal(principal: str) -> None:
+    """Raises: ValueError for what is no text to a library in C."""
+    principal.encode()
+    if "\0" in principal:
+        raise ValueError(f"no principal can be called {principal!r}")
 
 
 def _checked(token: str, expiry: float, extensions: Mapping[str, str]) -> OAuthBearerToken:

@@ -8,7 +8,6 @@ hand come out of the kernel (`MessagePoller.poll`), which calls `_poll` for ever
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
@@ -29,7 +28,7 @@ from barnabas.compat.librdkafka.consume.consumer_session import (
     abandon,
 )
 from barnabas.compat.librdkafka.told.client_log import APPLICATION, MAIN
-from barnabas.compat.librdkafka.told.events import ClientEvents
+from barnabas.compat.librdkafka.told.events import ClientEvents, serve_to_the_end
 from barnabas.compat.librdkafka.told.statistics import ConsumerStatistics
 from barnabas.compat.librdkafka.values.arguments import (
     c_arguments,
@@ -42,6 +41,7 @@ from barnabas.compat.librdkafka.values.constants import OFFSET_INVALID, OFFSET_S
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException, kafka_error_of
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_to_bytes
+from barnabas.compat.librdkafka.values.posix_patterns import PosixPatternError
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.errors import BarnabasError, ClosedError, MisuseError
 from barnabas.types import OffsetAndMetadata
@@ -134,7 +134,7 @@ class Consumer(MessagePoller):
         on_lost: Any = ...,
     ) -> None:
         """Reads these topics, as the group divides them; replaces the subscription before. One that begins
-        with ^ is a regular expression for the beginning of names.
+        with ^ is a regular expression, as POSIX has them, for a part of names.
 
         `on_assign(consumer, partitions)`, `on_revoke(...)` and `on_lost(...)` are called when partitions come
         and go. They may call assign(), unassign() and the incremental ones; otherwise that is done for them.
@@ -155,7 +155,7 @@ class Consumer(MessagePoller):
             raise _invalid("Failed to set subscription")
         try:
             session.subscribe(names, listener)
-        except (re.error, MisuseError):
+        except (PosixPatternError, MisuseError):
             raise _invalid("Failed to set subscription") from None
         text = f"{self._group}: subscribe to new subscription of {len(names)} topics"
         self._debug("cgrp consumer", "SUBSCRIBE", MAIN, text)
@@ -445,20 +445,29 @@ class Consumer(MessagePoller):
 
     @c_no_arguments("Consumer.close")
     def close(self) -> None:
-        """Commits what is stored, unless enable.auto.commit is off, leaves the group, and ends all. Callbacks
-        are called. A second time it does nothing."""
+        """Commits what is stored, unless enable.auto.commit is off, leaves the group, and ends all. All
+        callbacks that are due are called, and what the last of them that raises raised comes out. A second
+        time it does nothing."""
         session, events = self._session, self._events
         if session is None or events is None:
             return
         self._debug("cgrp consumer", "CLOSE", APPLICATION, "Closing consumer")
+
+        def serve() -> None:
+            session.serve_commits()
+            events.serve()
+
         try:
             session.close()
-            events.serve()
         finally:
-            self._session = None  # type: ignore[misc]
-            self._finalizer.detach()
-            self._take_back()
+            # What a rebalance callback raised takes nothing from the others.
             events.detach()
+            try:
+                serve_to_the_end(serve)
+            finally:
+                self._session = None  # type: ignore[misc]
+                self._finalizer.detach()
+                self._take_back()
 
     def __enter__(self) -> Self:
         return self

@@ -48,6 +48,7 @@ from barnabas.compat.librdkafka.values.constants import (
     OFFSET_STORED,
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
+from barnabas.compat.librdkafka.values.posix_patterns import any_of, as_python_pattern
 from barnabas.errors import BarnabasError, CorruptBatchError, ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
 from barnabas.loop_thread import loop_thread
@@ -158,6 +159,8 @@ class ConsumerSession(Observed):
 
         self.core = self._loop.run(make_core(), what="consumer")
         self._client = self.core.client
+        if setup.topic_blacklist:
+            self._client.hide_topics(any_of(setup.topic_blacklist))
         self._buffer = self.core.buffer
         self._client.events.add(self._listen)
         self._client.add_metadata_listener(self._on_metadata)
@@ -408,8 +411,8 @@ class ConsumerSession(Observed):
             subscription.is_by_hand = False
             before = subscription.wish
             core.subscribe(None if pattern else topics, pattern, listener)
-            if subscription.wish == before:
-                # librdkafka joins anew even so.
+            if subscription.wish == before and self.is_eager:
+                # librdkafka joins anew even so, where all partitions move at once.
                 core.enforce_rebalance("subscribe() was called again")
 
         self.run(subscribe())
@@ -451,8 +454,9 @@ class ConsumerSession(Observed):
 
     def serve_commits(self) -> None:
         """Tells of commits that are done."""
-        for on_commit, offsets, error in self.core.commits.take_finished():
-            on_commit(offsets, error)
+        finished = self.core.commits.take_finished()
+        # One that raises leaves the others for the next time.
+        self._finished.extendleft(partial(*each) for each in reversed(finished))
         while self._finished:
             self._finished.popleft()()
 
@@ -770,9 +774,14 @@ def abandon(session: ConsumerSession) -> None:
 
 
 def as_pattern(topics: Iterable[str]) -> re.Pattern[str]:
-    """One pattern for the whole name of a topic, out of names and of expressions for the beginning of one.
+    """One pattern for the whole name of a topic, out of names and of POSIX's expressions for a part of one.
 
-    Raises: re.error.
+    Raises: PosixPatternError.
     """
-    alternatives = [f"(?:{t}).*" if t.startswith("^") else re.escape(t) for t in topics]
-    return re.compile("|".join(alternatives), re.DOTALL)
+    alternatives = [
+        f".*?(?:{as_python_pattern(topic, f'topic{number}_')}).*"
+        if topic.startswith("^")
+        else re.escape(topic)
+        for number, topic in enumerate(topics)
+    ]
+    return re.compile("|".join(alternatives), re.ASCII | re.DOTALL)

@@ -24,7 +24,8 @@ from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
 from barnabas.compat.librdkafka.consume.consumer_events import overdue_error
 from barnabas.compat.librdkafka.consume.share_consumer_session import ShareConsumerSession
-from barnabas.compat.librdkafka.told.events import ClientEvents
+from barnabas.compat.librdkafka.told.client_log import APPLICATION, MAIN
+from barnabas.compat.librdkafka.told.events import ClientEvents, serve_to_the_end
 from barnabas.compat.librdkafka.told.statistics import ShareStatistics
 from barnabas.compat.librdkafka.values.arguments import c_arguments, c_no_arguments, no_state
 from barnabas.compat.librdkafka.values.error_codes import text_of
@@ -156,10 +157,13 @@ class ShareConsumer:
         with self._using(what) as session:
             if "" in names or len(set(names)) < len(names):
                 raise ValueError(_failed(what, KafkaError._INVALID_ARG))
-            if names:
-                session.subscribe(names)
-            else:
+            if not names:
                 session.unsubscribe()
+                return
+            session.subscribe(names)
+            group = session.config.group_id
+            text = f'Group "{group}": subscribe to new subscription of {len(names)} topics'
+            self._events.log.debug("cgrp consumer", "SUBSCRIBE", MAIN, text)
 
     @c_no_arguments("ShareConsumer.unsubscribe")
     def unsubscribe(self) -> None:
@@ -309,14 +313,16 @@ class ShareConsumer:
 
     @c_no_arguments("ShareConsumer.close")
     def close(self) -> None:
-        """Tells brokers what was acknowledged and leaves the group. Callbacks are called. A second time it
-        does nothing."""
+        """Tells brokers what was acknowledged and leaves the group. All callbacks that are due are called,
+        and what the last of them that raises raised comes out. A second time it does nothing."""
         if self._session is None:
             return
         with self._using() as session:
+            self._events.log.debug("cgrp consumer", "CLOSE", APPLICATION, "Closing consumer")
             try:
                 session.close()
-                self._serve(session)
+                self._events.detach()
+                serve_to_the_end(lambda: self._serve(session))
             finally:
                 self._session = None
                 self._finalizer.detach()

@@ -8,13 +8,14 @@ this is kept by the core.
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from barnabas._kernel import Message
-from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.broker_errors import InvalidTopicError, UnknownServerError, UnknownTopicOrPartitionError
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.share.acknowledgements import AcknowledgementResult
@@ -29,6 +30,8 @@ from barnabas.settings.table import ShareConsumerConfig
 from barnabas.types import TopicPartition
 
 T = TypeVar("T")
+
+logger = logging.getLogger("barnabas.compat")
 
 Place = tuple[str, int, int]
 """Topic, partition and offset."""
@@ -98,6 +101,11 @@ class ShareConsumerSession(Observed):
             return self.run(self.core.poll(timeout))
         except _NOT_TOLD:
             # `error_cb` hears of it, and it is tried again.
+            return []
+        except (InvalidTopicError, UnknownServerError) as error:
+            # librdkafka reads the other topics, and says nothing. The second is what brokers answer while a
+            # topic is deleted.
+            logger.warning("share group %r reads on: %s", self.config.group_id, error)
             return []
 
     def next_overdue(self) -> PollIntervalExceeded | None:

@@ -50,6 +50,7 @@ from barnabas.compat.librdkafka.values.arguments import (
 from barnabas.compat.librdkafka.values.committed_metadata import kept_metadata
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.group_metadata import group_metadata_from_bytes
+from barnabas.compat.librdkafka.values.posix_patterns import any_of
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition
 from barnabas.errors import BarnabasError, KafkaTimeoutError, MisuseError, PurgedError
 from barnabas.loop_thread import LoopThread, loop_thread
@@ -90,6 +91,7 @@ class ProducerSetup:
     max_message_bytes: int = 1_000_000
     message_timeout_ms: int = 300_000
     propagation_ms: int = 30_000
+    topic_blacklist: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, configuration: Configuration) -> ProducerSetup:
@@ -120,6 +122,7 @@ class ProducerSetup:
             max_message_bytes=values["message.max.bytes"],
             message_timeout_ms=settings["delivery_timeout_ms"],
             propagation_ms=values["topic.metadata.propagation.max.ms"],
+            topic_blacklist=values["topic.blacklist"],
         )
 
     def core_settings(self) -> dict[str, Any]:
@@ -207,6 +210,8 @@ class Producer(MessageSender):
             return core_producer.Producer(**settings)
 
         self._core = core = thread.run(make(), what="producer")
+        if setup.topic_blacklist:
+            core.kafka_client.hide_topics(any_of(setup.topic_blacklist))
         parked = self._open(
             core.accumulator,
             events.queue,

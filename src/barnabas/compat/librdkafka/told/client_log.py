@@ -6,6 +6,7 @@ stderr where the program gave none; and which are left out. Knows nothing of wha
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 import time
@@ -29,6 +30,9 @@ _LEVELS = (
     logging.INFO,
     logging.DEBUG,
 )
+
+# Those that know what `stacklevel` is.
+_LOG_OF_PYTHON = (logging.Logger.log, logging.LoggerAdapter[Any].log)
 
 APPLICATION = "app"
 MAIN = "main"
@@ -101,4 +105,14 @@ class ClientLog:
             print(f"%{level}|{time.time():.3f}|{facility}|{self._name}| {line}", file=sys.stderr)
 
     def _logger_log(self, level: int, facility: str, line: str) -> None:
-        self._logger.log(level, "%s [%s] %s", facility, self._name, line)
+        is_pythons = getattr(self._logger.__class__, "log", None) in _LOG_OF_PYTHON
+        where = {"stacklevel": _frames_of_ours()} if is_pythons else {}
+        self._logger.log(level, "%s [%s] %s", facility, self._name, line, **where)
+
+
+def _frames_of_ours() -> int:
+    """How far up the stack the program's own call is, which a record names as where it comes from."""
+    frame, count = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("barnabas."):
+        frame, count = frame.f_back, count + 1
+    return count

@@ -53,7 +53,7 @@ def node_name(node_id: int) -> str:
 class ClusterLines:
     """`protocol`: security.protocol. `mechanism`: sasl.mechanisms, empty where there is none."""
 
-    def __init__(self, protocol: str, mechanism: str) -> None:
+    def __init__(self, protocol: str, mechanism: str, *, has_local_topics: bool = True) -> None:
         self._protocol = protocol
         self._prefix = "" if protocol == "plaintext" else f"{protocol}://"
         self._mechanism = mechanism
@@ -64,6 +64,7 @@ class ClusterLines:
         self._controller_id = NO_NODE
         self._leaders: dict[tuple[str, int], tuple[int, int]] = {}
         self._partition_counts: dict[str, int] = {}
+        self._has_local_topics = has_local_topics
         self._local_topics: set[str] = set()
 
     def broker(self, node: Node) -> str:
@@ -177,7 +178,7 @@ class ClusterLines:
 
     def _metadata_requested(self, step: MetadataRequested) -> Iterator[DebugLine]:
         for topic in step.topics or ():
-            if topic not in self._local_topics:
+            if self._has_local_topics and topic not in self._local_topics:
                 self._local_topics.add(topic)
                 yield DebugLine("topic", "TOPIC", MAIN, f"New local topic: {topic}")
         if step.topics is None:

@@ -31,8 +31,10 @@ class DebugLines:
         self._client = client
         self._log = log
         config = client.config
-        self._cluster = ClusterLines(config.security_protocol.lower(), config.sasl_mechanism or "")
         is_shared = isinstance(config, ShareConsumerConfig)
+        self._cluster = ClusterLines(
+            config.security_protocol.lower(), config.sasl_mechanism or "", has_local_topics=not is_shared
+        )
         protocol: Any = "share" if is_shared else getattr(config, "group_protocol", "classic")
         self._group = GroupLines(self._cluster.broker, protocol)
         self._share = ShareLines(self._broker)

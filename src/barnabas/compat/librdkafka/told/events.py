@@ -140,6 +140,7 @@ class ClientEvents:
             self._client = None
         if self._debug_lines is not None:
             self._debug_lines.end()
+            self._debug_lines = None
         self._statistics = None
         if self._timer is not None:
             loop_thread().call(self._timer.cancel)
@@ -262,6 +263,20 @@ class ClientEvents:
     def _call_back(self, error: KafkaError) -> None:
         if self._callbacks.error_cb is not None:
             self.put(partial(self._callbacks.error_cb, error))
+
+
+def serve_to_the_end(serve: Callable[[], object]) -> None:
+    """For a client that ends: serves on behind calls that raise, as there is no next time. What the last of
+    them raised comes out. Nothing may be added meanwhile."""
+    raised: BaseException | None = None
+    while True:
+        try:
+            serve()
+            break
+        except BaseException as error:
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 def _weak(method: Callable[_Parameters, None]) -> Callable[_Parameters, None]:

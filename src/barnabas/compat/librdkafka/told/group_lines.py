@@ -102,7 +102,8 @@ class GroupLines:
                 yield DebugLine("cgrp", facility, MAIN, f"{what}: {KafkaError(error.code()).str()}")
             case GroupLeft():
                 yield _of(told.group_id, "cgrp", "LEAVE", f"leave (in state {self._state}): {told.reason}")
-                yield DebugLine("consumer", "LEAVE", MAIN, "Leaving group")
+                if self._protocol != "share":
+                    yield DebugLine("consumer", "LEAVE", MAIN, "Leaving group")
             case _:
                 yield from self._of_partitions(told)
 

@@ -34,7 +34,7 @@ from barnabas.stats import (
 )
 from barnabas.types import OffsetAndMetadata, TopicPartition
 from barnabas.values import frozen
-from barnabas.windows import NO_SAMPLES, RollingWindow
+from barnabas.windows import RollingWindow, no_samples
 
 _STATES = {"init": "INIT", "connecting": "CONNECT", "up": "UP", "down": "DOWN"}
 _COMMON_REQUESTS = ("Metadata", "FindCoordinator", "SaslHandshake", "ApiVersion", "SaslAuthenticate")
@@ -638,7 +638,7 @@ def _window(stats: WindowStats, factor: float) -> Json:
     }
 
 
-_NO_WINDOW = _window(NO_SAMPLES, 1)
+_NO_WINDOW = _window(no_samples(), 1)
 
 
 def _counted(window: RollingWindow, count: int, total: int) -> Json:

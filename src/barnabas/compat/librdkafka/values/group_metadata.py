@@ -14,6 +14,8 @@ _MAGIC = b"CGMDv2:"
 _GENERATION = struct.Struct("=i")
 _HAS_INSTANCE_ID = b"\0"
 _NO_INSTANCE_ID = b"\1"
+# Both ids empty, and none of an instance.
+_SHORTEST_REST = len(b"\0\0\1")
 
 
 def group_metadata_to_bytes(identity: GroupIdentity) -> bytes:
@@ -32,10 +34,12 @@ def group_metadata_to_bytes(identity: GroupIdentity) -> bytes:
 
 
 def group_metadata_from_bytes(data: bytes) -> GroupIdentity:
-    """Raises: ValueError for bytes that are no such value."""
+    """Raises: ValueError, in librdkafka's words, for bytes that are no such value."""
     head = len(_MAGIC) + _GENERATION.size
-    if not data.startswith(_MAGIC) or len(data) < head:
-        raise ValueError("this is not what consumer_group_metadata() gave")
+    if len(data) < head + _SHORTEST_REST:
+        raise ValueError("Input buffer is too short")
+    if not data.startswith(_MAGIC):
+        raise ValueError("Input buffer is not a serialized consumer group metadata object")
     (generation,) = _GENERATION.unpack_from(data, len(_MAGIC))
     group_id, found, rest = data[head:].partition(b"\0")
     member_id, found_member, rest = rest.partition(b"\0")
@@ -45,4 +49,4 @@ def group_metadata_from_bytes(data: bytes) -> GroupIdentity:
         return GroupIdentity(group_id.decode(), generation, member_id.decode())
     if is_whole and rest[:1] == _HAS_INSTANCE_ID and found_instance:
         return GroupIdentity(group_id.decode(), generation, member_id.decode(), instance_id.decode())
-    raise ValueError("what consumer_group_metadata() gave is cut short")
+    raise ValueError("Input buffer bad length")

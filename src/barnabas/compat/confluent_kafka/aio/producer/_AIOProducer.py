@@ -12,6 +12,7 @@ import concurrent.futures
 import contextlib
 import logging
 import time
+from asyncio import get_running_loop
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +25,8 @@ from barnabas.compat.confluent_kafka.cimpl import KafkaError, KafkaException, Me
 # By the original's name: programs configure logging by it.
 logger = logging.getLogger("confluent_kafka.aio.producer._AIOProducer")
 
+NO_THREAD = 0
+CLOSED = "Producer has been closed"
 NO_HEADERS = (
     "Headers are not supported in AIOProducer batch mode. Use the synchronous Producer.produce() method if "
     "headers are required."
@@ -31,7 +34,8 @@ NO_HEADERS = (
 
 
 class AIOProducer:
-    """Producer for asyncio: `produce` gives a future for each message. Made on a running event loop.
+    """Producer for asyncio: `produce` gives a future for each message. Made on a running event loop, and used
+    on one at a time.
 
     Messages leave as `linger.ms` and `batch.size` of the configuration say, and futures are done as
     deliveries are reported: nobody has to poll. Callbacks of the configuration are coroutine functions and
@@ -45,19 +49,20 @@ class AIOProducer:
     def __init__(
         self,
         producer_conf: dict[str, Any],
-        max_workers: int = 4,
+        max_workers: int | None = 4,
         executor: concurrent.futures.Executor | None = None,
         batch_size: int = 1000,
         buffer_timeout: float = 1.0,
     ) -> None:
-        if executor is None and max_workers <= 0:
+        if executor is None and max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
         self.executor = executor
-        self._loop = asyncio.get_running_loop()
+        self._loop = get_running_loop()
         self._batch_size = batch_size
         self._room_timeout = buffer_timeout if buffer_timeout > 0 else 0.0
         self._produced_in_turn = 0
         self._is_closed = False
+        self._has_ended = False
         self._thread = ClientThread("barnabas-aio-producer")
         self._is_serving_due = False
         self._served = 0
@@ -92,6 +97,7 @@ class AIOProducer:
             await self._call(self._producer.close)
         finally:
             self._thread.stop()
+            self._has_ended = True
 
     def __len__(self) -> int:
         """How many messages were produced and not yet reported."""
@@ -102,6 +108,7 @@ class AIOProducer:
         for up to `timeout` seconds (negative: without end). Callbacks that were begun are through.
 
         Raises: KafkaException, once, when the producer can do nothing more."""
+        self._follow_loop()
         if args or kwargs or type(timeout) not in (int, float):
             # Producer says what is wrong, or waits.
             return await self._call(self._producer.poll, timeout, *args, **kwargs)
@@ -135,7 +142,9 @@ class AIOProducer:
                 raise NotImplementedError(NO_HEADERS)
             partition, timestamp = kwargs.get("partition", -1), kwargs.get("timestamp", 0)
         if self._is_closed:
-            raise RuntimeError("Producer has been closed")
+            raise RuntimeError(CLOSED)
+        if get_running_loop() is not self._loop:
+            self._follow_loop()
         future = self._create_future()
         told = partial(self._report, future)
         try:
@@ -220,6 +229,9 @@ class AIOProducer:
         return await self._call(self._producer.set_sasl_credentials, *args, **kwargs)
 
     async def _call(self, blocking_task: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if self._has_ended:
+            raise RuntimeError(CLOSED)
+        self._follow_loop()
         try:
             return await self._thread.submit(blocking_task, *args, **kwargs)
         except KafkaException:
@@ -228,6 +240,18 @@ class AIOProducer:
             raise
         finally:
             self._settle()
+
+    def _follow_loop(self) -> None:
+        """Futures and waits belong to the loop that this is called on from now on."""
+        if not self._thread.follow():
+            return
+        self._loop = self._thread.loop
+        self._create_future = self._loop.create_future
+        # Reports of messages that were produced on another loop have to find their way.
+        self._loop_thread = NO_THREAD if len(self._producer) else get_ident()
+        self._has_served = asyncio.Event()
+        self._is_serving_due = False
+        self._notify()
 
     # Events, served on the event loop as they come
 
@@ -276,7 +300,14 @@ class AIOProducer:
 
     def _settle(self) -> None:
         while self._reported:
-            _settle(*self._reported.popleft())
+            future, error, message = self._reported.popleft()
+            loop = future.get_loop()
+            # A loop may be closed by now, and whoever waited on it gone.
+            with contextlib.suppress(RuntimeError):
+                if loop is get_running_loop() or loop.is_closed():
+                    _settle(future, error, message)
+                else:
+                    loop.call_soon_threadsafe(_settle, future, error, message)
 
     async def _finish_callbacks(self) -> None:
         """Waits for callbacks that were begun. Raises: what one raises."""

@@ -138,14 +138,13 @@ def assignors_of_a_program_divide_its_group(kafka, stage):
     topic = stage.filled_topic(b"a", partitions=3)
     base = stage.module("coordinator.assignors.abstract").AbstractPartitionAssignor
     ranges = stage.module("coordinator.assignors.range").RangePartitionAssignor
-    assigned = []
+    divided, assigned = [], []
 
     class Mine(base):
         name = "mine"
 
         def assign(self, cluster, members):
-            stage.record("partitions", cluster.partitions_for_topic(topic))
-            stage.record("members", len(members))
+            divided.append((cluster.partitions_for_topic(topic), len(members)))
             return ranges.assign(cluster, members)
 
         def metadata(self, topics):
@@ -159,4 +158,9 @@ def assignors_of_a_program_divide_its_group(kafka, stage):
     stage.until(lambda: topic in consumer.topics())
     consumer.subscribe([topic])
     stage.join(consumer, 3)
-    stage.record("assigned", assigned[-1])
+    # A member that learns of the topic late joins twice.
+    stage.record("partitions", divided[-1][0])
+    stage.record("members", divided[-1][1])
+    partitions, generation = assigned[-1]
+    stage.record("assigned", partitions)
+    stage.record("generations", len(generation))

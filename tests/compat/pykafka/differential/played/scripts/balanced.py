@@ -109,7 +109,8 @@ def a_balanced_consumer_too_many_has_nothing(pykafka: Any, stage: Any) -> None:
     topic, group = stage.topic_of(stage.topic(partitions=FOUR)), stage.group()
     members = named(stage, *(joining(stage, topic, group, consumer_timeout_ms=500) for _ in range(FOUR + 1)))
     record_owners(stage, "five", group, members)
-    stage.record("held by the last", members[-1].held_offsets)
+    # None, or nothing in a mapping where it had a partition for a moment while the others joined.
+    stage.record("the last holds something", bool(members[-1].held_offsets))
     stage.attempt("consume of the last", members[-1].consume)
 
 

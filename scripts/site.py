@@ -1,0 +1,112 @@
+"""Builds the documentation as a site into build/site, and fails for whatever is wrong with it.
+
+    .venv/bin/python scripts/site.py
+
+What zensical and its --strict do not see is looked for here: links and anchors of the built pages that lead
+nowhere, pictures and scripts that are not there or come from elsewhere, pages that the navigation lacks, and
+public names without a docstring or a place in the reference (scripts/public_names.py).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import public_names
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "build" / "site"
+# A page of its own for whatever is not there has links from the site's root.
+LEFT_OUT = {"404.html"}
+
+
+class Page(HTMLParser):
+    """What a built page offers to links, and what it wants: of `links` where they lead, of `parts` what a
+    browser loads for the page itself."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.parts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value for name, value in attrs if value is not None}
+        self.ids |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag == "link" and given.get("rel") in ("stylesheet", "icon"):
+            self.parts.append(given["href"])
+        elif "src" in given:
+            self.parts.append(given["src"])
+
+
+def read_site(site: Path) -> dict[str, Page]:
+    """The pages by their paths in the site."""
+    return {
+        path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8"))
+        for path in sorted(site.rglob("*.html"))
+    }
+
+
+def broken_links(site: Path, pages: dict[str, Page]) -> list[str]:
+    """Links within the site that lead nowhere, and parts that are not there, a line each."""
+    found: dict[str, None] = {}
+    for name, page in pages.items():
+        if name in LEFT_OUT:
+            continue
+        for link in [*page.links, *page.parts]:
+            target = urlsplit(urljoin(name, link))
+            if target.scheme or target.netloc:
+                if link in page.parts and target.scheme != "data":
+                    found[f"{name}: {link} comes from elsewhere; the site has to be whole without it"] = None
+                continue
+            path, anchor = unquote(target.path) or name, unquote(target.fragment)
+            if not (site / path).is_file():
+                found[f"{name}: {link} leads nowhere: there is no {path}"] = None
+            elif anchor and path in pages and anchor not in pages[path].ids:
+                found[f"{name}: {link} leads nowhere: {path} has no #{anchor}"] = None
+    return list(found)
+
+
+def pages_without_a_place(docs: Path, navigation: list[dict[str, object]]) -> list[str]:
+    """Pages that nobody finds by the navigation, and entries of it without a page."""
+    named = set(re.findall(r"'([\w./-]+\.md)'", repr(navigation)))
+    there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    return [
+        *(f"docs/{name} is not in the navigation of zensical.toml" for name in sorted(there - named)),
+        *(f"zensical.toml names {name}, which docs/ has not" for name in sorted(named - there)),
+    ]
+
+
+def build() -> list[str]:
+    """Raises nothing for a site that is wrong, but says so."""
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return [done.stdout] if done.returncode else []
+
+
+def main() -> None:
+    navigation = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    found = pages_without_a_place(ROOT / "docs", navigation)
+    found += public_names.all_problems()
+    found += build() or broken_links(SITE, read_site(SITE))
+    if found:
+        sys.exit("\n".join(found))
+    print(f"site: {SITE.relative_to(ROOT)}/index.html")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Clients' telemetry: what they are asked for, and what they push."""

@@ -1,0 +1,63 @@
+"""Groups whose members the coordinator assigns to, as records of __consumer_offsets: what changed is written.
+
+Owns that the records on disk come to be those of the group as it is. Must not know what kind of group it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from barnabas.broker.group_records import Entry, Key, encoded_key, encoded_value
+from barnabas.broker.group_store import GroupStore
+from barnabas.broker_errors import CoordinatorNotAvailableError, KafkaStorageError
+from barnabas.protocol.schema import Message
+
+Written = dict[bytes, tuple[Key, bytes]]
+"""The records of a group on disk, by the bytes of their keys: the key, and the value's bytes."""
+
+
+class WrittenGroup(Protocol):
+    @property
+    def group_id(self) -> str: ...
+
+    written: Written
+    is_behind: bool
+    """Whether they lack more than what the next heartbeat changes."""
+
+
+class GroupJournal:
+    def __init__(self, store: GroupStore) -> None:
+        self._store = store
+
+    def write(self, group: WrittenGroup, entries: Iterable[tuple[Key, Message]], *, are_all: bool) -> None:
+        """Brings the records on disk up to `entries`. `are_all`: the group has no others any more.
+
+        Raises: CoordinatorNotAvailableError, and then the next time must write all.
+        """
+        found = {encoded_key(key): (key, value, encoded_value(value)) for key, value in entries}
+        changed: list[Entry] = [
+            (key, value)
+            for place, (key, value, encoded) in found.items()
+            if group.written.get(place) != (key, encoded)
+        ]
+        gone = [place for place in group.written if place not in found] if are_all else []
+        changed += [(group.written[place][0], None) for place in gone]
+        if changed:
+            try:
+                self._store.append(group.group_id, changed)
+            except KafkaStorageError as error:
+                group.is_behind = True
+                raise CoordinatorNotAvailableError(str(error)) from error
+        for place in gone:
+            del group.written[place]
+        group.written.update({place: (key, encoded) for place, (key, _, encoded) in found.items()})
+        group.is_behind = False
+
+
+def note_written(group: WrittenGroup, key: Key, value: Message | None) -> None:
+    """A record of the group was read back."""
+    if value is None:
+        group.written.pop(encoded_key(key), None)
+    else:
+        group.written[encoded_key(key)] = key, encoded_value(value)

@@ -1,0 +1,1 @@
+"""Checkpoints of Spark's streaming queries, read without Spark."""

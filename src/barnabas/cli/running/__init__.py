@@ -1,0 +1,1 @@
+"""What commands run in the foreground: a broker, a registry, a page, a proxy."""

@@ -1,0 +1,1 @@
+"""One module for each page: its routes, and what it shows."""

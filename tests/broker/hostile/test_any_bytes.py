@@ -1,0 +1,186 @@
+"""Clients that send what no client would: the broker answers or hangs up, fails nowhere, and serves on."""
+
+from __future__ import annotations
+
+import random
+import re
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from barnabas import Consumer, Producer, TopicPartition
+from barnabas.broker.handlers import HANDLERS
+from barnabas.protocol.frame import encode_request
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.testing import EmbeddedBroker
+from oracle.instances import random_message
+
+PATIENCE_SECONDS = 30
+IDLE_SECONDS = 5
+LARGEST_REQUEST = 1 << 20
+ASK = encode_request(ApiVersionsRequest(), 0, 1, "neighbour")
+FRAMES_OF_A_VERSION = 12
+THERE = "there"
+LENGTHS = (-(2**31), -1, 0, 1, 3, LARGEST_REQUEST + 1, 2**31 - 1)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[EmbeddedBroker]:
+    idle_ms = str(1000 * IDLE_SECONDS)
+    config = {"socket.request.max.bytes": str(LARGEST_REQUEST), "connections.max.idle.ms": idle_ms}
+    with EmbeddedBroker(config=config) as broker:
+        with Producer(broker.bootstrap) as producer:
+            producer.send(THERE, b"a", partition=0).result(PATIENCE_SECONDS)
+        with Consumer(broker.bootstrap, group_id=THERE) as consumer:
+            consumer.commit({(THERE, 0): 1})
+        yield broker
+
+
+def connected(broker: EmbeddedBroker) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", broker.port), PATIENCE_SECONDS)
+
+
+def read_exactly(connection: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        chunk = connection.recv(size - len(received))
+        if not chunk:
+            raise ConnectionResetError("hung up")
+        received += chunk
+    return received
+
+
+def read_frame(connection: socket.socket) -> bytes:
+    (size,) = struct.unpack(">i", read_exactly(connection, 4))
+    return read_exactly(connection, size)
+
+
+def is_served(connection: socket.socket) -> bool:
+    connection.sendall(ASK)
+    return read_frame(connection)[:4] == struct.pack(">i", 1)
+
+
+def send(connection: socket.socket, sent: bytes) -> None:
+    """All of it, then nothing more; and waits for the broker to hang up, whatever it answers until then."""
+    try:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+    except (ConnectionResetError, BrokenPipeError):
+        pass
+
+
+def failure(broker: EmbeddedBroker) -> str:
+    """The first error that the broker did not expect, and logged with a traceback."""
+    return broker.log.partition("Traceback")[2][:5_000]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.builds(lambda size, rest: struct.pack(">i", size) + rest, st.sampled_from(LENGTHS), st.binary()),
+        st.builds(lambda rest: struct.pack(">i", len(rest)) + rest, st.binary(max_size=300)),
+        st.builds(
+            lambda key, version, rest: struct.pack(">ihhi", len(rest) + 8, key, version, 7) + rest,
+            st.integers(-1, 100),
+            st.integers(-1, 20),
+            st.binary(max_size=200),
+        ),
+    )
+)
+def test_garbage_is_answered_or_ends_its_own_connection_alone(broker: EmbeddedBroker, sent: bytes) -> None:
+    with connected(broker) as neighbour, connected(broker) as hostile:
+        send(hostile, sent)
+        assert is_served(neighbour)
+    assert failure(broker) == ""
+
+
+def name_what_is_there(part: Any, source: random.Random) -> None:
+    """Has a request be about a topic and a group that are there, in most places that could name them.
+
+    Fields that its version lacks are empty, and stay so."""
+    if isinstance(part, list):
+        for each in cast("list[Any]", part):
+            name_what_is_there(each, source)
+    for name in getattr(part, "field_specifiers", ()):
+        value = getattr(part, name)
+        if isinstance(value, str) and value and source.random() < 0.7:
+            setattr(part, name, THERE)
+        elif name in ("partition", "partition_index", "index") and source.random() < 0.7:
+            setattr(part, name, 0)
+        elif isinstance(value, list) and value and isinstance(value[0], str):
+            setattr(part, name, [THERE, *cast("list[str]", value)])
+        else:
+            name_what_is_there(value, source)
+
+
+@pytest.mark.parametrize("handler", HANDLERS.values(), ids=lambda handler: handler.request_type.NAME)
+def test_no_request_of_any_content_makes_the_broker_fail(broker: EmbeddedBroker, handler: Any) -> None:
+    with ExitStack() as stack:
+        neighbour = stack.enter_context(connected(broker))
+        for version in range(handler.lowest, handler.highest + 1):
+            source = random.Random(f"{handler.request_type.__name__} {version}")
+            for number in range(FRAMES_OF_A_VERSION):
+                request = random_message(handler.request_type, version, source)
+                name_what_is_there(request, source)
+                frame = bytearray(encode_request(request, version, number, THERE))
+                for _ in range(number // 4):
+                    frame[source.randrange(4, len(frame))] = source.choice([0, 1, 0x7F, 0x80, 0xFE, 0xFF])
+                stack.enter_context(connected(broker)).sendall(frame)
+        assert is_served(neighbour)
+    assert failure(broker) == ""
+
+
+def test_slow_and_half_open_connections_end_and_hold_nobody_up(broker: EmbeddedBroker) -> None:
+    half = struct.pack(">i", 1000) + bytes(10)
+    slow = [connected(broker) for _ in range(50)]
+    try:
+        for each in slow:
+            each.sendall(half)
+        began = time.monotonic()
+        with Producer(broker.bootstrap) as producer:
+            for number in range(100):
+                producer.send("among-the-slow", b"%d" % number, partition=0)
+            producer.flush(PATIENCE_SECONDS)
+        with Consumer(broker.bootstrap, auto_offset_reset="earliest") as consumer:
+            consumer.assign([TopicPartition("among-the-slow", 0)])
+            values: list[bytes | None] = []
+            while len(values) < 100:
+                values += [record.value for record in consumer.poll(1)]
+        assert values == [b"%d" % number for number in range(100)]
+        # Before the idle ones are ended: they were not what had to be waited for.
+        assert time.monotonic() - began < IDLE_SECONDS
+        for each in slow:
+            each.settimeout(PATIENCE_SECONDS)
+            assert each.recv(1) == b""
+    finally:
+        for each in slow:
+            each.close()
+
+
+def test_a_frame_that_claims_to_be_large_takes_memory_only_as_it_comes(broker: EmbeddedBroker) -> None:
+    def resident_kib() -> int:
+        status = Path(f"/proc/{broker.pid}/status").read_text()
+        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0])
+
+    before = resident_kib()
+    claims = [connected(broker) for _ in range(100)]
+    try:
+        for each in claims:
+            each.sendall(struct.pack(">i", LARGEST_REQUEST) + bytes(100))
+        with connected(broker) as neighbour:
+            assert is_served(neighbour)
+        assert resident_kib() - before < 32 << 10
+    finally:
+        for each in claims:
+            each.close()

@@ -1,0 +1,1 @@
+"""Scripts about clients for asyncio."""

@@ -1,0 +1,165 @@
+"""A reader who has the wheel and nothing else follows the tutorial, line by line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support import expected_conditions as conditions
+from selenium.webdriver.support.wait import WebDriverWait
+from tests.browser import start_chromium
+from tests.docs.page_examples import ROOT, is_like
+
+from barnabas.testing import free_ports
+
+PAGE = ROOT / "docs" / "tutorials" / "exactly-once.md"
+BLOCKS = re.findall(r"^```(shell|text)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+PATIENCE_SECONDS = 400.0
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `make wheels` builds it, but for this machine alone, out of what is compiled already."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", folder]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=900)
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+class Terminal:
+    """A shell that is typed into, in an empty folder, with nothing of the checkout in its environment."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        self._screen = folder.with_name("screen.txt")
+        environment = {name: os.environ[name] for name in ("HOME", "LANG", "JAVA_HOME") if name in os.environ}
+        environment |= {
+            name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))
+        }
+        environment |= {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            # In place of a package index that has the wheel.
+            "PIP_FIND_LINKS": f"{wheel.parent} {os.environ.get('PIP_FIND_LINKS', '')}",
+            "PIP_QUIET": "1",
+            "TERM": "dumb",
+        }
+        with self._screen.open("wb") as screen:
+            self._shell = subprocess.Popen(
+                ["bash", "-e"],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=screen,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._read_until = 0
+
+    def enter(self, commands: str) -> None:
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(commands.encode())
+        self._shell.stdin.flush()
+
+    def wait_for(self, shown: str) -> None:
+        """Returns when it is on the screen, below what was waited for before."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            text = self._screen.read_text()
+            found = self._find(shown, text)
+            if found is not None:
+                self._read_until = found
+                return
+            if self._shell.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"{shown!r} never came, behind character {self._read_until} of:\n{text}")
+            time.sleep(0.2)
+
+    def _find(self, shown: str, text: str) -> int | None:
+        """Whether some lines in a row are what is wanted, by the end of the last of them."""
+        height = shown.count("\n")
+        lines = list(re.finditer(r".*\n", text[self._read_until :]))
+        for first in range(len(lines) - height + 1):
+            block = lines[first : first + height]
+            if is_like(shown, "".join(line[0] for line in block)):
+                return self._read_until + block[-1].end()
+        return None
+
+    def finish(self) -> int:
+        """The status of the last command, or of the first one that failed."""
+        assert self._shell.stdin is not None
+        self._shell.stdin.close()
+        return self._shell.wait(PATIENCE_SECONDS)
+
+    def close(self) -> None:
+        """Ends the shell, and what it has left running."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._shell.pid, signal.SIGKILL)
+        self.finish()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, wheel: Path) -> Iterator[Terminal]:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    terminal = Terminal(folder, wheel)
+    yield terminal
+    terminal.close()
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    browser = start_chromium(tmp_path / "chromium")
+    yield browser
+    browser.quit()
+
+
+def on_free_ports(commands: str, broker: int, listener: int, page: int) -> str:
+    """Other programs of this machine may have those on the page."""
+    commands = commands.replace(
+        "barnabas up &", "export BARNABAS_BOOTSTRAP=localhost:9092\nbarnabas up --port 9092 &"
+    ).replace("barnabas ui ", "barnabas ui --port 8080 ")
+    return commands.replace("9092", str(broker)).replace("9464", str(listener)).replace("8080", str(page))
+
+
+def see_the_lag(browser: webdriver.Chrome, page: str) -> None:
+    """What the tutorial tells of the page in the browser."""
+    browser.get(page)
+    wait = WebDriverWait(browser, PATIENCE_SECONDS)
+    for title, shown in (("Topics", "priced"), ("Queries", "priced")):
+        browser.find_element(By.LINK_TEXT, title).click()
+        wait.until(conditions.presence_of_element_located((By.LINK_TEXT, shown)))
+    browser.find_element(By.LINK_TEXT, "priced").click()
+    for partition in range(4):
+        row = wait.until(
+            conditions.presence_of_element_located((By.XPATH, f"//tr[contains(., 'orders-{partition}')]"))
+        )
+        assert row.find_elements(By.TAG_NAME, "td")[-1].text.isdigit()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_the_tutorial_leads_from_pip_install_to_an_exactly_once_stream_with_its_lag_in_a_browser(
+    terminal: Terminal, browser: webdriver.Chrome
+) -> None:
+    ports = free_ports(3)
+    pages: list[str] = []
+    for language, block in BLOCKS:
+        text = on_free_ports(block, *ports)
+        if language == "shell":
+            terminal.enter(text)
+        else:
+            terminal.wait_for(text)
+            if text == f"http://127.0.0.1:{ports[2]}\n":
+                see_the_lag(browser, text.strip())
+                pages.append(text)
+    assert len(pages) == 1
+    assert terminal.finish() == 0
