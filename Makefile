@@ -5,7 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 SETUP = @$(PYTHON) scripts/setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long check bench bench-paired bench-spark test-spark-versions oracle wheels docs clean
+.PHONY: help setup demo test test-unit test-all test-chaos test-durations check bench bench-paired bench-spark test-spark-versions oracle wheels docs clean
 
 help: ## Print this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -17,13 +17,24 @@ demo: ## Run the main job: flights through Kafka and Spark (FORMAT=avro, FOLLOW=
 	$(SETUP) demo
 	@.venv/bin/python -m examples.flights $(if $(FOLLOW),--follow) $(if $(SPEED),--speed $(SPEED)) $(if $(BOOTSTRAP),--bootstrap $(BOOTSTRAP)) $(if $(PREFIX),--prefix $(PREFIX)) $(if $(FORMAT),--format $(FORMAT))
 
-test: ## Run all tests (ARGS="-k name" passes on to pytest)
+test: ## Run the tests of the tiers unit and integration (ARGS="-k name" passes on to pytest)
 	$(SETUP) test
-	@scripts/test.sh $(ARGS)
+	@.venv/bin/python -m scripts.suite test $(ARGS)
 
-test-long: ## Run the tests that take minutes: the tutorial, soaks, other languages' clients, Spark's own connector beside ours
+test-unit: ## Run those that need no socket, no process and no sleep
 	$(SETUP) test
-	@scripts/test.sh -m long --timeout 1800 $(ARGS)
+	@.venv/bin/python -m scripts.suite unit $(ARGS)
+
+test-all: ## Run all but chaos: the genuine packages and Apache Kafka compared, foreign clients, all of Spark
+	$(SETUP) test
+	@.venv/bin/python -m scripts.suite all $(ARGS)
+
+test-chaos: ## Run random models, kills and soaks (SEEDS=20 of each model, MINUTES=5 of each soak)
+	$(SETUP) test
+	@.venv/bin/python -m scripts.suite chaos $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+
+test-durations: ## Show the slowest tests and fixtures of the last run, and seconds by folder
+	@.venv/bin/python -m scripts.suite.durations
 
 check: ## Lint, types, imports, formats, generated code
 	$(SETUP) test

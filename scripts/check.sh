@@ -27,6 +27,7 @@ check "imports" $bin/lint-imports --no-cache
 check "names" $bin/python scripts/check_names.py
 check "rust imports" $bin/python scripts/check_rust_imports.py
 check "sizes" $bin/python scripts/check_sizes.py
+check "known flaky" $bin/python -m scripts.suite.known_flaky
 check "generated code" $bin/python codegen/generate.py --check
 check "generated docs" $bin/python scripts/kafka_python_differences.py --check
 check "reference pages" $bin/python scripts/reference_pages.py --check

@@ -33,6 +33,8 @@ PATIENCE = {
     "metadata.max.idle.interval.ms": "5000",
 }
 
+pytest_plugins = ["tests.suite.plugin"]
+
 T = TypeVar("T")
 
 

@@ -64,6 +64,7 @@ def in_child(work: Callable[[], bool]) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
+@pytest.mark.integration
 def test_a_forked_child_gets_a_thread_of_its_own_and_may_not_use_its_parents() -> None:
     parents = loop_thread()
 

@@ -44,6 +44,7 @@ def test_the_version_is_the_kernels() -> None:
     assert barnabas.__version__ == metadata.version("barnabas") == stated
 
 
+@pytest.mark.integration
 def test_importing_the_package_loads_hardly_anything() -> None:
     code = "import sys; before = set(sys.modules); import barnabas; print(sorted(set(sys.modules) - before))"
     loaded = run_python(code)
@@ -76,6 +77,7 @@ NOT_FOR_A_PRODUCER = [
 ]
 
 
+@pytest.mark.integration
 def test_a_producer_is_imported_without_what_few_producers_use() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
@@ -87,6 +89,7 @@ def test_a_producer_is_imported_without_what_few_producers_use() -> None:
     assert loaded & set(NOT_FOR_A_PRODUCER) == set()
 
 
+@pytest.mark.integration
 def test_importing_a_producer_reads_the_fields_of_no_class() -> None:
     code = (
         "import dataclasses\n"
@@ -99,6 +102,7 @@ def test_importing_a_producer_reads_the_fields_of_no_class() -> None:
     assert run_python(code).strip() == "0"
 
 
+@pytest.mark.integration
 def test_the_clients_need_no_other_package() -> None:
     site_packages = str(Path(pytest.__file__).parent.parent)
     code = (

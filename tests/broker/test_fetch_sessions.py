@@ -45,6 +45,7 @@ def batch(value: bytes) -> bytes:
     return builder.build()
 
 
+@pytest.mark.integration
 def test_an_answer_within_a_session_names_only_what_changed(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t", 3)
@@ -69,6 +70,7 @@ def test_an_answer_within_a_session_names_only_what_changed(tmp_path: Path) -> N
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_fetch_within_a_session_waits_for_data_of_any_of_its_partitions(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t", 2)
@@ -84,6 +86,7 @@ def test_a_fetch_within_a_session_waits_for_data_of_any_of_its_partitions(tmp_pa
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_an_error_is_told_as_long_as_it_lasts(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t")
@@ -97,6 +100,7 @@ def test_an_error_is_told_as_long_as_it_lasts(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_requests_that_do_not_fit_the_session_are_refused(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         topic = await client.create_topic("t")
@@ -117,6 +121,7 @@ def test_requests_that_do_not_fit_the_session_are_refused(tmp_path: Path) -> Non
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_partitions_that_were_served_have_the_others_served_first(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t", 3)
@@ -154,6 +159,7 @@ def test_when_all_sessions_are_taken_only_one_that_is_not_used_is_given_up() -> 
         enter(second.session_id, 1)
 
 
+@pytest.mark.integration
 def test_a_consumer_that_closes_leaves_no_session_behind(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t")

@@ -51,6 +51,7 @@ def test_paths_in_memory_do_as_paths_on_a_disk(folder: Path | MemoryPath) -> Non
         (below / "c" / "d").write_bytes(b"")
 
 
+@pytest.mark.integration
 def test_what_is_in_memory_lasts_over_a_stop_and_goes_with_the_broker() -> None:
     async def scenario() -> None:
         broker = Broker(storage="memory")
@@ -69,6 +70,7 @@ def test_what_is_in_memory_lasts_over_a_stop_and_goes_with_the_broker() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.integration
 def test_several_nodes_are_in_memory_as_well() -> None:
     async def scenario() -> None:
         broker = Broker(storage="memory", nodes=3)
@@ -85,6 +87,7 @@ def test_several_nodes_are_in_memory_as_well() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.integration
 def test_a_broker_of_its_own_process_begins_anew_at_a_restart(topic: Callable[[], str]) -> None:
     with EmbeddedBroker(storage="memory") as broker:
         for _ in range(2):

@@ -63,6 +63,7 @@ def test_values_outside_a_setting_are_refused_by_name(name: str, value: str) -> 
         BrokerSettings({name: value})
 
 
+@pytest.mark.integration
 def test_a_change_holds_at_once_and_after_a_restart(tmp_path: Path) -> None:
     async def before(client: Client) -> None:
         await client.create_topic("t")
@@ -81,6 +82,7 @@ def test_a_change_holds_at_once_and_after_a_restart(tmp_path: Path) -> None:
     run(tmp_path, after)
 
 
+@pytest.mark.integration
 def test_a_change_of_the_broker_holds_for_topics_that_say_nothing(tmp_path: Path) -> None:
     async def before(client: Client) -> None:
         await client.create_topic("own", retention_ms="5")
@@ -99,6 +101,7 @@ def test_a_change_of_the_broker_holds_for_topics_that_say_nothing(tmp_path: Path
     run(tmp_path, after)
 
 
+@pytest.mark.integration
 def test_what_is_set_of_one_node_is_told_of_that_node_alone() -> None:
     first, second = (ConfigResource(ResourceType.BROKER, name) for name in "12")
     name = "max.connections"
@@ -109,6 +112,7 @@ def test_what_is_set_of_one_node_is_told_of_that_node_alone() -> None:
         assert [told[each]["node.id"].value for each in (first, second)] == ["1", "2"]
 
 
+@pytest.mark.integration
 def test_lists_can_be_added_to_and_taken_from(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t")
@@ -141,6 +145,7 @@ def test_lists_can_be_added_to_and_taken_from(tmp_path: Path) -> None:
         ),
     ],
 )
+@pytest.mark.integration
 def test_changes_that_cannot_be_are_refused_with_a_reason(
     tmp_path: Path, kind: int, name: str, changed: tuple[str, int, str], code: ErrorCode, text: str
 ) -> None:
@@ -153,6 +158,7 @@ def test_changes_that_cannot_be_are_refused_with_a_reason(
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_full_change_puts_away_what_it_does_not_name(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t", retention_ms="5", max_message_bytes="1000")
@@ -166,6 +172,7 @@ def test_a_full_change_puts_away_what_it_does_not_name(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_batches_are_compressed_as_hard_as_the_topic_asks(tmp_path: Path) -> None:
     words = [(None, b" ".join(b"%d" % (number * number % 997) for number in range(5_000)))]
 
@@ -185,6 +192,7 @@ def test_batches_are_compressed_as_hard_as_the_topic_asks(tmp_path: Path) -> Non
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_topic_has_segments_as_small_as_a_test_wants_them(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         await client.create_topic("t")

@@ -19,6 +19,7 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 Created = Callable[..., str]
 
 
+@pytest.mark.integration
 def test_lines_come_back_as_they_were_sent(cli: Cli, created: Created) -> None:
     name = created()
     sent = cli("produce", name, input="one\ntwo  \n\nvier: ä\n")

@@ -148,6 +148,7 @@ def test_an_admin_counts_its_requests(broker: Any) -> None:
     assert stats.controller_id == 1
 
 
+@pytest.mark.integration
 def test_a_bootstrap_server_that_is_down_is_shown_as_such() -> None:
     async def main() -> None:
         async with aio.Admin("127.0.0.1:9") as admin:

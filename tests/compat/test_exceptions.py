@@ -269,7 +269,14 @@ def secure() -> Iterator[ApacheKafka]:
         yield kafka
 
 
-@pytest.fixture(params=["away", "refuses connections", "refuses requests", "answers"])
+@pytest.fixture(
+    params=[
+        "away",
+        pytest.param("refuses connections", marks=pytest.mark.differential),
+        pytest.param("refuses requests", marks=pytest.mark.differential),
+        pytest.param("answers", marks=pytest.mark.differential),
+    ]
+)
 def conf(request: pytest.FixtureRequest) -> dict[str, Any]:
     """How to connect to a broker of each kind."""
     if request.param == "away":
@@ -296,6 +303,7 @@ def test_every_method_is_called(kind: type[Any], _conf: dict[str, Any], right: d
 @pytest.mark.filterwarnings("ignore:Producer abort_transaction failed:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", SYNC)
+@pytest.mark.integration
 def test_calls_as_they_should_be(name: str, conf: dict[str, Any]) -> None:
     kind, more, right = SYNC[name]
     calls = Calls()
@@ -314,6 +322,7 @@ def test_calls_as_they_should_be(name: str, conf: dict[str, Any]) -> None:
 @pytest.mark.filterwarnings("ignore:Producer abort_transaction failed:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", SYNC)
+@pytest.mark.integration
 def test_calls_with_wrong_arguments(name: str) -> None:
     kind, more, _ = SYNC[name]
     calls = Calls()
@@ -368,6 +377,7 @@ def test_calls_of_a_client_for_asyncio_that_was_never_initialized(name: str) -> 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", ASYNC)
+@pytest.mark.integration
 def test_calls_of_clients_for_asyncio(name: str, conf: dict[str, Any]) -> None:
     kind, more, right = ASYNC[name]
     calls = Calls()
@@ -471,6 +481,7 @@ SECURITY: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("setting", SECURITY)
 @pytest.mark.parametrize("name", SYNC)
+@pytest.mark.integration
 def test_settings_that_cannot_work(name: str, setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importlib.import_module("sys").modules, "gssapi", None)
     kind, more, _ = SYNC[name]

@@ -482,6 +482,7 @@ def test_a_text_with_pieces_gone_or_too_many_compiles_or_says_where(seed: int, t
         assert ProtobufSchema(text).normalized_text
 
 
+@pytest.mark.integration
 def test_texts_need_no_google_protobuf_and_descriptors_name_the_extra() -> None:
     program = (
         "import sys; sys.modules['google.protobuf'] = None\n"

@@ -12,7 +12,19 @@ from tests.integration.nemesis import plan
 def test_nothing_is_lost_doubled_or_reordered_while_brokers_are_killed_paused_and_restarted(
     harmed_cluster: HarmedCluster, protocol: str, seed: int
 ) -> None:
-    outcome = asyncio.run(run(harmed_cluster, seed=seed, seconds=15, protocol=protocol))
+    nothing_is_lost(harmed_cluster, protocol, seed, 15)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_nothing_is_lost_doubled_or_reordered_while_brokers_are_harmed_for_long(
+    harmed_cluster: HarmedCluster, protocol: str, chaos_seconds: float, soak_seed: int
+) -> None:
+    nothing_is_lost(harmed_cluster, protocol, soak_seed, chaos_seconds)
+
+
+def nothing_is_lost(cluster: HarmedCluster, protocol: str, seed: int, seconds: float) -> None:
+    outcome = asyncio.run(run(cluster, seed=seed, seconds=seconds, protocol=protocol))
     print(outcome)
     assert outcome.faults == []
     assert outcome.failed == []

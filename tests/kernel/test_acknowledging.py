@@ -38,6 +38,7 @@ def connected() -> tuple[socket.socket, socket.socket]:
         return client, server.accept()[0]
 
 
+@pytest.mark.integration
 def test_what_comes_is_left_to_those_who_read() -> None:
     client, served = connected()
     with client, served:
@@ -50,6 +51,7 @@ def test_what_comes_is_left_to_those_who_read() -> None:
             assert served.recv(2, socket.MSG_WAITALL) == b"%02d" % turn
 
 
+@pytest.mark.integration
 def test_its_descriptors_are_closed_when_the_peers_have_hung_up() -> None:
     pairs = [connected() for _ in range(3)]
     clients = [name_of(client.fileno()) for client, _ in pairs]

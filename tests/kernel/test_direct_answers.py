@@ -251,6 +251,7 @@ def test_the_loop_has_the_connection_as_soon_as_it_takes_it_back(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+@pytest.mark.integration
 def test_the_thread_ends_with_its_accumulator(broker: Broker, waker: Waker, eventually: Any) -> None:
     def is_answer_thread(task: Path) -> bool:
         try:

@@ -32,10 +32,12 @@ def local_address(port: int, source: str | None) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("source", ["127.0.0.2", "127.0.0.2:", "127.0.0.2:0"])
+@pytest.mark.integration
 def test_a_connection_is_made_from_the_host_that_one_wants(port: int, source: str) -> None:
     assert local_address(port, source)[0] == "127.0.0.2"
 
 
+@pytest.mark.integration
 def test_a_connection_is_made_from_the_port_that_one_wants(port: int) -> None:
     with socket.create_server(("127.0.0.2", 0)) as server:
         free = server.getsockname()[1]
@@ -44,6 +46,7 @@ def test_a_connection_is_made_from_the_port_that_one_wants(port: int) -> None:
 
 # An address for documentation (RFC 5737), which no host has, and what is no port.
 @pytest.mark.parametrize("source", ["203.0.113.1", "127.0.0.1:port"])
+@pytest.mark.integration
 def test_an_address_that_cannot_be_bound_to_is_an_error(port: int, source: str) -> None:
     with pytest.raises(KafkaConnectionError):
         local_address(port, source)

@@ -14,6 +14,7 @@ SCHEMES = ["socks5", "socks5h", "http"]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.integration
 def test_all_connections_are_made_by_the_proxy(scheme: str) -> None:
     with EmbeddedBroker() as broker, ProxyServer(scheme) as proxy:
         with Admin(bootstrap_servers=broker.bootstrap, proxy_url=proxy.url()) as admin:
@@ -24,6 +25,7 @@ def test_all_connections_are_made_by_the_proxy(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.integration
 def test_user_and_password_of_the_proxy_are_told_to_it(scheme: str) -> None:
     with EmbeddedBroker() as broker, ProxyServer(scheme, "me", "p@ss") as proxy:
         url = proxy.url(user="me:p%40ss@")
@@ -32,6 +34,7 @@ def test_user_and_password_of_the_proxy_are_told_to_it(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.integration
 def test_a_proxy_that_refuses_the_password_is_named_in_the_error(scheme: str) -> None:
     with EmbeddedBroker() as broker, ProxyServer(scheme, "me", "right") as proxy:
         url = proxy.url(user="me:wrong@")
@@ -43,6 +46,7 @@ def test_a_proxy_that_refuses_the_password_is_named_in_the_error(scheme: str) ->
 
 
 @pytest.mark.parametrize("scheme", ["socks5h", "http"])
+@pytest.mark.integration
 def test_names_that_only_the_proxy_knows_are_left_to_it(scheme: str) -> None:
     with EmbeddedBroker() as broker, ProxyServer(scheme) as proxy:
         proxy.names["broker.invalid"] = "127.0.0.1"
@@ -52,6 +56,7 @@ def test_names_that_only_the_proxy_knows_are_left_to_it(scheme: str) -> None:
         assert proxy.asked[0] == ("broker.invalid", int(port))
 
 
+@pytest.mark.integration
 def test_a_broker_that_the_proxy_does_not_reach_is_an_error_with_its_reason() -> None:
     with (
         ProxyServer("socks5") as proxy,
@@ -61,6 +66,7 @@ def test_a_broker_that_the_proxy_does_not_reach_is_an_error_with_its_reason() ->
         admin.list_topics()
 
 
+@pytest.mark.integration
 def test_a_server_that_is_no_proxy_is_an_error() -> None:
     with (
         EmbeddedBroker() as broker,

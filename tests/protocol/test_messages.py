@@ -62,6 +62,7 @@ def test_messages_match_patterns_by_place_and_by_name() -> None:
             pytest.fail("the pattern did not match")
 
 
+@pytest.mark.integration
 def test_a_name_that_is_no_field_is_refused_by_the_first_message_and_by_later_ones() -> None:
     script = (
         "from barnabas.protocol.messages.fetch import FetchRequest\n"

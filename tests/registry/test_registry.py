@@ -98,6 +98,7 @@ def front(request: pytest.FixtureRequest) -> Iterator[Front]:
         registry.close()
 
 
+@pytest.mark.integration
 def test_schemas_are_registered_found_and_deleted(front: Front, any_registry: str, subject: str) -> None:
     registry = front(any_registry)
     first = registry.register(subject, FIRST)
@@ -121,6 +122,7 @@ def test_schemas_are_registered_found_and_deleted(front: Front, any_registry: st
     assert registry.delete_subject(subject, permanent=True)
 
 
+@pytest.mark.integration
 def test_what_is_not_there_has_an_error_of_its_own(front: Front, any_registry: str, subject: str) -> None:
     registry = front(any_registry)
     with pytest.raises(SubjectNotFoundError):
@@ -136,6 +138,7 @@ def test_what_is_not_there_has_an_error_of_its_own(front: Front, any_registry: s
         registry.register(subject, Schema('{"type": "nothing"}'))
 
 
+@pytest.mark.integration
 def test_compatibility_is_set_and_checked(front: Front, any_registry: str, subject: str) -> None:
     registry = front(any_registry)
     registry.register(subject, FIRST)
@@ -150,12 +153,14 @@ def test_compatibility_is_set_and_checked(front: Front, any_registry: str, subje
     assert registry.settings().compatibility
 
 
+@pytest.mark.integration
 def test_a_refusal_comes_with_its_reasons(front: Front, stranger: Stand) -> None:
     server = stranger((200, b'{"is_compatible": false, "messages": ["reader type: INT", "at /z"]}'))
     refused = front(server.url).check("s", OTHER)
     assert (refused.is_compatible, refused.messages) == (False, ("reader type: INT", "at /z"))
 
 
+@pytest.mark.integration
 def test_a_schema_refers_to_another_one(front: Front, any_registry: str, subject: str) -> None:
     registry = front(any_registry)
     inner = registry.register(f"{subject}-inner", FIRST)
@@ -168,6 +173,7 @@ def test_a_schema_refers_to_another_one(front: Front, any_registry: str, subject
     assert registry.referenced_by(f"{subject}-inner", 1) == [registered.id]
 
 
+@pytest.mark.integration
 def test_what_cannot_change_is_asked_for_once(front: Front, stranger: Stand) -> None:
     version = b'{"subject": "s", "version": 1, "id": 5, "guid": "g", "schema": "\\"int\\""}'
     server = stranger((200, version))
@@ -194,6 +200,7 @@ def test_what_cannot_change_is_asked_for_once(front: Front, stranger: Stand) -> 
     assert server.paths[-2:] == ["POST /subjects/s/versions", "GET /schemas/ids/5"]
 
 
+@pytest.mark.integration
 def test_what_was_registered_or_deleted_is_not_taken_for_the_latest(front: Front, stranger: Stand) -> None:
     version = b'{"subject": "s", "version": 1, "id": 5, "schema": "\\"int\\""}'
     server = stranger((200, version), (200, version), (200, version), (200, b"[1]"), (200, version))
@@ -206,6 +213,7 @@ def test_what_was_registered_or_deleted_is_not_taken_for_the_latest(front: Front
     assert [path for path in server.paths if "latest" in path] == ["GET /subjects/s/versions/latest"] * 3
 
 
+@pytest.mark.integration
 def test_an_id_alone_is_looked_up(front: Front, stranger: Stand) -> None:
     version = b'{"subject": "s", "version": 4, "id": 5, "schema": "\\"int\\""}'
     server = stranger((200, b'{"id": 5}'), (200, version))
@@ -213,17 +221,20 @@ def test_an_id_alone_is_looked_up(front: Front, stranger: Stand) -> None:
     assert server.paths == ["POST /subjects/s/versions", "POST /subjects/s"]
 
 
+@pytest.mark.integration
 def test_a_connection_that_is_lost_is_made_again(front: Front, stranger: Stand) -> None:
     server = stranger(None, (503, b""), (200, b'["AVRO"]'))
     assert front(server.url, retry_backoff_ms=1).schema_types() == ["AVRO"]
     assert len(server.paths) == 3
 
 
+@pytest.mark.integration
 def test_nobody_there_is_an_error_that_names_the_address(front: Front) -> None:
     with pytest.raises(RegistryUnreachableError, match=r"http://127\.0\.0\.1:9: .*(refused|attempts failed)"):
         front("http://127.0.0.1:9", retries=1, retry_backoff_ms=1).schema_types()
 
 
+@pytest.mark.integration
 def test_a_server_that_says_nothing_is_waited_for_as_long_as_is_set(front: Front) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -231,6 +242,7 @@ def test_a_server_that_says_nothing_is_waited_for_as_long_as_is_set(front: Front
             front(url, request_timeout_ms=200, retries=0).schema_types()
 
 
+@pytest.mark.integration
 def test_an_answer_without_end_is_not_kept(
     front: Front, stranger: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +252,7 @@ def test_an_answer_without_end_is_not_kept(
         front(server.url, retries=0).schema_types()
 
 
+@pytest.mark.integration
 def test_a_redirect_is_not_followed_with_credentials(front: Front, stranger: Stand) -> None:
     server = stranger((302, b""))
     with pytest.raises(RegistryError, match="HTTP 302"):
@@ -247,6 +260,7 @@ def test_a_redirect_is_not_followed_with_credentials(front: Front, stranger: Sta
     assert len(server.paths) == 1
 
 
+@pytest.mark.integration
 def test_a_closed_one_says_so(front: Front, stranger: Stand) -> None:
     registry = front(stranger((200, b"[]")).url)
     registry.close_registry()
@@ -272,6 +286,7 @@ def guarded(stranger: Stand, certificates: Certificates) -> Stranger:
     return stranger((200, b'["AVRO"]'), tls=context)
 
 
+@pytest.mark.integration
 def test_both_sides_show_certificates(front: Front, guarded: Stranger, certificates: Certificates) -> None:
     registry = front(
         guarded.url,
@@ -283,6 +298,7 @@ def test_both_sides_show_certificates(front: Front, guarded: Stranger, certifica
     assert registry.schema_types() == ["AVRO"]
 
 
+@pytest.mark.integration
 def test_a_stranger_is_not_trusted(front: Front, guarded: Stranger) -> None:
     with pytest.raises(RegistryUnreachableError, match="its certificate is not trusted"):
         front(guarded.url).schema_types()
@@ -304,6 +320,7 @@ def test_a_file_that_cannot_be_read_is_named(front: Front, settings: dict[str, s
         front("https://127.0.0.1:9", **settings)
 
 
+@pytest.mark.integration
 def test_a_proxy_is_asked_for_the_whole_address(front: Front, stranger: Stand) -> None:
     proxy = stranger((200, b'["AVRO"]'))
     assert front("http://registry.example:8081", proxy=proxy.url).schema_types() == ["AVRO"]
@@ -313,12 +330,14 @@ def test_a_proxy_is_asked_for_the_whole_address(front: Front, stranger: Stand) -
 # Who asks
 
 
+@pytest.mark.integration
 def test_a_callback_gives_the_token(front: Front, stranger: Stand) -> None:
     server = stranger((200, b"[]"))
     front(server.url, bearer_auth_callback=lambda: "t-1").subjects()
     assert server.asked[0][2]["Authorization"] == "Bearer t-1"
 
 
+@pytest.mark.integration
 def test_only_asyncio_awaits_a_callback(stranger: Stand) -> None:
     server = stranger((200, b"[]"))
 
@@ -333,6 +352,7 @@ def test_only_asyncio_awaits_a_callback(stranger: Stand) -> None:
     assert server.asked[0][2]["Authorization"] == "Bearer t-2"
 
 
+@pytest.mark.integration
 def test_a_token_is_issued(front: Front, stranger: Stand) -> None:
     issuer = stranger((200, b'{"access_token": "t-3", "expires_in": 60}'))
     server = stranger((200, b"[]"))
@@ -348,6 +368,7 @@ def test_a_token_is_issued(front: Front, stranger: Stand) -> None:
     assert [headers["Authorization"] for _, _, headers, _ in server.asked] == ["Bearer t-3"] * 2
 
 
+@pytest.mark.integration
 def test_a_wrong_password_says_what_to_check(front: Front, stranger: Stand) -> None:
     server = stranger((401, b'{"error_code": 401, "message": "Unauthorized"}'))
     with pytest.raises(RegistryAuthError, match="check basic_auth_user_info"):
@@ -387,6 +408,7 @@ def test_the_examples_of_the_page_run(
 # Threads, processes, and what both have
 
 
+@pytest.mark.integration
 def test_threads_share_one(any_registry: str, subject: str) -> None:
     with Registry(any_registry) as registry, ThreadPoolExecutor(8) as pool:
         registered = registry.register(subject, FIRST)
@@ -396,6 +418,7 @@ def test_threads_share_one(any_registry: str, subject: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [Registry, aio.Registry])
+@pytest.mark.integration
 def test_one_that_is_pickled_begins_anew(kind: Any, stranger: Stand) -> None:
     server = stranger((200, b'["AVRO"]'))
     again = pickle.loads(pickle.dumps(kind(server.url, retries=7)))
@@ -405,6 +428,7 @@ def test_one_that_is_pickled_begins_anew(kind: Any, stranger: Stand) -> None:
         again.close()
 
 
+@pytest.mark.integration
 def test_the_child_of_a_fork_has_connections_of_its_own(any_registry: str) -> None:
     code = """
 import os, sys
@@ -422,6 +446,7 @@ registry.close()
     subprocess.run([sys.executable, "-W", "error", "-c", code, any_registry], check=True, timeout=60)
 
 
+@pytest.mark.integration
 def test_one_that_nobody_closes_leaves_no_descriptor(stranger: Stand) -> None:
     url = stranger((200, b"[]")).url
     Registry(url).subjects()
@@ -431,6 +456,7 @@ def test_one_that_nobody_closes_leaves_no_descriptor(stranger: Stand) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
+@pytest.mark.integration
 def test_without_the_extra_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['httpx'] = None\n"

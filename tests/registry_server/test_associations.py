@@ -507,6 +507,7 @@ def their_client(registry_url: str) -> Iterator[SchemaRegistryClient]:
         yield made
 
 
+@pytest.mark.integration
 def test_the_client_of_confluent_associates_and_ends_that(their_client: SchemaRegistryClient) -> None:
     name = f"topic-{uuid.uuid4().hex[:12]}"
     made = their_client.create_association(
@@ -534,6 +535,7 @@ def test_the_client_of_confluent_associates_and_ends_that(their_client: SchemaRe
     assert subject not in their_client.get_subjects()
 
 
+@pytest.mark.integration
 def test_our_client_associates_changes_and_ends_that(registry_url: str) -> None:
     name = f"topic-{uuid.uuid4().hex[:12]}"
     resource = Resource(f"id-{name}", name, "lkc-1")
@@ -559,6 +561,7 @@ def test_our_client_associates_changes_and_ends_that(registry_url: str) -> None:
         assert registry.associations(name) == []
 
 
+@pytest.mark.integration
 def test_a_serializer_takes_the_subject_that_is_associated_with_the_topic(registry_url: str) -> None:
     name = f"topic-{uuid.uuid4().hex[:12]}"
     with Registry(registry_url) as registry:
@@ -572,6 +575,7 @@ def test_a_serializer_takes_the_subject_that_is_associated_with_the_topic(regist
         assert registry.subjects(name) == [f"{name}-key"]
 
 
+@pytest.mark.integration
 def test_so_does_a_serializer_of_confluent(their_client: SchemaRegistryClient) -> None:
     name = f"topic-{uuid.uuid4().hex[:12]}"
     schema = TheirSchema('"string"', "AVRO")

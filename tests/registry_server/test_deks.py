@@ -179,6 +179,7 @@ def client() -> Iterator[Any]:
         client._rest_client.session.close()
 
 
+@pytest.mark.integration
 def test_the_original_s_client_drives_it(client: Any) -> None:
     kek = client.register_kek("kek1", "local-kms", "mykey", True, {"secret": "s"}, "doc")
     assert (kek.name, kek.shared, kek.kms_key_id) == ("kek1", True, "mykey")

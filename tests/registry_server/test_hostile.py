@@ -233,6 +233,7 @@ def test_paths_that_lead_nowhere_say_so_in_json(ask: Ask, line: str, status: int
     assert set(found[1]) == {"error_code", "message"}
 
 
+@pytest.mark.integration
 def test_head_and_options_have_no_body(registry_url: str) -> None:
     with httpx.Client(base_url=registry_url) as client:
         head = client.head("/subjects")
@@ -256,6 +257,7 @@ def test_head_and_options_have_no_body(registry_url: str) -> None:
         b"POST /subjects/s/versions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
+@pytest.mark.integration
 def test_what_is_no_http_ends_its_connection_only(registry_url: str, sent: bytes) -> None:
     host, port = registry_url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
@@ -266,6 +268,7 @@ def test_what_is_no_http_ends_its_connection_only(registry_url: str, sent: bytes
     assert httpx.get(f"{registry_url}/subjects").status_code == 200
 
 
+@pytest.mark.integration
 def test_a_body_that_does_not_come_is_not_waited_for(
     registry_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +279,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.integration
 def test_many_at_once_get_ids_and_versions_of_their_own() -> None:
     with EmbeddedRegistry() as registry, httpx.Client(base_url=registry.url) as client:
         client.put("/config", json={"compatibility": "NONE"})

@@ -107,6 +107,7 @@ def test_schemas_that_would_be_compared_for_ever_are_refused_soon(ask: Ask) -> N
     assert time.process_time() - started < 30
 
 
+@pytest.mark.integration
 def test_the_originals_serializers_register_and_find_json_schemas(registry_url: str) -> None:
     topic = f"topic-{uuid.uuid4().hex[:12]}"
     context = SerializationContext(topic, MessageField.VALUE)

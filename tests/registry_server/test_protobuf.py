@@ -121,6 +121,7 @@ def reader(registry_url: str) -> Iterator[SchemaRegistryClient]:
 
 
 @pytest.mark.parametrize("index", [(0,), (0, 0), (0, 1), (1,)])
+@pytest.mark.integration
 def test_the_originals_serializers_register_and_read(
     client: SchemaRegistryClient, reader: SchemaRegistryClient, index: tuple[int, ...]
 ) -> None:
@@ -141,6 +142,7 @@ def test_the_originals_serializers_register_and_read(
     assert found.schema.schema_str == text_of(FILE.serialized_pb)
 
 
+@pytest.mark.integration
 def test_a_text_that_was_registered_by_hand_serves_the_originals_serializers(
     client: SchemaRegistryClient, reader: SchemaRegistryClient
 ) -> None:

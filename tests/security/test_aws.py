@@ -132,6 +132,7 @@ def test_a_callback_that_gives_no_keys_is_called_so(callback: Callable[[], Any],
         message(aws_credentials_callback=callback)
 
 
+@pytest.mark.integration
 def test_no_keys_at_all_says_where_they_were_looked_for() -> None:
     with pytest.raises(CredentialsError, match=r"aws_credentials_callback.*AWS_ACCESS_KEY_ID.*botocore"):
         message()

@@ -83,6 +83,7 @@ class Acceptor:
         return self._context.unwrap(message).message
 
 
+@pytest.mark.integration
 def test_tokens_go_to_and_fro_until_no_layer_is_chosen(kerberos: Kerberos) -> None:
     acceptor = Acceptor(kerberos)
 
@@ -107,6 +108,7 @@ def test_tokens_go_to_and_fro_until_no_layer_is_chosen(kerberos: Kerberos) -> No
         (b"\x01", "insists on a security layer"),
     ],
 )
+@pytest.mark.integration
 def test_a_broker_that_does_not_keep_to_it_is_refused(
     kerberos: Kerberos, challenge: str | bytes, reason: str
 ) -> None:

@@ -51,6 +51,7 @@ def ours(rules: tuple[str, ...], principal: str) -> str:
         return "refused"
 
 
+@pytest.mark.integration
 def test_principals_are_called_as_kafkas_class_calls_them() -> None:
     cases = list(product(RULES, PRINCIPALS))
     done = subprocess.run(

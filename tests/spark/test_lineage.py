@@ -202,6 +202,7 @@ def test_a_query_that_fails_is_told_with_its_error_in_a_file(tmp_path: Path) -> 
     assert "at Somewhere" in error["stackTrace"]
 
 
+@pytest.mark.integration
 def test_a_query_that_began_before_the_listener_is_told_to_start_at_its_next_batch(
     receiver: tuple[str, Events], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +216,7 @@ def test_a_query_that_began_before_the_listener_is_told_to_start_at_its_next_bat
     assert {event["job"]["name"] for event in events} == {"copy"}
 
 
+@pytest.mark.integration
 def test_a_receiver_that_is_gone_ends_no_query_and_is_logged_once(
     free_port: int, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -37,6 +37,7 @@ def end_offsets(broker: Any, topic: str) -> list[int]:
     return [found[TopicPartition(topic, n)].offset for n in (0, 1)]
 
 
+@pytest.mark.integration
 def test_a_record_is_sent_and_its_delivery_tells_where_it_is(broker: Any, topic_of_two: str) -> None:
     with Producer(broker.bootstrap) as producer:
         delivery = producer.send(topic_of_two, b"value", key=b"key", partition=1, timestamp=123)

@@ -23,7 +23,7 @@ def prompt_broker() -> Iterator[EmbeddedBroker]:
         yield broker
 
 
-@pytest.mark.long
+@pytest.mark.differential
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_a_client_of_another_project_does_its_jobs(
     prompt_broker: EmbeddedBroker, topic: Callable[[], str], client: ForeignClient

@@ -11,7 +11,15 @@ import pytest
 from .coordinated_world import live
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nothing_that_coordinators_acknowledged_is_lost(tmp_path: Path, seed: int) -> None:
     world = asyncio.run(live(tmp_path, seed))
+    assert world.must_be_shown
+
+
+@pytest.mark.chaos
+def test_nothing_that_coordinators_acknowledged_is_lost_by_many_seeds(
+    tmp_path: Path, chaos_seed: int
+) -> None:
+    world = asyncio.run(live(tmp_path, chaos_seed))
     assert world.must_be_shown

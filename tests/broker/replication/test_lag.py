@@ -27,6 +27,7 @@ NEVER = {"replica.lag.time.max.ms": "600000"}
 AT_ONCE = {"replica.lag.time.max.ms": "0"}
 
 
+@pytest.mark.integration
 def test_a_follower_that_lags_leaves_those_in_sync_and_comes_back_when_it_has_caught_up(
     tmp_path: Path,
 ) -> None:
@@ -47,6 +48,7 @@ def test_a_follower_that_lags_leaves_those_in_sync_and_comes_back_when_it_has_ca
     run(tmp_path, scenario, config=SOON)
 
 
+@pytest.mark.integration
 def test_acks_all_waits_for_a_follower_that_lags_while_it_is_in_sync(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -62,6 +64,7 @@ def test_acks_all_waits_for_a_follower_that_lags_while_it_is_in_sync(tmp_path: P
     run(tmp_path, scenario, config=NEVER)
 
 
+@pytest.mark.integration
 def test_with_too_few_in_sync_acks_all_is_refused_until_enough_have_caught_up(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2], min_insync_replicas="2")
@@ -85,6 +88,7 @@ def test_with_too_few_in_sync_acks_all_is_refused_until_enough_have_caught_up(tm
     run(tmp_path, scenario, config=SOON)
 
 
+@pytest.mark.integration
 def test_a_follower_that_lags_may_lead_if_it_is_in_sync_and_nothing_acknowledged_is_lost(
     tmp_path: Path,
 ) -> None:
@@ -103,6 +107,7 @@ def test_a_follower_that_lags_may_lead_if_it_is_in_sync_and_nothing_acknowledged
     run(tmp_path, scenario, config=NEVER)
 
 
+@pytest.mark.integration
 def test_a_topic_that_is_made_while_a_follower_lags_acknowledges_nothing_that_it_lacks(
     tmp_path: Path,
 ) -> None:
@@ -116,6 +121,7 @@ def test_a_topic_that_is_made_while_a_follower_lags_acknowledges_nothing_that_it
     run(tmp_path, scenario, config=NEVER)
 
 
+@pytest.mark.integration
 def test_a_node_that_lags_and_starts_again_lags_no_more(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -129,6 +135,7 @@ def test_a_node_that_lags_and_starts_again_lags_no_more(tmp_path: Path) -> None:
     run(tmp_path, scenario, config=NEVER)
 
 
+@pytest.mark.integration
 def test_the_only_node_does_not_lag() -> None:
     async def main() -> None:
         broker = Broker(storage="memory")

@@ -25,6 +25,7 @@ from barnabas.protocol.messages.metadata import MetadataRequest
 from .cluster_of_three import UNCLEAN, ClusterOfThree, run
 
 
+@pytest.mark.integration
 def test_leaders_and_replicas_are_spread_over_the_nodes(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         topic = CreateTopicsRequest.CreatableTopic("t", num_partitions=6, replication_factor=2)
@@ -41,6 +42,7 @@ def test_leaders_and_replicas_are_spread_over_the_nodes(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_replicas_lie_in_other_racks_than_their_leader(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         topic = CreateTopicsRequest.CreatableTopic("t", num_partitions=6, replication_factor=2)
@@ -54,6 +56,7 @@ def test_replicas_lie_in_other_racks_than_their_leader(tmp_path: Path) -> None:
     run(tmp_path, scenario, racks=["a", "a", "b"])
 
 
+@pytest.mark.integration
 def test_every_replica_has_what_the_leader_has_once_it_is_acknowledged(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [2, 3, 1])
@@ -65,6 +68,7 @@ def test_every_replica_has_what_the_leader_has_once_it_is_acknowledged(tmp_path:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_who_does_not_lead_refuses_and_names_the_leader(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [2, 3])
@@ -80,6 +84,7 @@ def test_who_does_not_lead_refuses_and_names_the_leader(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_another_leads_after_the_leader_has_stopped_and_nothing_is_lost(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -99,6 +104,7 @@ def test_another_leads_after_the_leader_has_stopped_and_nothing_is_lost(tmp_path
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_fetch_that_waits_hears_of_another_leader(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2])
@@ -123,6 +129,7 @@ def test_a_fetch_that_waits_hears_of_another_leader(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_killed_node_is_missed_after_its_session_and_nothing_is_lost(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -148,6 +155,7 @@ def test_a_killed_node_is_missed_after_its_session_and_nothing_is_lost(tmp_path:
 
 
 @pytest.mark.parametrize("is_paused", [False, True])
+@pytest.mark.integration
 def test_a_killed_node_answers_nobody_who_has_asked_it_before(tmp_path: Path, is_paused: bool) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -167,6 +175,7 @@ def test_a_killed_node_answers_nobody_who_has_asked_it_before(tmp_path: Path, is
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_killed_node_that_comes_back_at_once_leads_no_more(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -187,6 +196,7 @@ def test_a_killed_node_that_comes_back_at_once_leads_no_more(tmp_path: Path) -> 
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_acks_all_waits_for_a_paused_replica_until_the_others_do_without_it(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -206,6 +216,7 @@ def test_acks_all_waits_for_a_paused_replica_until_the_others_do_without_it(tmp_
     run(tmp_path, scenario, config={"broker.session.timeout.ms": "300"})
 
 
+@pytest.mark.integration
 def test_acks_all_goes_on_after_a_replica_was_paused_while_nothing_was_written(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -216,6 +227,7 @@ def test_acks_all_goes_on_after_a_replica_was_paused_while_nothing_was_written(t
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_paused_node_answers_once_it_is_resumed(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2])
@@ -229,6 +241,7 @@ def test_a_paused_node_answers_once_it_is_resumed(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_with_too_few_in_sync_acks_all_is_refused_and_the_rest_not_shown(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2], min_insync_replicas="2")
@@ -245,6 +258,7 @@ def test_with_too_few_in_sync_acks_all_is_refused_and_the_rest_not_shown(tmp_pat
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_an_unclean_election_costs_records_which_their_old_leader_gives_up(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2], min_insync_replicas="1")
@@ -265,6 +279,7 @@ def test_an_unclean_election_costs_records_which_their_old_leader_gives_up(tmp_p
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_by_setting_a_replica_that_lacks_records_leads_by_itself(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2], unclean_leader_election_enable="true", min_insync_replicas="1")
@@ -278,6 +293,7 @@ def test_by_setting_a_replica_that_lacks_records_leads_by_itself(tmp_path: Path)
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_replica_that_no_leader_has_corrected_yet_shows_nobody_what_it_has(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2], min_insync_replicas="1")
@@ -298,6 +314,7 @@ def test_a_replica_that_no_leader_has_corrected_yet_shows_nobody_what_it_has(tmp
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_those_that_run_follow_a_leader_that_comes_after_there_was_none(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3], min_insync_replicas="1")
@@ -313,6 +330,7 @@ def test_those_that_run_follow_a_leader_that_comes_after_there_was_none(tmp_path
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_reassignment_takes_the_records_along(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1], min_insync_replicas="1")
@@ -329,6 +347,7 @@ def test_a_reassignment_takes_the_records_along(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_reassignment_to_a_node_that_is_away_waits_and_can_be_cancelled(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2])
@@ -344,6 +363,7 @@ def test_a_reassignment_to_a_node_that_is_away_waits_and_can_be_cancelled(tmp_pa
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_topic_made_anew_while_a_node_was_away_has_nothing_of_the_old_one(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3])
@@ -360,6 +380,7 @@ def test_a_topic_made_anew_while_a_node_was_away_has_nothing_of_the_old_one(tmp_
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_all_is_there_after_a_restart_of_the_whole(tmp_path: Path) -> None:
     async def first(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1, 2, 3], [2, 3, 1])
@@ -378,6 +399,7 @@ def test_all_is_there_after_a_restart_of_the_whole(tmp_path: Path) -> None:
     run(tmp_path, second)
 
 
+@pytest.mark.integration
 def test_a_coordinator_is_the_leader_of_the_groups_partition_and_moves_with_it(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         find = FindCoordinatorRequest(key_type=0, coordinator_keys=["g1", "g2", "g3", "g4", "g5", "g6"])
@@ -402,6 +424,7 @@ def test_a_coordinator_is_the_leader_of_the_groups_partition_and_moves_with_it(t
     run(tmp_path, scenario)
 
 
+@pytest.mark.integration
 def test_a_folder_is_for_as_many_nodes_as_it_was_made_for(tmp_path: Path) -> None:
     async def nothing(cluster: ClusterOfThree) -> None:
         assert len(cluster.broker.bootstrap.split(",")) == 3
@@ -415,6 +438,7 @@ def test_a_folder_is_for_as_many_nodes_as_it_was_made_for(tmp_path: Path) -> Non
     asyncio.run(start_one())
 
 
+@pytest.mark.integration
 def test_the_only_node_cannot_be_stopped_by_itself(tmp_path: Path) -> None:
     async def main() -> None:
         broker = Broker(tmp_path)

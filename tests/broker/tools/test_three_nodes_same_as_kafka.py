@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import wait_for
 
-from barnabas import Producer, ResourceType
+from barnabas import Admin, Producer, ResourceType
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
@@ -81,6 +81,11 @@ def until_all_know(name: str, *replicas: list[int], throttled: bool = False) -> 
     return wait
 
 
+def until_nothing_moves(cluster: Cluster) -> None:
+    with Admin(cluster.bootstrap) as admin:
+        wait_for(lambda: not admin.list_partition_reassignments())
+
+
 def test_plans_are_proposed_carried_out_and_refused_as_on_kafka(
     java: Java, both: tuple[Cluster, Cluster], plans: Plans
 ) -> None:
@@ -98,12 +103,14 @@ def test_plans_are_proposed_carried_out_and_refused_as_on_kafka(
         f"reassign-partitions --generate {to_move} --broker-list 3,3",
         f"{run} {move}",
         until_all_know("three", [3, 2], [1, 3]),
+        until_nothing_moves,
         f"reassign-partitions --verify {move}",
         "topics --describe --topic three",
         f"reassign-partitions --cancel {move}",
         f"reassign-partitions --verify {grow}",
         f"{run} {grow} --throttle 1000000",
         until_all_know("one", [1, 2, 3], throttled=True),
+        until_nothing_moves,
         "configs --describe --broker 1",
         f"reassign-partitions --verify {grow} --preserve-throttles",
         "configs --describe --broker 1",

@@ -29,6 +29,7 @@ def with_admin(broker: Any, work: Any) -> Any:
     return asyncio.run(main())
 
 
+@pytest.mark.integration
 def test_a_topic_is_created_described_enlarged_and_deleted(
     broker: Any, topic: Any, eventually_async: Any
 ) -> None:

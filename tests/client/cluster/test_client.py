@@ -57,6 +57,7 @@ def test_a_silent_server_does_not_keep_the_others_from_being_asked(broker: Any) 
         asyncio.run(main())
 
 
+@pytest.mark.integration
 def test_when_no_server_answers_each_is_named_with_its_reason_at_the_deadline(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -79,6 +80,7 @@ def test_when_no_server_answers_each_is_named_with_its_reason_at_the_deadline(
     assert "within 8000 ms" in text
 
 
+@pytest.mark.integration
 def test_the_first_failure_to_connect_is_a_warning_and_the_next_ones_are_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -57,6 +57,7 @@ def at_beginning(broker: Any) -> Any:
         consumer.close()
 
 
+@pytest.mark.integration
 def test_a_record_comes_with_all_that_it_was_sent_with(
     broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, at_beginning: Any
 ) -> None:
@@ -385,6 +386,7 @@ def test_what_does_not_exist_is_named(broker: Any, make_topic: MakeTopic) -> Non
         consumer.poll(20)
 
 
+@pytest.mark.integration
 def test_a_cluster_that_cannot_be_reached_is_an_error_within_the_deadline() -> None:
     started = time.monotonic()
     with Consumer("127.0.0.1:1", default_api_timeout_ms=800) as consumer:
@@ -408,6 +410,7 @@ def test_settings_are_checked_when_the_consumer_is_made() -> None:
         Consumer("127.0.0.1:1", isolation_level="serializable")
 
 
+@pytest.mark.integration
 def test_misuse_is_refused_with_the_reason() -> None:
     with Consumer("127.0.0.1:1") as consumer:
         with pytest.raises(MisuseError, match="not assigned"):

@@ -544,3 +544,11 @@ def test_a_partition_that_stopped_without_a_position_has_it_looked_up_again() ->
     calls.buffer.try_again(A)
     assert calls.buffer.awaiting_position() == [state]
     assert calls.lookups == lookups + 1
+
+
+def test_records_that_end_behind_the_watermark_of_their_fetch_are_known() -> None:
+    """A leader of Apache Kafka looks the watermark up first, and may then read more."""
+    buffer = ready(Calls(), A)
+    buffer.state(A).high_watermark = 3
+    fetched(buffer, A, batch(0, 5), end=5)
+    assert buffer.state(A).highest_known_offset == 5

@@ -31,6 +31,7 @@ def group(broker: Any) -> Iterator[Group]:
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky"])
+@pytest.mark.integration
 def test_members_share_the_partitions_and_read_everything_once(
     strategy: str, broker: Any, group: Group, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:

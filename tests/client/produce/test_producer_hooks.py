@@ -125,6 +125,7 @@ def test_what_is_no_partitioner_or_interceptor_is_refused(given: Any) -> None:
         Producer("localhost:9", **given)
 
 
+@pytest.mark.integration
 def test_a_purge_fails_what_waits_and_what_is_under_way(make_topic: MakeTopic, eventually: Any) -> None:
     with (
         EmbeddedBroker() as broker,

@@ -144,6 +144,7 @@ class TestProducing:
 
         run(main())
 
+    @pytest.mark.integration
     def test_a_queue_that_stays_full_is_an_exception_of_the_future(self, run: Any) -> None:
         async def main() -> None:
             conf = {"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": 10}
@@ -176,6 +177,7 @@ class TestProducing:
 
         run(main())
 
+    @pytest.mark.integration
     def test_callbacks_are_awaited_on_the_loop(self, run: Any) -> None:
         async def main() -> None:
             heard: list[Any] = []

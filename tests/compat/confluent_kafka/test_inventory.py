@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from tests.compat.confluent_kafka.inventory import ELSEWHERE, missing, real_modules
 
 _REGISTRY = "confluent_kafka.schema_registry."
@@ -47,6 +48,7 @@ WRONG_IN_THE_ORIGINAL = (
 )
 
 
+@pytest.mark.integration
 def test_every_name_signature_and_docstring_of_the_real_package_is_there() -> None:
     lines = [line for line in missing() if not line.startswith(ITS_OWN_WORKINGS)]
     assert [line for line in lines if not any(wrong in line for wrong in WRONG_IN_THE_ORIGINAL)] == []

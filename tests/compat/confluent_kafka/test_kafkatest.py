@@ -235,6 +235,7 @@ def test_the_producer_ends_in_order_on_sigterm(apache_kafka: ApacheKafka, topic:
     assert tool_data["sent"] == tool_data["acked"]
 
 
+@pytest.mark.integration
 def test_the_producer_tells_of_what_was_not_delivered(program: Any) -> None:
     producer = program(
         *("verifiable_producer", "--topic", "t", "--max-messages", "2", "--broker-list", "127.0.0.1:1"),
@@ -330,12 +331,14 @@ def test_properties_come_from_options_and_from_a_java_clients_file(
         (["--topic", "t", "--broker-list", "b:1", "--producer.config", "/no/file"], "/no/file"),
     ],
 )
+@pytest.mark.integration
 def test_wrong_arguments_are_explained(program: Any, arguments: list[str], complaint: str) -> None:
     status, said = program("verifiable_producer", *arguments).end()
     assert status == 2
     assert complaint in said
 
 
+@pytest.mark.integration
 def test_an_assignor_that_there_is_not_is_explained(program: Any) -> None:
     status, said = program(
         *("verifiable_consumer", "--topic", "t", "--group-id", "g", "--broker-list", "b:1"),

@@ -99,6 +99,7 @@ def story(registry: ModuleType, url: str) -> list[str]:
 
 
 @pytest.mark.parametrize("registry", ["apicurio", "embedded"])
+@pytest.mark.integration
 def test_both_packages_see_the_same_of_a_registry(registry: str, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue(registry)
     assert story(ours, url) == story(real, url)
@@ -106,6 +107,7 @@ def test_both_packages_see_the_same_of_a_registry(registry: str, request: pytest
 
 @pytest.mark.parametrize("format", ["avro", "json_schema", "protobuf"])
 @pytest.mark.parametrize("place", ["prefix", "header"])
+@pytest.mark.integration
 def test_each_package_reads_what_the_other_wrote(format: str, place: str, embedded: str) -> None:
     read: list[Any] = []
     for writing, reading in ((real, ours), (ours, real)):
@@ -148,6 +150,7 @@ def reader_of(package: ModuleType, format: str, client: Any) -> Any:
     return module.ProtobufDeserializer(Leaf, None, client)
 
 
+@pytest.mark.integration
 def test_a_client_may_be_pickled_and_begins_anew(embedded: str) -> None:
     with ours.SchemaRegistryClient({"url": embedded}) as client:
         subject = f"subject-{uuid.uuid4().hex[:12]}"
@@ -171,6 +174,7 @@ def test_what_a_client_remembers_has_bounds() -> None:
     assert cache.get_id_by_schema("s", schemas[2]) == 2
 
 
+@pytest.mark.integration
 def test_a_latest_version_is_remembered_for_its_time_alone() -> None:
     client = ours.SchemaRegistryClient(
         {"url": "http://127.0.0.1:1", "cache.latest.ttl.sec": 0, "max.retries": 0}

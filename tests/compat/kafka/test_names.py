@@ -10,6 +10,7 @@ from barnabas.compat.kafka_python.generations import GENERATIONS
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.integration
 def test_every_public_name_of_the_original_is_there_and_takes_what_it_took(generation: str) -> None:
     assert missing(generation) == []
 
@@ -19,6 +20,7 @@ def test_the_page_of_names_that_are_not_there_is_of_now() -> None:
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.integration
 def test_modules_are_there_once_the_package_is_imported(generation: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

@@ -77,6 +77,7 @@ def test_the_module_has_what_is_documented() -> None:
     assert KafkaError._PARTITION_EOF == -191
 
 
+@pytest.mark.integration
 def test_messages_go_through_a_stream_and_are_called_by_its_name(
     apache_kafka: ApacheKafka, producer: Producer, consumer: Consumer, stream_topic: Any
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_client_needs_a_configuration(
 
 
 @pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.integration
 def test_None_for_brokers_is_as_none(make: Callable[..., Any]) -> None:
     assert made(make, {"bootstrap.servers": None}) == made(make, {})
     conf = {"bootstrap.servers": "127.0.0.1:1"}
@@ -73,6 +74,7 @@ def test_None_for_brokers_is_as_none(make: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.integration
 def test_None_for_brokers_leaves_those_of_the_environment(
     make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +87,7 @@ def test_None_for_brokers_leaves_those_of_the_environment(
 @pytest.mark.parametrize(
     "name", ["streams.consumer.default.stream", "streams.producer.default.stream", "streams.topic.naming"]
 )
+@pytest.mark.integration
 def test_None_for_what_only_streams_have_is_as_none(make: Callable[..., Any], name: str) -> None:
     assert made(make, {name: None}) == made(make, {})
 

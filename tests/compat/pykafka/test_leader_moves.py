@@ -72,6 +72,14 @@ def without(cluster: ApacheKafkaCluster, node_id: int, *, is_killed: bool) -> Ge
         cluster.wait_until_whole()
 
 
+@contextlib.contextmanager
+def stopped_at_the_end(consumer: Any) -> Generator[Any]:
+    try:
+        yield consumer
+    finally:
+        consumer.stop()
+
+
 def read_all(consumer: Any, writer: Writer, found: set[bytes]) -> None:
     """Until all is there that was acknowledged so far."""
     wanted = set(writer.acknowledged)
@@ -90,7 +98,8 @@ def went_on(writer: Writer, eventually: Callable[..., object]) -> None:
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
-    "is_killed", [pytest.param(False, id="stopped", marks=pytest.mark.long), pytest.param(True, id="killed")]
+    "is_killed",
+    [pytest.param(False, id="stopped"), pytest.param(True, id="killed")],
 )
 def test_what_was_acknowledged_is_read_though_leaders_move(
     own_apache_cluster: ApacheKafkaCluster,
@@ -100,20 +109,19 @@ def test_what_was_acknowledged_is_read_though_leaders_move(
     is_killed: bool,
 ) -> None:
     group = topic().encode()
-    consumer = new_topic.get_simple_consumer(group, auto_commit_enable=True, consumer_timeout_ms=200)
     found: set[bytes] = set()
-    with Writer(new_topic) as writer:
-        went_on(writer, eventually)
-        with without(own_apache_cluster, new_topic.partitions[0].leader.id, is_killed=is_killed):
+    consumer = new_topic.get_simple_consumer(group, auto_commit_enable=True, consumer_timeout_ms=200)
+    with stopped_at_the_end(consumer):
+        with Writer(new_topic) as writer:
+            went_on(writer, eventually)
+            with without(own_apache_cluster, new_topic.partitions[0].leader.id, is_killed=is_killed):
+                went_on(writer, eventually)
+                read_all(consumer, writer, found)
             went_on(writer, eventually)
             read_all(consumer, writer, found)
-        went_on(writer, eventually)
         read_all(consumer, writer, found)
-    read_all(consumer, writer, found)
-    consumer.stop()
-    again = new_topic.get_simple_consumer(group, consumer_timeout_ms=1000)
-    assert again.consume() is None
-    again.stop()
+    with stopped_at_the_end(new_topic.get_simple_consumer(group, consumer_timeout_ms=1000)) as again:
+        assert again.consume() is None
 
 
 @pytest.mark.timeout(240)
@@ -126,7 +134,7 @@ def test_members_of_a_group_go_on_when_their_coordinator_goes(
     )
     found: set[bytes] = set()
     coordinator = member._group_coordinator.id
-    with Writer(new_topic) as writer:
+    with stopped_at_the_end(member), Writer(new_topic) as writer:
         went_on(writer, eventually)
         read_all(member, writer, found)
         with without(own_apache_cluster, coordinator, is_killed=False):
@@ -134,4 +142,3 @@ def test_members_of_a_group_go_on_when_their_coordinator_goes(
             went_on(writer, eventually)
             read_all(member, writer, found)
             member.commit_offsets()
-    member.stop()

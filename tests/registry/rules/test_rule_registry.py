@@ -5,6 +5,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from barnabas.registry import Rule, Schema
 from barnabas.registry import rules as ours
 from barnabas.registry.rules import RuleOverride, RuleRegistry, builtin_rules
@@ -83,6 +85,7 @@ def test_of_rules_that_do_the_same_to_the_same_fields_one_runs() -> None:
     assert [ran(write, 0), ran(write, 1), ran(read, 0), ran(read, 1)] == [True, False, False, True]
 
 
+@pytest.mark.integration
 def test_rules_load_no_extra_before_one_is_run() -> None:
     program = """
 import sys

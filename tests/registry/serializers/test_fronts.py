@@ -85,6 +85,7 @@ VALUE: dict[str, Any] = {"id": 5, "note": None}
     ("kind", "schema", "value"),
     [("Avro", ORDER, VALUE), ("JSON", JSON, VALUE), ("Protobuf", Refund, Refund(id=5))],
 )
+@pytest.mark.integration
 def test_our_registry_serves_both_fronts(
     embedded_registry: str, subject: str, kind: str, schema: Any, value: Any, place: Any
 ) -> None:
@@ -113,6 +114,7 @@ def test_our_registry_serves_both_fronts(
         again._registry.close()
 
 
+@pytest.mark.integration
 def test_what_spark_would_send_to_executors_works_there(embedded_registry: str, subject: str) -> None:
     with Registry(embedded_registry) as registry:
         pickled = pickle.dumps(AvroSerializer(registry, ORDER))
@@ -126,6 +128,7 @@ def test_what_spark_would_send_to_executors_works_there(embedded_registry: str, 
 
 
 @pytest.mark.parametrize(("kind", "text"), [("Avro", ORDER), ("JSON", JSON)])
+@pytest.mark.integration
 def test_rules_of_its_own_travel_with_a_serializer(
     embedded_registry: str, subject: str, kind: str, text: str
 ) -> None:

@@ -22,6 +22,7 @@ def numbered(count: int, start: int = 0) -> list[bytes]:
     return [f"{number}".encode() for number in range(start, start + count)]
 
 
+@pytest.mark.integration
 def test_every_column_of_a_record_is_read(kafka: Kafka, read: Read) -> None:
     # Half a minute after its start a broker deletes what is older than retention.ms, and these records are.
     topic = kafka.create(2, config={"retention.ms": "-1"})

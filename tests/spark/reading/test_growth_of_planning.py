@@ -52,6 +52,7 @@ def calls_of_a_batch(topics: int) -> int:
             reader.stop()
 
 
+@pytest.mark.integration
 def test_four_times_the_partitions_are_four_times_the_work() -> None:
     few, many = calls_of_a_batch(500), calls_of_a_batch(2000)
     assert many <= 4.2 * few

@@ -67,6 +67,7 @@ def copy(spark: SparkSession, tmp_path: Path) -> Copy:
     return Copy(spark, tmp_path)
 
 
+@pytest.mark.integration
 def test_a_query_reads_what_is_there_and_goes_on_where_it_ended(
     kafka: Kafka, read_stream: Read, copy: Copy
 ) -> None:

@@ -1,10 +1,8 @@
 """A stream from Kafka to Kafka whose driver, Python workers and brokers are killed under load.
 
-    BARNABAS_TEST_KILLS=30 BARNABAS_TEST_SEED=7 pytest tests/spark/writing/test_kills.py
+    make test-chaos MINUTES=30 ARGS="tests/spark/writing/test_kills.py --seed=7"
 
-Without the first variable there are a few kills, since Spark takes long to start again. The seed, which
-chooses what is killed and when, is a new one each time without the second, and is printed; how far the
-programs are at these moments no seed decides.
+The seed chooses what is killed and when; how far the programs are at these moments no seed decides.
 """
 
 from __future__ import annotations
@@ -27,9 +25,7 @@ from tests.spark.steady_load import PARTITIONS, Load
 
 from barnabas.testing import ApacheKafkaCluster
 
-KILLS = int(os.environ.get("BARNABAS_TEST_KILLS", "0"))
-DEFAULT_KILLS = {"exactly-once": 2, "at-least-once": 1}
-SEED = int(os.environ.get("BARNABAS_TEST_SEED") or random.randrange(1_000_000))
+KILLS = 2
 ROOT = Path(__file__).resolve().parents[3]
 # A task whose Python worker is killed is tried again.
 MASTER = "local[2,4]"
@@ -127,23 +123,38 @@ class Copier:
         return {"daemon": sorted(daemons - {*forked}), "worker": sorted(forked), "planner": sorted(planners)}
 
 
-@pytest.mark.timeout(1800 + KILLS * 120)
-@pytest.mark.parametrize(
-    "delivery", ["exactly-once", pytest.param("at-least-once", marks=[] if KILLS else pytest.mark.long)]
-)
+@pytest.mark.timeout(1800)
 def test_a_stream_loses_and_doubles_nothing_whatever_is_killed(
-    delivery: str, own_apache_cluster: ApacheKafkaCluster, tmp_path: Path
+    own_apache_cluster: ApacheKafkaCluster, tmp_path: Path
 ) -> None:
-    chance = random.Random(f"{SEED} {delivery}")
+    nothing_is_lost_or_doubled("exactly-once", own_apache_cluster, tmp_path, 7, 0)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("delivery", ["exactly-once", "at-least-once"])
+def test_a_stream_loses_nothing_whatever_is_killed_for_long(
+    delivery: str,
+    own_apache_cluster: ApacheKafkaCluster,
+    tmp_path: Path,
+    chaos_seconds: float,
+    soak_seed: int,
+) -> None:
+    nothing_is_lost_or_doubled(delivery, own_apache_cluster, tmp_path, soak_seed, chaos_seconds)
+
+
+def nothing_is_lost_or_doubled(
+    delivery: str, own_apache_cluster: ApacheKafkaCluster, tmp_path: Path, seed: int, seconds: float
+) -> None:
+    """At least KILLS kills, over at least so many seconds. At least once may double rows."""
+    chance = random.Random(f"{seed} {delivery}")
     kafka = Kafka(own_apache_cluster.bootstrap)
     source, target = (kafka.create(PARTITIONS, replicas=3) for _ in range(2))
     load = Load(own_apache_cluster.bootstrap, source)
     copier = Copier(tmp_path, own_apache_cluster.bootstrap, source, target, delivery)
-    kills = KILLS or DEFAULT_KILLS[delivery]
     killed: Counter[str] = Counter()
     began = time.monotonic()
     try:
-        while killed.total() < kills:
+        while killed.total() < KILLS or time.monotonic() - began < seconds:
             until_the_next_batches(copier, chance.randint(1, 3))
             time.sleep(chance.random() * copier.batch_seconds())
             victim = chance.choice(VICTIMS)
@@ -169,8 +180,8 @@ def test_a_stream_loses_and_doubles_nothing_whatever_is_killed(
         if copier.is_running:
             copier.kill()
     values = committed(kafka, target)
-    seconds = time.monotonic() - began
-    print(f"seed {SEED}, {delivery}: {dict(killed)} killed, {len(expected)} rows, {seconds:.0f} s")
+    took = time.monotonic() - began
+    print(f"seed {seed}, {delivery}: {dict(killed)} killed, {len(expected)} rows, {took:.0f} s")
     print(f"written twice: {len(values) - len(set(values))}")
     assert sorted(set(expected) - set(values)) == [], "lost"
     assert sorted(set(values) - set(expected)) == [], "never written"

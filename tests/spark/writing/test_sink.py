@@ -30,6 +30,7 @@ def rows(spark: SparkSession) -> Callable[..., DataFrame]:
     return make
 
 
+@pytest.mark.integration
 def test_strings_and_bytes_are_written(kafka: Kafka, rows: Callable[..., DataFrame]) -> None:
     topic = kafka.create()
     write(rows("key string, value binary", [("k", b"v"), (None, b""), ("", None)]), kafka, topic=topic)

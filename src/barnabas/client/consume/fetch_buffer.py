@@ -105,8 +105,10 @@ class PartitionState:
     is_queued: bool = False
     log_start_offset: int = -1
     high_watermark: int = -1
-    highest_watermark: int = -1
-    """Of all fetches that brought records: an election, or a follower, may tell of less later."""
+    highest_known_offset: int = -1
+    """The highest watermark, or end of records, of all fetches that brought records. An election, or a
+    follower, may give a lower watermark later. Apache Kafka looks the watermark up before it reads records,
+    so these may end behind it."""
     last_stable_offset: int = -1
     marked_end: int = -1
     """Where the last `PartitionEnd` stands, or stood."""
@@ -442,7 +444,9 @@ class FetchBuffer:
             state.readers.append((reader, size))
             state.queued_bytes += size
             state.fetched_bytes += size
-            state.highest_watermark = max(state.highest_watermark, state.high_watermark)
+            state.highest_known_offset = max(
+                state.highest_known_offset, state.high_watermark, next_fetch_offset
+            )
             state.fetch_offset = next_fetch_offset
             state.fetch_leader_epoch = next_leader_epoch
             self._enqueue(state)

@@ -107,6 +107,7 @@ def test_the_command_line_is_run_by_the_name_of_the_original_s_module(
     assert wrong.returncode == 1
 
 
+@pytest.mark.integration
 def test_the_package_itself_says_what_can_be_run() -> None:
     done = run("3", "-m", "kafka")
     assert done.returncode == 1
@@ -114,6 +115,7 @@ def test_the_package_itself_says_what_can_be_run() -> None:
 
 
 @pytest.mark.parametrize("generation", ["2", "3"])
+@pytest.mark.integration
 def test_metrics_of_an_admin_client_are_reported_and_failures_are_told_once(generation: str) -> None:
     program = Path(__file__).parent / "reporting_program.py"
     before, loggers, heard = ours_with(program, generation)

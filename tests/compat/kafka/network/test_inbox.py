@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
 from barnabas.compat.kafka_python.network.inbox import Inbox
 
 LONG_SECONDS = 30.0
@@ -62,6 +64,7 @@ def test_news_that_put_news_have_them_told_too() -> None:
     assert inbox.tell(0) == ["later"]
 
 
+@pytest.mark.integration
 def test_threads_that_poll_together_tell_each_of_the_news_once() -> None:
     inbox = Inbox()
     told: list[int] = []

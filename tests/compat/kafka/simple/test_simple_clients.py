@@ -42,6 +42,7 @@ def printed(
 
 
 @pytest.mark.parametrize("generation", ["1.2", "2", "3"])
+@pytest.mark.integration
 def test_what_is_written_is_read_in_each_generation(
     broker: Broker, make_topic: Callable[..., str], generation: str
 ) -> None:

@@ -129,6 +129,7 @@ def both(broker: Broker, topic: str) -> Iterator[Both]:
             consumer.close()
 
 
+@pytest.mark.integration
 def test_assigned_partitions_are_read_from_their_offsets(both: Both) -> None:
     def script(bench: Bench) -> Any:
         consumer = bench.consumer()

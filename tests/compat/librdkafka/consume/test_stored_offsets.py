@@ -52,13 +52,13 @@ def test_an_offset_of_a_partition_that_is_not_assigned_is_refused(
     )
 
 
-def test_an_offset_behind_what_any_fetch_told_of_is_refused(
+def test_an_offset_behind_what_any_fetch_brought_or_announced_is_refused(
     offsets: StoredOffsets, faults: list[ImpossibleOffsetError]
 ) -> None:
     offsets.was_read(handed_out(50))
     offsets.was_read(handed_out(101))
     assert offsets.due([ASSIGNED])[ASSIGNED].offset == 50
-    assert "no fetch told of more than 100" in str(faults[0])
+    assert "no fetch brought or announced more than 100" in str(faults[0])
 
 
 def test_an_offset_before_what_was_read_is_refused_unless_something_was_sought(

@@ -595,6 +595,7 @@ def transactional_calls(package: ModuleType, bootstrap: str, topic: str) -> list
     return told
 
 
+@pytest.mark.integration
 def test_transactions_go_and_fail_as_in_the_real_package(
     broker: ApacheKafka | EmbeddedBroker, topic: str
 ) -> None:

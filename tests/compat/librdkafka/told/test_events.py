@@ -125,6 +125,7 @@ def test_clients_are_numbered_in_the_order_they_are_made() -> None:
     assert int(second.rpartition("-")[2]) == int(first.rpartition("-")[2]) + 1
 
 
+@pytest.mark.integration
 def test_brokers_that_refuse_connections_are_told_of_when_the_program_polls() -> None:
     errors: list[KafkaError] = []
     records: list[str] = []

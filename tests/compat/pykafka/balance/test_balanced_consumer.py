@@ -54,6 +54,7 @@ def expire(member):
     client.close()
 
 
+@pytest.mark.integration
 def test_one_member_owns_all_and_two_share(join, connect, eventually):
     watcher = connect()
     one = join()

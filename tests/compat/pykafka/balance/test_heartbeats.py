@@ -49,6 +49,7 @@ def answer(member, code=0):
     member.sent[-1].set_response(SimpleNamespace(error_code=code))
 
 
+@pytest.mark.integration
 def test_the_next_one_is_sent_when_the_last_is_answered(member, eventually):
     member.beats.go_on()
     for count in (1, 2, 3):
@@ -58,6 +59,7 @@ def test_the_next_one_is_sent_when_the_last_is_answered(member, eventually):
         answer(member)
 
 
+@pytest.mark.integration
 def test_none_is_sent_while_the_member_mends_what_an_answer_told_of(member, eventually):
     member.beats.go_on()
     eventually(lambda: len(member.sent) == 1)
@@ -69,6 +71,7 @@ def test_none_is_sent_while_the_member_mends_what_an_answer_told_of(member, even
     eventually(lambda: len(member.sent) == 2)
 
 
+@pytest.mark.integration
 def test_the_member_looks_for_itself_where_no_answer_came_or_none_could_be_asked_for(member, eventually):
     member.beats.go_on()
     eventually(lambda: len(member.sent) == 1)
@@ -79,6 +82,7 @@ def test_the_member_looks_for_itself_where_no_answer_came_or_none_could_be_asked
     eventually(lambda: member.mended == [None, None])
 
 
+@pytest.mark.integration
 def test_an_answer_that_comes_after_the_end_means_nothing(member, eventually):
     member.beats.go_on()
     eventually(lambda: len(member.sent) == 1)

@@ -28,6 +28,7 @@ def test_kafka_tools_is_a_console_script() -> None:
 
 
 @pytest.mark.parametrize("module", ["cli.kafka_tools", "cli"])
+@pytest.mark.integration
 def test_kafka_tools_is_a_module_that_runs(module: str) -> None:
     command = [sys.executable, "-m", f"barnabas.compat.pykafka.{module}", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -240,13 +240,15 @@ def test_a_groups_name_is_ascii(new_topic: Any) -> None:
 def test_offsets_are_reset_to_a_message_an_end_or_a_time(new_topic: Any) -> None:
     topic = new_topic(5)
     partition = topic.partitions[0]
-    consumer = topic.get_simple_consumer(consumer_timeout_ms=500)
+    impatient = topic.get_simple_consumer(consumer_timeout_ms=500)
+    impatient.reset_offsets([(partition, OffsetType.LATEST)])
+    assert impatient.consume() is None
+    impatient.stop()
+    consumer = topic.get_simple_consumer(consumer_timeout_ms=60_000)
     assert consumer.consume().offset == 0
     consumer.reset_offsets([(partition, 2)])
     assert consumer.held_offsets == {0: 2}
     assert consumer.consume().offset == 3
-    consumer.reset_offsets([(partition, OffsetType.LATEST)])
-    assert consumer.consume() is None
     consumer.reset_offsets()
     assert consumer.consume().offset == 0
     consumer.reset_offsets([(partition, dt.datetime(2100, 1, 1))])

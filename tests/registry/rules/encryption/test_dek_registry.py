@@ -46,6 +46,7 @@ def front(request: pytest.FixtureRequest) -> Iterator[Front]:
         each.close()
 
 
+@pytest.mark.integration
 def test_keys_are_registered_read_listed_deleted_and_brought_back(
     dek_server: DekServer, front: Front
 ) -> None:
@@ -79,6 +80,7 @@ def test_keys_are_registered_read_listed_deleted_and_brought_back(
     assert registry.keks() == []
 
 
+@pytest.mark.integration
 def test_what_was_answered_is_remembered(dek_server: DekServer, front: Front) -> None:
     registry = front(dek_server.url)
     for _ in range(2):
@@ -90,6 +92,7 @@ def test_what_was_answered_is_remembered(dek_server: DekServer, front: Front) ->
     assert dek_server.asked == ["POST ", "POST /k/deks/s"]
 
 
+@pytest.mark.integration
 def test_a_second_key_of_a_name_is_an_error(dek_server: DekServer, front: Front) -> None:
     front(dek_server.url).register_kek("k", "local-kms", "x")
     with pytest.raises(RegistryError, match="Key already exists") as raised:
@@ -97,6 +100,7 @@ def test_a_second_key_of_a_name_is_an_error(dek_server: DekServer, front: Front)
     assert (raised.value.status, raised.value.error_code) == (409, 40971)
 
 
+@pytest.mark.integration
 def test_an_answer_that_is_no_key_is_an_error(stranger: Callable[..., Any], front: Front) -> None:
     server = stranger((200, b'{"name": "k"}'), (200, b'["a", 1]'), (200, b'{"algorithm": "ROT13"}'))
     registry = front(server.url)
@@ -114,6 +118,7 @@ def test_both_fronts_have_the_same_calls() -> None:
     assert calls(DekRegistry) == calls(AsyncDekRegistry)
 
 
+@pytest.mark.integration
 def test_a_client_travels_with_its_settings(dek_server: DekServer) -> None:
     with DekRegistry(dek_server.url) as registry:
         registry.register_kek("k", "local-kms", "x")

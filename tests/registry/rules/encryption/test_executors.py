@@ -102,6 +102,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("algorithm", "days", "kind", "value"), CASES)
+@pytest.mark.integration
 def test_what_the_original_encrypts_is_decrypted_and_the_other_way_round(
     dek_server: DekServer, algorithm: str, days: str | None, kind: str, value: Any
 ) -> None:
@@ -128,6 +129,7 @@ def test_what_the_original_encrypts_is_decrypted_and_the_other_way_round(
     theirs.client.__exit__()
 
 
+@pytest.mark.integration
 def test_the_registry_is_asked_as_the_original_asks_it(dek_server: DekServer) -> None:
     theirs = original_executors.EncryptionExecutor()
     theirs.configure({"url": dek_server.url}, dict(SECRET))
@@ -148,6 +150,7 @@ def test_the_registry_is_asked_as_the_original_asks_it(dek_server: DekServer) ->
     theirs.client.__exit__()
 
 
+@pytest.mark.integration
 def test_keys_are_asked_for_once(dek_server: DekServer) -> None:
     own = executor(dek_server)
     run(own, "WRITE", "STRING", "x")
@@ -157,6 +160,7 @@ def test_keys_are_asked_for_once(dek_server: DekServer) -> None:
     assert dek_server.asked == []
 
 
+@pytest.mark.integration
 def test_an_expired_key_is_followed_by_the_next_version_and_old_values_stay_readable(
     dek_server: DekServer,
 ) -> None:
@@ -172,6 +176,7 @@ def test_an_expired_key_is_followed_by_the_next_version_and_old_values_stay_read
         assert run(reader, "READ", "STRING", base64.b64encode(sealed).decode(), **days) == value
 
 
+@pytest.mark.integration
 def test_of_two_that_renew_a_key_both_take_the_one_that_was_first(dek_server: DekServer) -> None:
     clock = SetClock()
     days = {"encrypt.dek.expiry.days": "1"}
@@ -185,6 +190,7 @@ def test_of_two_that_renew_a_key_both_take_the_one_that_was_first(dek_server: De
 
 
 @pytest.mark.parametrize("are_apart", [False, True])
+@pytest.mark.integration
 def test_threads_that_make_the_first_key_at_once_end_with_one(dek_server: DekServer, are_apart: bool) -> None:
     dek_server.makes_keys_after = threading.Barrier(2)
     one = executor(dek_server)
@@ -197,6 +203,7 @@ def test_threads_that_make_the_first_key_at_once_end_with_one(dek_server: DekSer
     assert [run(reader, "READ", "STRING", each) for each in sealed] == ["x", "x"]
 
 
+@pytest.mark.integration
 def test_an_old_registry_is_asked_without_the_subject_in_the_path(dek_server: DekServer) -> None:
     dek_server.has_subject_in_path = False
     own = executor(dek_server)
@@ -205,6 +212,7 @@ def test_an_old_registry_is_asked_without_the_subject_in_the_path(dek_server: De
     assert run(own, "READ", "STRING", sealed) == "x"
 
 
+@pytest.mark.integration
 def test_a_shared_kek_takes_the_key_that_the_registry_gives_in_the_clear(dek_server: DekServer) -> None:
     key = b"\x1a\x20" + bytes(range(32))
     dek_server.keks[".", "kek1"] = {
@@ -224,6 +232,7 @@ def test_a_shared_kek_takes_the_key_that_the_registry_gives_in_the_clear(dek_ser
     theirs.client.__exit__()
 
 
+@pytest.mark.integration
 def test_an_alternate_key_stands_in(dek_server: DekServer, caplog: pytest.LogCaptureFixture) -> None:
     own = EncryptionExecutor()
     own.configure(
@@ -263,11 +272,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("params", "mode", "words"), REFUSED)
+@pytest.mark.integration
 def test_what_cannot_be_is_said(dek_server: DekServer, params: dict[str, str], mode: str, words: str) -> None:
     with pytest.raises(ours.RuleError, match=words):
         run(executor(dek_server), mode, "STRING", "eA==", **params)
 
 
+@pytest.mark.integration
 def test_a_kek_that_is_another_one_than_the_rule_s_is_refused(dek_server: DekServer) -> None:
     own = executor(dek_server)
     run(own, "WRITE", "STRING", "x")
@@ -277,6 +288,7 @@ def test_a_kek_that_is_another_one_than_the_rule_s_is_refused(dek_server: DekSer
         run(own, "WRITE", "STRING", "x", **{"encrypt.kms.type": "aws-kms"})
 
 
+@pytest.mark.integration
 def test_a_registry_that_fails_is_said(dek_server: DekServer) -> None:
     own = executor(dek_server)
     dek_server.refuses = (403, {"error_code": 40301, "message": "not for you"})
@@ -294,6 +306,7 @@ def test_a_registry_that_fails_is_said(dek_server: DekServer) -> None:
     ],
 )
 @pytest.mark.parametrize("algorithm", ["AES256_GCM", "AES256_SIV"])
+@pytest.mark.integration
 def test_what_is_no_ciphertext_is_refused(
     dek_server: DekServer, value: Any, kind: str, words: str, algorithm: str
 ) -> None:
@@ -303,12 +316,14 @@ def test_what_is_no_ciphertext_is_refused(
         run(own, "READ", kind, value, **{"encrypt.dek.algorithm": algorithm})
 
 
+@pytest.mark.integration
 def test_a_ciphertext_without_a_version_is_refused_where_keys_expire(dek_server: DekServer) -> None:
     own = executor(dek_server)
     with pytest.raises(ours.RuleError, match="no version found in ciphertext"):
         run(own, "READ", "BYTES", b"x", **{"encrypt.dek.expiry.days": "1"})
 
 
+@pytest.mark.integration
 def test_only_text_and_bytes_are_encrypted(dek_server: DekServer) -> None:
     own = executor(dek_server)
     with pytest.raises(ours.RuleError, match="type INT not supported for encryption"):
@@ -318,6 +333,7 @@ def test_only_text_and_bytes_are_encrypted(dek_server: DekServer) -> None:
     assert run(own, "READ", "BYTES", io.BytesIO(run(own, "WRITE", "BYTES", b"x"))) == b"x"
 
 
+@pytest.mark.integration
 def test_serializers_of_different_registries_cannot_share_an_executor(dek_server: DekServer) -> None:
     own = executor(dek_server)
     own.configure(load_registry_config(dek_server.url, {"retries": 0}), {"secret": "mysecret", "more": "1"})
@@ -327,6 +343,7 @@ def test_serializers_of_different_registries_cannot_share_an_executor(dek_server
         own.configure(None, {"secret": "another"})
 
 
+@pytest.mark.integration
 def test_an_executor_travels_and_asks_for_its_keys_anew(dek_server: DekServer) -> None:
     own = executor(dek_server)
     sealed = run(own, "WRITE", "STRING", "x")
@@ -338,6 +355,7 @@ def test_without_a_registry_it_says_so() -> None:
         run(EncryptionExecutor(), "WRITE", "STRING", "x")
 
 
+@pytest.mark.integration
 def test_an_error_of_encryption_names_rule_subject_and_field(dek_server: DekServer) -> None:
     engine = RuleEngine(ours.RuleRegistry())
     engine.registry.register_executor(FieldEncryptionExecutor())

@@ -143,6 +143,7 @@ def both_ways(one: Any, other: Any) -> None:
     [KEY, {**KEY, "role.arn": "arn:aws:iam::1:role/r", "role.external.id": "xyz"}],
     ids=["key", "role"],
 )
+@pytest.mark.integration
 def test_keys_of_aws_are_asked_as_the_original_asks(aws: list[tuple[str, Any]], conf: dict[str, str]) -> None:
     url = f"aws-kms://{ARN}"
     theirs = OriginalAwsDriver().new_kms_client(conf, url).get_aead(url)
@@ -165,6 +166,7 @@ def test_keys_of_aws_are_asked_as_the_original_asks(aws: list[tuple[str, Any]], 
         assert roles[0]["ExternalId"] == ["xyz"]
 
 
+@pytest.mark.integration
 def test_a_key_that_aws_does_not_have_is_said(aws: list[tuple[str, Any]]) -> None:
     url = f"aws-kms://{ARN}5"
     with pytest.raises(Exception, match=r"NotFoundException.*no such key"):
@@ -173,6 +175,7 @@ def test_a_key_that_aws_does_not_have_is_said(aws: list[tuple[str, Any]]) -> Non
         AwsKmsDriver().new_kms_client(KEY, "aws-kms://nonsense")
 
 
+@pytest.mark.integration
 def test_aws_has_associated_data_as_its_context(aws: list[tuple[str, Any]]) -> None:
     url = f"aws-kms://{ARN}"
     AwsKmsDriver().new_kms_client(KEY, url).get_aead(url).encrypt(b"x", b"\x01")
@@ -214,6 +217,7 @@ def vault(serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> SimpleN
         ({}, {"VAULT_APPROLE_ROLE_ID": "q", "VAULT_APPROLE_SECRET_ID": "s"}, "of q", None),
     ],
 )
+@pytest.mark.integration
 def test_keys_of_vault_are_asked_as_the_original_asks(
     vault: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -237,6 +241,7 @@ def test_keys_of_vault_are_asked_as_the_original_asks(
     both_ways(own.get_aead(url), theirs.get_aead(url))
 
 
+@pytest.mark.integration
 def test_what_vault_refuses_is_said(vault: Any) -> None:
     conf = {"token.id": "t"}
     url = f"{vault.url}/transit/keys/other"
@@ -249,6 +254,7 @@ def test_what_vault_refuses_is_said(vault: Any) -> None:
         HcVaultKmsDriver().new_kms_client({"ssl.key.location": "x"}, url)
 
 
+@pytest.mark.integration
 def test_vault_s_certificate_is_verified_whatever_the_environment_says(
     vault: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -440,6 +446,7 @@ def azure(serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 @pytest.mark.parametrize("saves", ["true", "false"])
 @pytest.mark.parametrize("version", ["", f"/{VERSION}"])
+@pytest.mark.integration
 def test_keys_of_azure_are_used_as_the_original_uses_them(azure: Any, saves: str, version: str) -> None:
     url = f"azure-kms://{azure.url}/keys/k{version}"
     conf = {KEY_VERSION_SAVE: saves}
@@ -458,6 +465,7 @@ def test_keys_of_azure_are_used_as_the_original_uses_them(azure: Any, saves: str
     assert AzureKmsClient(url, Token(), {}).get_aead(url).decrypt(sealed, b"") == b"data key"
 
 
+@pytest.mark.integration
 def test_a_version_that_would_lead_elsewhere_is_refused(azure: Any) -> None:
     url = f"azure-kms://{azure.url}/keys/k/{VERSION}"
     aead = AzureKmsClient(url, Token(), {}).get_aead(url)
@@ -536,6 +544,7 @@ def test_a_local_key_needs_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         ("jsonata", "rules", "JsonataExecutor().transform(SimpleNamespace(rule=Rule('r', expr='1')), 1)"),
     ],
 )
+@pytest.mark.integration
 def test_what_is_not_installed_is_named(missing: str, extra: str, code: str) -> None:
     program = f"""
 import sys

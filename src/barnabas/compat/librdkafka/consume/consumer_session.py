@@ -315,7 +315,7 @@ class ConsumerSession(Observed):
         return reader
 
     def _was_read(self, state: PartitionState, epoch: int, next_offset: int, leader_epoch: int) -> None:
-        handed_out = HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_watermark)
+        handed_out = HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_known_offset)
         self.offsets.was_read(handed_out)
 
     def _was_exhausted(self, state: PartitionState, epoch: int, reader: RecordReader) -> None:
@@ -337,7 +337,7 @@ class ConsumerSession(Observed):
             return None
         _, _, next_offset, leader_epoch = progress
         _, state, epoch = lent
-        return HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_watermark)
+        return HandedOut(state.partition, next_offset, leader_epoch, epoch, state.highest_known_offset)
 
     # Events
 

@@ -21,15 +21,15 @@ class HandedOut:
     """What the program was given of a partition: everything before `next_offset`.
 
     `leader_epoch` is the last message's, or -1. `epoch` is that of the fetch buffer: with another one the
-    partition may be read again from an earlier offset. `highest_watermark`: no fetch told of more, -1 if none
-    told of any.
+    partition may be read again from an earlier offset. `highest_known_offset`: no fetch brought or announced
+    a record from here on, -1 before the first fetch.
     """
 
     partition: TopicPartition
     next_offset: int
     leader_epoch: int
     epoch: int
-    highest_watermark: int
+    highest_known_offset: int
 
 
 class StoredOffsets:
@@ -78,8 +78,8 @@ class StoredOffsets:
             reason = "the partition is not assigned to this consumer"
         elif read is not None and read[1] == handed_out.epoch and offset < read[0].offset:
             reason = f"it was read up to {read[0].offset} before, and nothing was sought since"
-        elif 0 <= handed_out.highest_watermark < offset:
-            reason = f"no fetch told of more than {handed_out.highest_watermark}"
+        elif 0 <= handed_out.highest_known_offset < offset:
+            reason = f"no fetch brought or announced more than {handed_out.highest_known_offset}"
         else:
             return None
         return ImpossibleOffsetError(
