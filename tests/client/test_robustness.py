@@ -497,23 +497,31 @@ def test_a_fenced_producer_tells_once_that_it_cannot_go_on(broker: Any, make_top
     asyncio.run(main())
 
 
-async def set_quota(bootstrap: str, client_id: str, quotas: dict[str, float], eventually_async: Any) -> None:
-    """Returns when the broker goes by it: the controller answers before brokers have heard."""
+@contextlib.asynccontextmanager
+async def limited(
+    bootstrap: str, client_id: str, quotas: dict[str, float | None], eventually_async: Any
+) -> AsyncIterator[None]:
+    """Begins when the broker goes by the quotas: the controller answers before brokers have heard."""
+    entity = ClientQuotaEntity({"client-id": client_id})
     exactly = [ClientQuotaFilter("client-id", QuotaMatch.EXACT, client_id)]
     async with aio.Admin(bootstrap) as admin:
-        await admin.alter_client_quotas({ClientQuotaEntity({"client-id": client_id}): quotas})
-        await eventually_async(lambda: admin.describe_client_quotas(exactly))
+        await admin.alter_client_quotas({entity: quotas})
+        try:
+            await eventually_async(lambda: admin.describe_client_quotas(exactly))
+            yield
+        finally:
+            await admin.alter_client_quotas({entity: dict.fromkeys(quotas)})
 
 
 def test_a_quota_is_kept_to_and_told(broker: Any, make_topic: Any, topic: Any, eventually_async: Any) -> None:
     name, client_id = make_topic(broker), topic()
 
     async def main() -> None:
-        quotas = {"producer_byte_rate": 40_000.0}
-        await set_quota(broker.bootstrap, client_id, quotas, eventually_async)
-        async with aio.Producer(
-            broker.bootstrap, client_id=client_id, linger_ms=0, batch_size=20_000
-        ) as producer:
+        quotas: dict[str, float | None] = {"producer_byte_rate": 40_000.0}
+        async with (
+            limited(broker.bootstrap, client_id, quotas, eventually_async),
+            aio.Producer(broker.bootstrap, client_id=client_id, linger_ms=0, batch_size=20_000) as producer,
+        ):
             events: list[Throttled] = []
             told_at: list[float] = []
 
@@ -543,14 +551,13 @@ def test_a_quota_on_reading_is_kept_to_and_counted(
     fill_topic(broker, name, [b"x" * 10_000] * 40)
 
     async def main() -> None:
-        quotas = {"consumer_byte_rate": 30_000.0}
-        await set_quota(broker.bootstrap, client_id, quotas, eventually_async)
-        async with aio.Consumer(
-            broker.bootstrap,
-            topics=[name],
-            client_id=client_id,
-            auto_offset_reset="earliest",
-        ) as consumer:
+        quotas: dict[str, float | None] = {"consumer_byte_rate": 30_000.0}
+        async with (
+            limited(broker.bootstrap, client_id, quotas, eventually_async),
+            aio.Consumer(
+                broker.bootstrap, topics=[name], client_id=client_id, auto_offset_reset="earliest"
+            ) as consumer,
+        ):
             events: list[Throttled] = []
             told_at: list[float] = []
 

@@ -145,7 +145,7 @@ def see_the_lag(browser: webdriver.Chrome, page: str) -> None:
         assert row.find_elements(By.TAG_NAME, "td")[-1].text.isdigit()
 
 
-@pytest.mark.differential
+@pytest.mark.chaos
 @pytest.mark.timeout(1800)
 def test_the_tutorial_leads_from_pip_install_to_an_exactly_once_stream_with_its_lag_in_a_browser(
     terminal: Terminal, browser: webdriver.Chrome

@@ -50,7 +50,7 @@ def test_three_days_go_through_kafka_and_spark_and_come_back_right(tmp_path: Pat
     assert check.differences(expected, archived) == []
 
 
-@pytest.mark.differential
+@pytest.mark.chaos
 @pytest.mark.timeout(TIMEOUT_SECONDS + 30)
 def test_values_in_avro_by_a_registry_come_back_right(tmp_path: Path, year: FlightData) -> None:
     ended = run("--days", "2", "--format", "avro", "--folder", str(tmp_path))
@@ -61,7 +61,7 @@ def test_values_in_avro_by_a_registry_come_back_right(tmp_path: Path, year: Flig
     assert check.differences(figures.expected(year.first_days(2)), archived) == []
 
 
-@pytest.mark.differential
+@pytest.mark.chaos
 @pytest.mark.timeout(TIMEOUT_SECONDS + 30)
 def test_a_replay_against_the_clock_ends_with_right_results_on_ctrl_c(
     tmp_path: Path, apache_kafka: Any, topic: Callable[[], str], eventually: Callable[..., object]

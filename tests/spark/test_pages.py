@@ -20,7 +20,7 @@ def registry() -> Iterator[EmbeddedRegistry]:
         yield registry
 
 
-@pytest.mark.differential
+@pytest.mark.chaos
 @pytest.mark.from_pyspark_4_2
 @pytest.mark.parametrize("page", ON_SPARK, ids=name)
 def test_the_examples_of_a_page_on_spark_run(

@@ -87,7 +87,7 @@ def test_a_folder_with_something_in_it_is_left_alone(real_kafka: Kafka, tmp_path
     assert [each.name for each in (tmp_path / "project").iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.differential
+@pytest.mark.chaos
 def test_a_replay_is_of_a_project_and_keeps_its_own_checkpoints(real_kafka: Kafka, tmp_path: Path) -> None:
     told = barnabas(real_kafka, tmp_path, "replay", str(tmp_path), ok=False)
     assert f"{tmp_path} has no spark-pipeline.yml" in told

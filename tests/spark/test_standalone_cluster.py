@@ -25,7 +25,7 @@ def master(tmp_path: Path) -> Iterator[str]:
         yield spark.address
 
 
-@pytest.mark.differential
+@pytest.mark.chaos
 @pytest.mark.timeout(900)
 def test_executors_on_both_workers_read_and_write(
     master: str, cluster: ApacheKafkaCluster, tmp_path: Path

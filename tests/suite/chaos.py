@@ -46,5 +46,5 @@ def soak_seed(request: pytest.FixtureRequest) -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     seconds = config.getoption("--minutes") * 60 + SPARE_SECONDS
     for item in items:
-        if tier_run(item) is Tier.CHAOS:
+        if tier_run(item) is Tier.CHAOS and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(seconds))

@@ -41,6 +41,7 @@ class House:
         self._admin = barnabas.Admin(bootstrap, **security)
         self._producer = barnabas.Producer(bootstrap, linger_ms=0, allow_auto_create_topics=False, **security)
         self._lock = threading.Lock()
+        self._limited: dict[barnabas.ClientQuotaEntity, dict[str, float | None]] = {}
 
     @classmethod
     def of(cls, broker: ApacheKafka | EmbeddedBroker) -> House:
@@ -91,11 +92,14 @@ class House:
         """`producer_byte_rate`, `consumer_byte_rate`."""
         with self._lock:
             entity = barnabas.ClientQuotaEntity({"client-id": client_id})
+            self._limited[entity] = dict.fromkeys(bytes_per_second)
             self._admin.alter_client_quotas({entity: bytes_per_second})
             exactly = barnabas.ClientQuotaFilter("client-id", barnabas.QuotaMatch.EXACT, client_id)
             wait_for(lambda: self._admin.describe_client_quotas([exactly]) == {entity: bytes_per_second})
 
     def close(self) -> None:
+        if self._limited:
+            self._admin.alter_client_quotas(self._limited)
         self._admin.close()
         self._producer.close()
 

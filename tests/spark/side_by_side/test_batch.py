@@ -24,7 +24,7 @@ from tests.spark.side_by_side.outcomes import (
 from tests.spark.side_by_side.prepared import STARTED_MS
 
 # The first test waits for Spark, a broker and its topics.
-pytestmark = [pytest.mark.differential, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 AT = STARTED_MS
 LATER = 4_000_000_000_000

@@ -10,7 +10,7 @@ from tests.spark.side_by_side.outcomes import SPARKS
 
 from barnabas.testing import EmbeddedBroker
 
-pytestmark = [pytest.mark.differential, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 
 def test_it_writes_reads_and_streams(spark: SparkSession, tmp_path: Path) -> None:

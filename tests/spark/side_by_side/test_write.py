@@ -18,7 +18,7 @@ from tests.spark.side_by_side.outcomes import (
 )
 
 # The first test waits for Spark, a broker and its topics.
-pytestmark = [pytest.mark.differential, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 SERVERS = {
     "kafka.bootstrap.servers": "$bootstrap",

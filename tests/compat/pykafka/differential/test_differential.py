@@ -25,7 +25,7 @@ COMPARED = [
         release,
         id=f"{script.name}-{release}",
         # They wait for what clients do when nobody answers.
-        marks=[pytest.mark.differential] if script.broker in FRAIL else [],
+        marks=[pytest.mark.chaos] if script.broker in FRAIL else [],
     )
     for script in all_scripts()
     for release in releases_of(script)
