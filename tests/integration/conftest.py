@@ -6,7 +6,7 @@ import pytest
 from tests.integration.clusters import HarmedCluster, cluster_of
 
 
-@pytest.fixture(scope="package", params=["apache", "embedded-3"])
+@pytest.fixture(scope="package", params=[pytest.param("apache", marks=pytest.mark.chaos), "embedded-3"])
 def harmed_cluster(request: pytest.FixtureRequest) -> Iterator[HarmedCluster]:
     """Three brokers of each kind in turn, which the tests of this folder may stop, kill and pause, and leave
     running."""

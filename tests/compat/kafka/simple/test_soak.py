@@ -12,6 +12,7 @@ from barnabas.testing import ApacheKafka, EmbeddedBroker
 SECONDS = 12.0
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(400)
 def test_what_was_acknowledged_is_read_although_the_broker_dies(
     own_broker: ApacheKafka | EmbeddedBroker, tmp_path: Path
