@@ -25,7 +25,7 @@ test-unit: ## Run those that need no socket, no process and no sleep
 	$(SETUP) test
 	@.venv/bin/python -m scripts.suite unit $(ARGS)
 
-test-all: ## Run all but chaos: the genuine packages and Apache Kafka compared, foreign clients, all of Spark
+test-all: ## Run all but chaos: the genuine packages and Apache Kafka compared, foreign clients, Spark
 	$(SETUP) test
 	@.venv/bin/python -m scripts.suite all $(ARGS)
 
