@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from scripts.suite.junit import Case, cases
@@ -28,10 +28,10 @@ def report(ran: Sequence[Case], most: int) -> Iterable[str]:
     for name, seconds in fixtures.most_common(most):
         yield f"{seconds:9.1f} s  {name}, made {times_made[name]} times"
     yield "\nBy folder, fixtures included:"
-    folders: Counter[tuple[str, str]] = Counter()
+    folders: defaultdict[tuple[str, str], float] = defaultdict(float)
     for case in ran:
-        folders[case.folder, case.tier] += case.seconds  # type: ignore[assignment]
-    for (folder, tier), seconds in folders.most_common():
+        folders[case.folder, case.tier] += case.seconds
+    for (folder, tier), seconds in sorted(folders.items(), key=lambda found: -found[1]):
         yield f"{seconds:9.1f} s  {folder}, {tier}"
 
 
