@@ -36,6 +36,17 @@ def test_help_lists_every_command() -> None:
         assert command in shown
 
 
+def test_what_needs_no_command_imports_none() -> None:
+    program = (
+        "import sys; from barnabas.cli import application\n"
+        "try: application.run(['--version'])\n"
+        "except SystemExit as ended: assert not ended.code, ended\n"
+        "print([name for name in ('asyncio', 'barnabas.client') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_without_the_extra_the_error_names_it(tmp_path: Path) -> None:
     program = "import sys; sys.modules['typer'] = None\nfrom barnabas.cli import main\nmain()"
     done = subprocess.run(

@@ -6,89 +6,75 @@ An error is one line on stderr and exit status 1; `--debug` shows where it came 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from inspect import signature
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
+import typer.main
 
 import barnabas
-from barnabas.cli import (
-    bench,
-    consume,
-    faults,
-    groups,
-    migrate,
-    produce,
-    registry,
-    schemas,
-    spark,
-    topics,
-    ui,
-    up,
-)
-from barnabas.cli.admin import (
-    acls,
-    cluster,
-    configs,
-    delete_records,
-    log_dirs,
-    profile,
-    quotas,
-    replicas,
-    share_groups,
-    tokens,
-    transactions,
-    users,
-)
-from barnabas.cli.copying import command as copying
-from barnabas.cli.dlq import replay as dlq
 from barnabas.cli.output import note
-from barnabas.cli.pipelines import commands as pipelines
 from barnabas.cli.profiles import taking_profile
 from barnabas.errors import BarnabasError
 
-app = typer.Typer(
-    name="barnabas",
-    help="A Kafka toolkit: an embedded broker, topics, records, groups and schemas.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.command("up")(up.up)
-app.command("ui")(ui.ui)
-app.add_typer(topics.app, name="topics")
-app.command("produce")(produce.produce)
-app.command("consume")(consume.consume)
-app.command("copy")(copying.copy)
-app.command("cluster")(cluster.cluster)
-app.command("delete-records")(delete_records.delete_records)
-app.command("elect")(replicas.elect)
-for name, group in {
-    "acls": acls.app,
-    "brokers": cluster.brokers,
-    "configs": configs.app,
-    "features": cluster.features,
-    "log-dirs": log_dirs.app,
-    "quorum": cluster.quorum,
-    "quotas": quotas.app,
-    "reassign": replicas.app,
-    "share-groups": share_groups.app,
-    "tokens": tokens.app,
-    "transactions": transactions.app,
-    "users": users.app,
-}.items():
-    app.add_typer(group, name=name)
-app.add_typer(bench.app, name="bench")
-app.add_typer(dlq.app, name="dlq")
-app.add_typer(faults.app, name="faults")
-app.add_typer(groups.app, name="groups")
-app.add_typer(migrate.app, name="migrate")
-app.add_typer(pipelines.app, name="pipeline")
-app.add_typer(schemas.app, name="schemas")
-app.add_typer(spark.app, name="spark")
-app.command("registry")(registry.registry)
-app.command("registry-user")(registry.registry_user)
+COMMANDS = {
+    "up": "up:up",
+    "ui": "ui:ui",
+    "produce": "produce:produce",
+    "consume": "consume:consume",
+    "copy": "copying.command:copy",
+    "cluster": "admin.cluster:cluster",
+    "delete-records": "admin.delete_records:delete_records",
+    "elect": "admin.replicas:elect",
+    "registry": "registry:registry",
+    "registry-user": "registry:registry_user",
+    "topics": "topics:app",
+    "acls": "admin.acls:app",
+    "brokers": "admin.cluster:brokers",
+    "configs": "admin.configs:app",
+    "features": "admin.cluster:features",
+    "log-dirs": "admin.log_dirs:app",
+    "quorum": "admin.cluster:quorum",
+    "quotas": "admin.quotas:app",
+    "reassign": "admin.replicas:app",
+    "share-groups": "admin.share_groups:app",
+    "tokens": "admin.tokens:app",
+    "transactions": "admin.transactions:app",
+    "users": "admin.users:app",
+    "bench": "bench:app",
+    "dlq": "dlq.replay:app",
+    "faults": "faults:app",
+    "groups": "groups:app",
+    "migrate": "migrate:app",
+    "pipeline": "pipelines.commands:app",
+    "schemas": "schemas:app",
+    "spark": "spark:app",
+    "profile": "admin.profile:app",
+}
+"""Where each command or group of commands is, below `barnabas.cli`. In the order of the help."""
+
+
+@cache
+def _loaded(name: str) -> Any:
+    """The command or group of this name, which is built from the annotations of its functions."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    found: typer.Typer | Callable[..., Any] = getattr(import_module(f"barnabas.cli.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        if name != "profile":
+            _give_profiles(found)
+        command: Any = typer.main.get_group(found)
+    else:
+        holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        holder.command(name)(found)
+        _give_profiles(holder)
+        command = typer.main.get_command(holder)
+    command.name = name
+    return command
 
 
 def _give_profiles(commands: typer.Typer) -> None:
@@ -101,8 +87,43 @@ def _give_profiles(commands: typer.Typer) -> None:
             _give_profiles(group.typer_instance)
 
 
-_give_profiles(app)
-app.add_typer(profile.app, name="profile")
+class _Commands(MutableMapping[str, Any]):
+    """Each is imported and built when somebody looks at it: all of them take a second."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        raise TypeError("the commands are those of the table")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("the commands are those of the table")
+
+
+class _CommandLine(typer.core.TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+
+app = typer.Typer(
+    name="barnabas",
+    cls=_CommandLine,
+    help="A Kafka toolkit: an embedded broker, topics, records, groups and schemas.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
 
 
 @dataclass
