@@ -23,6 +23,7 @@ from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition, aio
 from barnabas.compat import confluent_kafka
 from barnabas.compat.confluent_kafka.aio import AIOConsumer
 from barnabas.events import Event, OffsetsCommitted
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 PARTITIONS = 4
 RECORDS = 400_000
@@ -63,23 +64,34 @@ class Journal:
         assert not self.wrong, self.wrong[:5]
 
 
+TOPIC = "offsets-apart"
+
+
+@pytest.fixture(scope="module", params=["apache", "embedded"])
+def broker_with_records(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A broker of both kinds in turn. A test may kill it, and leaves it running."""
+    with {"apache": ApacheKafka, "embedded": EmbeddedBroker}[request.param]() as broker:
+        with Admin(broker.bootstrap) as admin, Producer(broker.bootstrap, compression="zstd") as producer:
+            admin.create_topics([NewTopic(TOPIC, PARTITIONS)])
+            for partition in range(PARTITIONS):
+                count = RECORDS * (partition + 1)
+                table = pa.table(
+                    {
+                        "value": pa.array([b"%012d" % number for number in range(count)], pa.binary()),
+                        "partition": pa.array([partition] * count, pa.int32()),
+                    }
+                )
+                assert producer.send_arrow(TOPIC, table).result(timeout=60) == count
+        yield broker
+
+
 @pytest.fixture
-def filled(own_broker: Any) -> tuple[Any, str]:
-    topic = "offsets-apart"
-    with Admin(own_broker.bootstrap) as admin, Producer(own_broker.bootstrap, compression="zstd") as producer:
-        admin.create_topics([NewTopic(topic, PARTITIONS)])
-        for partition in range(PARTITIONS):
-            count = RECORDS * (partition + 1)
-            table = pa.table(
-                {
-                    "value": pa.array([b"%012d" % number for number in range(count)], pa.binary()),
-                    "partition": pa.array([partition] * count, pa.int32()),
-                }
-            )
-            assert producer.send_arrow(topic, table).result(timeout=60) == count
-        firsts = {TopicPartition(topic, number): RECORDS * number for number in range(PARTITIONS)}
+def filled(broker_with_records: Any) -> tuple[Any, str]:
+    # Kafka notes once a minute where a log begins: one that was killed may begin at 0 again.
+    firsts = {TopicPartition(TOPIC, number): RECORDS * number for number in range(PARTITIONS)}
+    with Admin(broker_with_records.bootstrap) as admin:
         admin.delete_records(firsts)
-    return own_broker, topic
+    return broker_with_records, TOPIC
 
 
 def committed_by(broker: Any, group: str) -> dict[int, int]:
@@ -342,7 +354,7 @@ def test_what_is_committed_was_returned_and_commits_come_at_their_interval(
 ) -> None:
     broker, topic = filled
     journal = Journal(topic)
-    reader = READERS[way](broker, journal, f"group-{way}")
+    reader = READERS[way](broker, journal, f"undisturbed {way}")
     try:
         while not journal.given:
             reader.step()
@@ -407,7 +419,7 @@ def test_nothing_is_committed_ahead_through_rebalances_seeks_pauses_and_a_broker
     broker, topic = filled
     journal = Journal(topic)
     chance = random.Random(way)
-    reader = READERS[way](broker, journal, f"group-{way}")
+    reader = READERS[way](broker, journal, f"disturbed {way}")
     try:
         while not journal.given:
             reader.step()

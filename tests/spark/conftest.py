@@ -269,6 +269,13 @@ def committed(kafka: Kafka, topic: str) -> list[bytes]:
     return sorted(values)
 
 
+@pytest.fixture
+def missing_topic() -> str:
+    """The name of a topic that no test makes. One that tests share would be there once a client had a broker
+    make it."""
+    return f"missing-{uuid.uuid4().hex[:12]}"
+
+
 @pytest.fixture(scope="session")
 def kafka(broker: Any) -> Kafka:
     """Each kind of broker in turn."""

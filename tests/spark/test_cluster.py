@@ -40,11 +40,11 @@ def test_what_is_about_to_exist_is_asked_for_again(kafka: Kafka) -> None:
         assert found[1].result(30) == [TopicPartition(topic, 1)]
 
 
-def test_what_never_exists_is_named_after_the_last_try(kafka: Kafka) -> None:
+def test_what_never_exists_is_named_after_the_last_try(kafka: Kafka, missing_topic: str) -> None:
     topic = kafka.create(1)
     with (
-        cluster_of(kafka, 2, subscribe="no-such-topic") as cluster,
-        pytest.raises(UnknownTopicOrPartitionError, match=r"'no-such-topic'.* does not exist: create it"),
+        cluster_of(kafka, 2, subscribe=missing_topic) as cluster,
+        pytest.raises(UnknownTopicOrPartitionError, match=f"'{missing_topic}'.* does not exist: create it"),
     ):
         cluster.partitions()
     with (

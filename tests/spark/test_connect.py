@@ -86,13 +86,13 @@ def test_a_session_of_connect_streams_exactly_once_and_is_listened_to(
 
 
 def test_a_session_of_connect_has_views_and_errors_of_a_classic_one(
-    connected: Any, real_kafka: Kafka, topic: str
+    connected: Any, real_kafka: Kafka, topic: str, missing_topic: str
 ) -> None:
     connected.sql(
         "CREATE TEMPORARY VIEW records USING barnabas OPTIONS "
         f"('kafka.bootstrap.servers' '{real_kafka.bootstrap}', subscribe '{topic}')"
     )
     assert connected.sql("SELECT count(*) FROM records").collect()[0][0] == 6
-    rows = with_options(connected.read, real_kafka, {"subscribe": "no-such-topic"}).load()
-    with pytest.raises(PySparkException, match=r"no-such-topic.* does not exist"):
+    rows = with_options(connected.read, real_kafka, {"subscribe": missing_topic}).load()
+    with pytest.raises(PySparkException, match=f"{missing_topic}.* does not exist"):
         rows.collect()

@@ -111,12 +111,16 @@ def test_the_progress_of_a_query_tells_how_far_it_is_behind(real_kafka: Kafka, r
 
 
 def test_the_reason_of_a_query_that_failed_is_kept(
-    real_kafka: Kafka, read_stream: Read, spark: SparkSession, eventually: Callable[..., dict]
+    real_kafka: Kafka,
+    read_stream: Read,
+    spark: SparkSession,
+    eventually: Callable[..., dict],
+    missing_topic: str,
 ) -> None:
     listener = PipelineListener()
     spark.streams.addListener(listener)
+    query = read_stream(real_kafka, subscribe=missing_topic).writeStream.format("noop").start()
     try:
-        query = read_stream(real_kafka, subscribe="no-such-topic").writeStream.format("noop").start()
 
         def failed() -> dict | None:
             found = [each for each in listener.status()["queries"] if each["error"]]
@@ -124,9 +128,10 @@ def test_the_reason_of_a_query_that_failed_is_kept(
 
         status = eventually(failed, timeout=TIMEOUT_SECONDS)
         assert status["id"] == str(query.id)
-        assert "no-such-topic" in status["error"]
+        assert missing_topic in status["error"]
         assert not status["is_running"]
     finally:
+        query.stop()
         spark.streams.removeListener(listener)
 
 

@@ -150,9 +150,9 @@ def test_large_records_are_read(kafka: Kafka, read: Read) -> None:
     assert values(read(kafka, subscribe=topic)) == written
 
 
-def test_a_missing_topic_is_named(kafka: Kafka, read: Read) -> None:
-    with pytest.raises(PySparkException, match=r"topic 'no-such-topic'.* does not exist"):
-        read(kafka, subscribe="no-such-topic").collect()
+def test_a_missing_topic_is_named(kafka: Kafka, read: Read, missing_topic: str) -> None:
+    with pytest.raises(PySparkException, match=f"topic '{missing_topic}'.* does not exist"):
+        read(kafka, subscribe=missing_topic).collect()
 
 
 def test_a_missing_partition_is_named(kafka: Kafka, read: Read) -> None:

@@ -293,9 +293,9 @@ def test_a_bounded_stream_reads_to_its_end_and_no_further(
     assert sorted(copy.values()) == numbered(5, 2)
 
 
-def test_a_missing_topic_is_named(kafka: Kafka, read_stream: Read, copy: Copy) -> None:
-    query = copy.start(read_stream(kafka, subscribe="no-such-topic"), availableNow=True)
-    with pytest.raises(StreamingQueryException, match=r"topic 'no-such-topic'.* does not exist"):
+def test_a_missing_topic_is_named(kafka: Kafka, read_stream: Read, copy: Copy, missing_topic: str) -> None:
+    query = copy.start(read_stream(kafka, subscribe=missing_topic), availableNow=True)
+    with pytest.raises(StreamingQueryException, match=f"topic '{missing_topic}'.* does not exist"):
         query.awaitTermination(TIMEOUT_SECONDS)
 
 
