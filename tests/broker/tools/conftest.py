@@ -7,9 +7,10 @@ import pytest
 from .java import Java
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def java() -> Iterator[Java]:
-    """One for all tests of this folder."""
+    """One for all tests of a file. Tools that fail leave clients in it, which ask for their brokers until it
+    ends."""
     java = Java()
     yield java
     java.end()
