@@ -19,7 +19,7 @@ from scripts.suite.junit import cases
 from scripts.suite.paths import BUILD, ROOT
 
 # These tests often wait, for limits of the genuine packages and for what Kafka does by time.
-WORKERS_A_CORE = {"differential": 2}
+WORKERS_A_CORE = {"differential": 1.5}
 TIERS = ("unit", "integration", "differential", "chaos")
 # pytest's exit statuses that mean that it ran its tests to the end.
 PASSED, FAILED, NO_TESTS = 0, 1, 5
@@ -85,7 +85,7 @@ def run_tier(tier: str, arguments: Sequence[str], left_out: Sequence[str], deadl
     failures_file, junit_file = BUILD / f"{tier}-failures.json", BUILD / f"{tier}.xml"
     failures_file.unlink(missing_ok=True)
     junit_file.unlink(missing_ok=True)
-    workers = (os.cpu_count() or 1) * WORKERS_A_CORE.get(tier, 1)
+    workers = round((os.cpu_count() or 1) * WORKERS_A_CORE.get(tier, 1))
     command = [
         *(sys.executable, "-m", "pytest", f"--tiers={tier}"),
         *(f"--failures-file={failures_file}", f"--junitxml={junit_file}"),

@@ -43,13 +43,13 @@ def broken(site: ModuleType, folder: Path, **pages: str) -> list[str]:
     return site.broken_links(folder, site.read_site(folder))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_documentation_is_a_site_without_a_broken_link_or_a_name_without_a_docstring() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "site.py"],
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=560,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

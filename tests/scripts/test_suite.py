@@ -57,7 +57,7 @@ def run(checkout: Path) -> Run:
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=280,
         )
         return ended.returncode, ended.stdout + ended.stderr
 

@@ -37,6 +37,14 @@ RACK_VARIABLE, RACK = "BARNABAS_TEST_RACK", "rack-2"
 CONNECTOR = Path(__file__).resolve().parents[2] / "build" / "spark-connector"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that is cut short while it waits for Java leaves an answer unread, and each call of the tests
+    after it is given the answer of the one before."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def spark_home_of_programs(spark_home: None) -> None:
     """Tests here start programs that start a Spark."""
