@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import urllib.error
 import urllib.request
@@ -118,9 +119,11 @@ def test_the_reason_of_a_query_that_failed_is_kept(
     missing_topic: str,
 ) -> None:
     listener = PipelineListener()
-    spark.streams.addListener(listener)
-    query = read_stream(real_kafka, subscribe=missing_topic).writeStream.format("noop").start()
-    try:
+    with contextlib.ExitStack() as stack:
+        spark.streams.addListener(listener)
+        stack.callback(spark.streams.removeListener, listener)
+        query = read_stream(real_kafka, subscribe=missing_topic).writeStream.format("noop").start()
+        stack.callback(query.stop)
 
         def failed() -> dict | None:
             found = [each for each in listener.status()["queries"] if each["error"]]
@@ -130,9 +133,6 @@ def test_the_reason_of_a_query_that_failed_is_kept(
         assert status["id"] == str(query.id)
         assert missing_topic in status["error"]
         assert not status["is_running"]
-    finally:
-        query.stop()
-        spark.streams.removeListener(listener)
 
 
 def test_only_two_pages_are_served(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def _loaded(name: str) -> Any:
             _give_profiles(found)
         command: Any = typer.main.get_group(found)
     else:
-        holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        holder = typer.Typer(add_completion=False)
         holder.command(name)(found)
         _give_profiles(holder)
         command = typer.main.get_command(holder)

@@ -61,7 +61,7 @@ def test_both_libraries_show_a_program_the_same(
     house = None if broker is Broker.NONE else request.getfixturevalue(f"{broker.value}_house")
     found = difference(script, house)
     if house is None:
-        # A client that a script leaves in a cycle would ask for a broker that is not there until it is found.
+        # A client that a script leaves in a cycle asks for a broker that is not there until it is collected.
         gc.collect()
     assert not found, f"\n{found}"
 
