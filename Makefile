@@ -25,9 +25,9 @@ test-unit: ## Run those that need no socket, no process and no sleep
 	$(SETUP) test
 	@.venv/bin/python -m scripts.suite unit $(ARGS)
 
-test-all: ## Run all but chaos: the genuine packages and Apache Kafka compared, foreign clients, Spark
+test-all: ## Run all but chaos: the genuine packages and Apache Kafka compared, foreign clients, Spark (PART=1/3 for a third of the tier differential)
 	$(SETUP) test
-	@.venv/bin/python -m scripts.suite all $(ARGS)
+	@.venv/bin/python -m scripts.suite all $(if $(PART),--part=$(PART)) $(ARGS)
 
 test-chaos: ## Run random models, kills and soaks (SEEDS=20 of each model, MINUTES=5 of each soak)
 	$(SETUP) test

@@ -1,6 +1,6 @@
 """Runs the tests of some tiers, and those that failed by chance a second time.
 
-    python -m scripts.suite unit | test | all | chaos [arguments of pytest]
+    python -m scripts.suite unit | test | all | chaos [--python-only] [--part=1/3] [arguments of pytest]
 
 `unit` runs Rust's tests and the tier unit, `test` those and integration, `all` those and differential,
 `chaos` the tier chaos alone. The exit status is 0 when the run is green. docs/design/testing.md says what
@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from scripts.suite.known_flaky import KnownFlakyError, known_flaky
+from scripts.suite.parts import Part, part_of
 from scripts.suite.paths import BUILD
 from scripts.suite.second_runs import MOST_FLAKY, Judged, judge, run_known
 from scripts.suite.stages import NO_TESTS, Deadline, Ended, TookTooLongError, run_rust, run_tier, say
@@ -32,6 +33,8 @@ LIMIT_SECONDS = 110 * 60.0
 # Chaos takes as long as its SEEDS and MINUTES say.
 CHAOS_LIMIT_SECONDS = 24 * 3600.0
 SHOWN_LINES = 8
+# The tier that takes so long that some divide it.
+DIVIDED = "differential"
 
 
 def main() -> None:
@@ -40,14 +43,20 @@ def main() -> None:
     )
     parser.add_argument("run", choices=RUNS)
     parser.add_argument("--python-only", action="store_true", help="leave Rust's tests out")
+    parser.add_argument("--part", metavar="N/M", help=f"run part N of M of the tier {DIVIDED} alone")
     given, arguments = parser.parse_known_args()
+    try:
+        part = part_of(given.part) if given.part is not None else None
+    except ValueError as error:
+        parser.error(f"--part: {error}")
     # A shell starts what runs in the background with this signal ignored, and tests interrupt programs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tiers = RUNS[given.run]
     deadline = Deadline(CHAOS_LIMIT_SECONDS if given.run == "chaos" else LIMIT_SECONDS)
     with_rust = WITHOUT_SECOND_RUN in tiers and not given.python_only and not arguments
     try:
-        sys.exit(0 if is_green(tiers, arguments, deadline, with_rust=with_rust) else 1)
+        green = is_green(tiers, arguments, deadline, part=part, with_rust=with_rust)
+        sys.exit(0 if green else 1)
     except TookTooLongError as error:
         sys.exit(f"suite: red: {error}")
     except KnownFlakyError as error:
@@ -56,13 +65,22 @@ def main() -> None:
         sys.exit(130)
 
 
-def is_green(tiers: Sequence[str], arguments: Sequence[str], deadline: Deadline, *, with_rust: bool) -> bool:
+def is_green(
+    tiers: Sequence[str],
+    arguments: Sequence[str],
+    deadline: Deadline,
+    *,
+    part: Part | None,
+    with_rust: bool,
+) -> bool:
     """Runs the tiers, and prints what came of them in its last lines. Raises: TookTooLongError."""
     known = known_flaky()
     shutil.rmtree(BUILD, ignore_errors=True)
     stages = [run_rust(deadline)] if with_rust else []
     left_out = [entry.test for entry in known]
-    stages += [run_tier(tier, arguments, left_out, deadline) for tier in tiers]
+    stages += [
+        run_tier(tier, arguments, left_out, part if tier == DIVIDED else None, deadline) for tier in tiers
+    ]
     if all(stage.status == NO_TESTS for stage in stages):
         say(f"no test of {' and '.join(tiers)} was selected; make test-all has all tiers but chaos")
         return False

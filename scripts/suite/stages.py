@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scripts.suite.junit import cases
+from scripts.suite.parts import Part
 from scripts.suite.paths import BUILD, ROOT
 
 # These tests often wait, for limits of the genuine packages and for what Kafka does by time.
@@ -79,8 +80,11 @@ def run(command: Sequence[str], deadline: Deadline, **variables: str) -> int:
             process.wait()
 
 
-def run_tier(tier: str, arguments: Sequence[str], left_out: Sequence[str], deadline: Deadline) -> Ended:
-    """All tests of a tier but those left out; with arguments those that they select, in one process."""
+def run_tier(
+    tier: str, arguments: Sequence[str], left_out: Sequence[str], part: Part | None, deadline: Deadline
+) -> Ended:
+    """All tests of a tier, or of a part of it, but those left out; with arguments those that they select,
+    in one process."""
     BUILD.mkdir(parents=True, exist_ok=True)
     failures_file, junit_file = BUILD / f"{tier}-failures.json", BUILD / f"{tier}.xml"
     failures_file.unlink(missing_ok=True)
@@ -91,9 +95,10 @@ def run_tier(tier: str, arguments: Sequence[str], left_out: Sequence[str], deadl
         *(f"--failures-file={failures_file}", f"--junitxml={junit_file}"),
         # Worksteal keeps the order, which groups tests by their servers.
         *(arguments or ("-n", str(workers), "--dist", "worksteal")),
-        *(part for test in left_out for part in ("--deselect", test)),
+        *((f"--part={part}",) if part else ()),
+        *(word for test in left_out for word in ("--deselect", test)),
     ]
-    say(f"{tier}: pytest {' '.join(arguments)}".rstrip())
+    say(" ".join([f"{tier}{f', part {part}' if part else ''}: pytest", *arguments]))
     began = time.monotonic()
     status = run(command, deadline)
     seconds = time.monotonic() - began

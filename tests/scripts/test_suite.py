@@ -11,13 +11,22 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scripts.suite.known_flaky import KnownFlaky, KnownFlakyError, known_flaky, problems
+from scripts.suite.parts import Part
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = """
 [tool.pytest.ini_options]
 testpaths = ["tests"]
-addopts = "--import-mode=importlib -p tests.suite.tiers -p tests.suite.unit_guard -p tests.suite.failures"
+addopts = [
+    "--import-mode=importlib",
+    "-ptests.suite.tiers",
+    "-ptests.suite.parts",
+    "-ptests.suite.unit_guard",
+    "-ptests.suite.failures",
+]
 """
 FAILS_THE_FIRST_TIME = """
 import pathlib
@@ -47,12 +56,13 @@ def checkout(tmp_path: Path) -> Path:
 def run(checkout: Path) -> Run:
     """`run(text of a test file)` is the exit status of unit and integration, and what was printed."""
 
-    def run(tests: str, *, whole: bool = False) -> tuple[int, str]:
+    def run(tests: str, *, whole: bool = False, part: str | None = None) -> tuple[int, str]:
         # With arguments of pytest there is one process, which begins sooner than several.
         arguments = [] if whole else ["-q"]
+        selected = ["test"] if part is None else ["all", f"--part={part}"]
         (checkout / "tests" / "test_seeded.py").write_text(tests)
         ended = subprocess.run(
-            [sys.executable, "-m", "scripts.suite", "test", "--python-only", *arguments],
+            [sys.executable, "-m", "scripts.suite", *selected, "--python-only", *arguments],
             cwd=checkout,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -171,6 +181,44 @@ def test_a_test_that_is_known_to_be_flaky_runs_apart_and_decides_nothing(run: Ru
     assert status == 0, output
     line = "known flaky since 2026-11-28, failed: tests/test_seeded.py::test_fails (two clocks)"
     assert f"suite: {line}" in output
+
+
+MANY_TESTS = """
+import pytest
+
+@pytest.mark.differential
+@pytest.mark.parametrize("number", range(101))
+def test_in_one_part(number):
+    pass
+
+def test_in_each_part():
+    pass
+"""
+
+
+@pytest.mark.differential
+def test_parts_divide_the_tier_differential_alone_and_leave_nothing_out(run: Run) -> None:
+    passed: list[int] = []
+    for part in ("1/2", "2/2"):
+        status, output = run(MANY_TESTS, part=part)
+        assert status == 0, output
+        assert f"suite: differential, part {part}: pytest" in output
+        passed.append(int(output.splitlines()[-1].partition(" passed")[0]))
+    assert sum(passed) == 101 + 2
+    assert min(passed) > 1
+
+
+@pytest.mark.differential
+def test_a_part_that_there_is_not_is_refused_at_once(run: Run) -> None:
+    status, output = run(MANY_TESTS, part="3/2")
+    assert status == 2
+    assert "--part: '3/2' is not a part; the parts of three are 1/3, 2/3 and 3/3" in output
+    assert "suite: unit" not in output
+
+
+@given(st.text(), st.integers(1, 9))
+def test_each_name_is_in_one_part(name: str, parts: int) -> None:
+    assert [Part(number, parts).holds(name) for number in range(1, parts + 1)].count(True) == 1
 
 
 def test_an_entry_of_the_list_that_is_too_old_is_told(checkout: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 pytest_plugins = [
     "tests.suite.ast_lock",
     "tests.suite.tiers",
+    "tests.suite.parts",
     "tests.suite.unit_guard",
     "tests.suite.fixture_times",
     "tests.suite.failures",
