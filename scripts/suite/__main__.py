@@ -33,7 +33,7 @@ LIMIT_SECONDS = 110 * 60.0
 # Chaos takes as long as its SEEDS and MINUTES say.
 CHAOS_LIMIT_SECONDS = 24 * 3600.0
 SHOWN_LINES = 8
-# The tier that takes so long that some divide it.
+# The tier that takes longest, which `--part` divides.
 DIVIDED = "differential"
 
 
@@ -43,19 +43,19 @@ def main() -> None:
     )
     parser.add_argument("run", choices=RUNS)
     parser.add_argument("--python-only", action="store_true", help="leave Rust's tests out")
-    parser.add_argument("--part", metavar="N/M", help=f"run part N of M of the tier {DIVIDED} alone")
+    parser.add_argument(
+        "--part", metavar="N/M", type=part_of, help=f"run part N of M of the tier {DIVIDED}, not all of it"
+    )
     given, arguments = parser.parse_known_args()
-    try:
-        part = part_of(given.part) if given.part is not None else None
-    except ValueError as error:
-        parser.error(f"--part: {error}")
     # A shell starts what runs in the background with this signal ignored, and tests interrupt programs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tiers = RUNS[given.run]
+    if given.part is not None and DIVIDED not in tiers:
+        parser.error(f"--part divides the tier {DIVIDED}, which `{given.run}` does not run")
     deadline = Deadline(CHAOS_LIMIT_SECONDS if given.run == "chaos" else LIMIT_SECONDS)
     with_rust = WITHOUT_SECOND_RUN in tiers and not given.python_only and not arguments
     try:
-        green = is_green(tiers, arguments, deadline, part=part, with_rust=with_rust)
+        green = is_green(tiers, arguments, deadline, part=given.part, with_rust=with_rust)
         sys.exit(0 if green else 1)
     except TookTooLongError as error:
         sys.exit(f"suite: red: {error}")

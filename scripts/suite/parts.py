@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import zlib
 from dataclasses import dataclass
@@ -23,9 +24,9 @@ class Part:
 
 
 def part_of(text: str) -> Part:
-    """Raises: ValueError."""
+    """The part that an argument names. Raises: argparse.ArgumentTypeError."""
     found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
     part = Part(int(found[1]), int(found[2])) if found else None
     if part is None or not 1 <= part.number <= part.parts:
-        raise ValueError(f"{text!r} is not a part; the parts of three are 1/3, 2/3 and 3/3")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part; the parts of three are 1/3, 2/3 and 3/3")
     return part

@@ -54,7 +54,8 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(checkout: Path) -> Run:
-    """`run(text of a test file)` is the exit status of unit and integration, and what was printed."""
+    """`run(text of a test file)` is the exit status of unit and integration, with `part` of all tiers but
+    chaos, and what was printed."""
 
     def run(tests: str, *, whole: bool = False, part: str | None = None) -> tuple[int, str]:
         # With arguments of pytest there is one process, which begins sooner than several.
@@ -212,8 +213,16 @@ def test_parts_divide_the_tier_differential_alone_and_leave_nothing_out(run: Run
 def test_a_part_that_there_is_not_is_refused_at_once(run: Run) -> None:
     status, output = run(MANY_TESTS, part="3/2")
     assert status == 2
-    assert "--part: '3/2' is not a part; the parts of three are 1/3, 2/3 and 3/3" in output
+    assert "argument --part: '3/2' is not a part; the parts of three are 1/3, 2/3 and 3/3" in output
     assert "suite: unit" not in output
+
+
+@pytest.mark.differential
+def test_a_part_of_a_run_without_the_tier_that_is_divided_is_refused() -> None:
+    command = [sys.executable, "-m", "scripts.suite", "unit", "--part=1/3"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    assert ended.returncode == 2
+    assert "--part divides the tier differential, which `unit` does not run" in ended.stderr
 
 
 @given(st.text(), st.integers(1, 9))

@@ -1,10 +1,11 @@
 """`--part=1/3`: a third of the tests, for those who divide a long run. All parts together are all tests.
 
-A file whose tests share servers stays whole, unless it holds so many that its part would take long.
+A file stays whole, so that its tests share their servers, unless it holds more than 100 tests.
 """
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections import Counter
 
 import pytest
@@ -26,7 +27,7 @@ def wanted_part(config: pytest.Config) -> Part | None:
     given: str | None = config.getoption("--part")
     try:
         return None if given is None else part_of(given)
-    except ValueError as error:
+    except ArgumentTypeError as error:
         raise pytest.UsageError(f"--part: {error}") from None
 
 
