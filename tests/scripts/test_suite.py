@@ -25,6 +25,8 @@ addopts = [
     "-ptests.suite.tiers",
     "-ptests.suite.parts",
     "-ptests.suite.unit_guard",
+    "-ptests.suite.hang_guard",
+    "--hang-seconds=1",
     "-ptests.suite.failures",
 ]
 """
@@ -39,6 +41,27 @@ def test_fails_the_first_time(number):
     is_first = not seen.exists()
     seen.touch()
     assert not is_first, "by chance"
+"""
+
+HANGS_IN_C = """
+import ctypes
+import pathlib
+import pytest
+
+pytestmark = pytest.mark.integration
+
+@pytest.mark.timeout(1)
+def test_hangs_in_c_the_first_time():
+    if not pathlib.Path("seen").exists():
+        pathlib.Path("seen").touch()
+        mutex = ctypes.create_string_buffer(256)
+        # The second time it waits for itself, and no signal ends that.
+        for _ in range(2):
+            ctypes.CDLL(None).pthread_mutex_lock(mutex)
+
+@pytest.mark.parametrize("number", range(7))
+def test_passes(number):
+    pass
 """
 
 Run = Callable[..., tuple[int, str]]
@@ -102,6 +125,16 @@ def test_a_test_that_fails_the_first_time_is_flaky_and_leaves_the_run_green(run:
     (kept,) = json.loads((checkout / "build" / "flaky.json").read_text())
     assert kept["test"] == name
     assert "by chance" in kept["first_failure"]
+
+
+@pytest.mark.differential
+def test_a_test_that_hangs_in_c_is_ended_and_run_again_and_the_others_run(run: Run) -> None:
+    status, output = run(HANGS_IN_C, whole=True)
+    assert status == 0, output
+    assert "flaky: tests/test_seeded.py::test_hangs_in_c_the_first_time" in output
+    # Where it hung.
+    assert "in test_hangs_in_c_the_first_time" in output
+    assert "\n8 passed, 0 failed, 0 skipped\n" in output, output
 
 
 @pytest.mark.differential
