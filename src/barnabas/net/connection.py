@@ -540,17 +540,17 @@ class Connection:
             return
         try:
             correlation_id = response_correlation_id(frame)
-            if not self._under_way:
-                raise BrokenProtocolError(f"answer {correlation_id} to no request")
-            under_way = self._under_way.popleft()
-            if under_way.timer is not None:
-                under_way.timer.cancel()
-            if under_way.correlation_id != correlation_id:
-                self._under_way.appendleft(under_way)
-                raise BrokenProtocolError(f"answer {correlation_id} instead of {under_way.correlation_id}")
         except BrokenProtocolError as error:
             self._end(_named(error, self.name))
             return
+        if not self._under_way or self._under_way[0].correlation_id != correlation_id:
+            # What was sent may be in order, and may be sent again on another connection.
+            due = f"instead of {self._under_way[0].correlation_id}" if self._under_way else "to no request"
+            self._end(KafkaConnectionError(f"{self.name} sent answer {correlation_id} {due}: hung up"))
+            return
+        under_way = self._under_way.popleft()
+        if under_way.timer is not None:
+            under_way.timer.cancel()
         monitor = self.monitor
         monitor.in_flight -= 1
         monitor.responses += 1

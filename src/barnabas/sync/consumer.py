@@ -233,11 +233,11 @@ class Consumer(ConsumerFront, Owned):
 
         try:
             records = self._next(take, timeout, end_offsets)
-            batch = to_arrow(records or buffer.take_arrow(0, headers=headers))
         except BaseException as error:
             self._interrupted(error)
             raise
         try:
+            batch = to_arrow(records or buffer.take_arrow(0, headers=headers))
             for side, format in formats:
                 batch = format.run(format.decoded(batch, side))
         except BaseException:

@@ -113,7 +113,7 @@ class ParallelConsumer(ParallelFront):
             while self._goes_on:
                 records = self._consumer.poll(POLL_SECONDS)
                 with self._lock:
-                    self._queue.add(records)
+                    self._take_in(records)
                     self._has_work.notify(len(records))
                     self._hold_back()
                     offsets = self._due_commit()

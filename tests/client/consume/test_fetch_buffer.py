@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 
@@ -552,3 +553,54 @@ def test_records_that_end_behind_the_watermark_of_their_fetch_are_known() -> Non
     buffer.state(A).high_watermark = 3
     fetched(buffer, A, batch(0, 5), end=5)
     assert buffer.state(A).highest_known_offset == 5
+
+
+def test_what_was_fetched_of_a_topic_that_was_made_again_is_taken_before_the_position_is_looked_up_anew() -> (
+    None
+):
+    calls = Calls()
+    buffer = ready(calls, A, B)
+    gone: list[TopicPartition] = []
+    buffer.on_made_again = gone.extend
+    fetched(buffer, A, batch(0, 5), end=5)
+    late, epoch = buffer.state(A), buffer.state(A).epoch
+    buffer.made_again([buffer.state(A)], UUID(int=2))
+    # What was under way when it was seen may be of either topic.
+    reader = RecordReader(*A, batch(5, 9), fetch_offset=5)
+    buffer.append(late, epoch, 5, reader, 1, 9)
+    assert not buffer.wants_more(buffer.state(A))
+    assert buffer.has_data
+    assert offsets(buffer, 3) == [0, 1, 2]
+    assert offsets(buffer) == [3, 4]
+    assert buffer.positions()[A] == OffsetAndMetadata(5, "", 3)
+    assert gone == []
+    assert offsets(buffer) == []
+    assert gone == [A]
+    assert [state.partition for state in buffer.awaiting_position()] == [A]
+    assert not buffer.has_data
+    assert A not in buffer.positions()
+
+
+def test_records_given_back_of_a_topic_that_was_made_again_come_before_the_new_topic() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    buffer.begin_poll()
+    records = buffer.take(10)
+    buffer.made_again([buffer.state(A)], UUID(int=2))
+    buffer.give_back(records[2:], None)
+    assert offsets(buffer) == [2, 3, 4]
+    assert offsets(buffer) == []
+    assert not buffer.state(A).has_position
+
+
+def test_a_paused_partition_of_a_topic_that_was_made_again_has_nobody_look_in_vain() -> None:
+    buffer = ready(Calls(), A)
+    fetched(buffer, A, batch(0, 5), end=5)
+    buffer.pause([A])
+    buffer.made_again([buffer.state(A)], UUID(int=2))
+    assert not buffer.has_data
+    assert offsets(buffer) == []
+    buffer.resume([A])
+    assert offsets(buffer) == [0, 1, 2, 3, 4]
+    assert offsets(buffer) == []
+    assert not buffer.state(A).has_position

@@ -136,6 +136,10 @@ class KafkaClient:
         trusts none, also while no call waits for metadata."""
         self._upkeep.add_refusal_listener(listener)
 
+    async def next_metadata(self) -> ClusterMetadata:
+        """The next snapshot, whenever it comes. Asks for none."""
+        return await self._upkeep.next_update()
+
     def request_metadata_update(self) -> None:
         """The metadata is out of date: it will be asked for soon. Does not wait; never raises."""
         self._upkeep.request_update()

@@ -79,6 +79,7 @@ class MetadataUpkeep:
         """Wait for metadata that is asked for from now on."""
         self._joined: list[asyncio.Future[None]] = []
         """Are content with the answer that is under way."""
+        self._next_update = asyncio.Event()
         self._is_updating = False
         self._task: asyncio.Task[None] | None = None
         self._last_error: BarnabasError | None = None
@@ -121,6 +122,11 @@ class MetadataUpkeep:
         self._is_stale = True
         if not self._is_closed:
             self._start()
+
+    async def next_update(self) -> ClusterMetadata:
+        """The next snapshot, whenever it comes. Asks for none."""
+        await self._next_update.wait()
+        return self.metadata
 
     async def refresh(
         self,
@@ -176,9 +182,11 @@ class MetadataUpkeep:
         """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`; `limit`
         is what errors call it.
 
-        Raises: UnknownTopicOrPartitionError (names the topics) at the deadline, BootstrapError if no broker
-        could be reached until then, and at once another BrokerError such as TopicAuthorizationFailedError.
+        Raises: at the deadline UnknownTopicOrPartitionError (names the topics) where the cluster says that it
+        has none, KafkaTimeoutError where it says nothing, BootstrapError where no broker could be reached; at
+        once another BrokerError such as TopicAuthorizationFailedError.
         """
+        began_at = time.monotonic()
         self.add_topics(topics)
         limit = limit or self._limit((deadline - time.monotonic()) * 1000)
         failures = 0
@@ -191,7 +199,7 @@ class MetadataUpkeep:
             if failures:
                 remaining -= await pause(self._backoff, failures, remaining)
             if remaining <= 0:
-                raise self._unknown_topics(missing, limit)
+                raise self._unknown_topics(missing, limit, began_at)
             failures += 1
             try:
                 if self._is_updating or self._untold:
@@ -201,7 +209,7 @@ class MetadataUpkeep:
             except BootstrapError:
                 raise
             except KafkaTimeoutError as error:
-                raise self._unknown_topics(missing, limit) from error
+                raise self._unknown_topics(missing, limit, began_at) from error
 
     def update_leader(
         self, partition: TopicPartition, leader: int, leader_epoch: int, nodes: Iterable[Node]
@@ -328,6 +336,8 @@ class MetadataUpkeep:
             self._steps.emit(_received(response))
         self._tell_changes(previous)
         self._on_update(self.metadata)
+        self._next_update.set()
+        self._next_update = asyncio.Event()
         for listener in self._listeners:
             listener(self.metadata)
 
@@ -369,16 +379,23 @@ class MetadataUpkeep:
                 event = LeaderChanged(client_id, partition, before, after.leader, after.leader_epoch)
                 self._events.emit(event)
 
-    def _unknown_topics(self, missing: Sequence[str], limit: str) -> BarnabasError:
+    def _unknown_topics(self, missing: Sequence[str], limit: str, began_at: float) -> BarnabasError:
         if not self.metadata.nodes:
             return self._source.bootstrap_error(f" within {limit}")
+        names = ", ".join(repr(topic) for topic in missing)
+        named = f"{'topic' if len(missing) == 1 else 'topics'} {names}"
+        # An answer of just before counts: brokers are not asked more often than back-off allows.
+        is_told = self.updated_at >= began_at - self._config.retry_backoff_max_ms / 1000
+        if not is_told or not any(topic in self.metadata.topic_errors for topic in missing):
+            error = self._last_error
+            reason = "no broker answered" if error is None else f"the last error was: {error}"
+            return KafkaTimeoutError(f"no metadata of {named} within {limit}: {reason}")
         codes = {self.metadata.topic_errors.get(topic, 0) for topic in missing} - {0}
         code = codes.pop() if len(codes) == 1 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        names = ", ".join(repr(topic) for topic in missing)
         return error_for(
             code,
-            f"{'topic' if len(missing) == 1 else 'topics'} {names}: not known to the cluster within {limit}; "
-            "create it first (Admin.create_topics), or check its name",
+            f"{named}: not known to the cluster within {limit}; create it first (Admin.create_topics), or "
+            "check its name",
         )
 
 

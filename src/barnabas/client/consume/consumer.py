@@ -208,11 +208,11 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
         try:
             records = await self._next(take, timeout, end_offsets)
-            batch = to_arrow(records or buffer.take_arrow(0, headers=headers))
         except BaseException as error:
             self._interrupted(error)
             raise
         try:
+            batch = to_arrow(records or buffer.take_arrow(0, headers=headers))
             for side, format in formats:
                 batch = await format.run(format.decoded(batch, side))
         except BaseException:

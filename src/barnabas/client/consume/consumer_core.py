@@ -19,9 +19,11 @@ from barnabas.client.arguments import TakenRecords
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.telemetry_metrics import consumer_metrics
+from barnabas.client.cluster.topic_watch import watch_topics
 from barnabas.client.consume.consumer_stats import consumer_stats
-from barnabas.client.consume.fetch_buffer import FetchBuffer, StartingPoint
+from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.fetcher import Fetcher
+from barnabas.client.consume.partition_state import StartingPoint
 from barnabas.client.consume.poll_clock import PollClock
 from barnabas.client.consume.positions import PositionFinder
 from barnabas.client.groups.classic_group import ClassicMembership
@@ -100,6 +102,7 @@ class ConsumerCore:
         self._steps: AsyncGenerator[ListenerCall | None] | None = None
         self._is_giving_up = False
         self._lookup: asyncio.Task[None] | None = None
+        self._lookup_failures = 0
         self._topic_watch: asyncio.Task[None] | None = None
         self._knows_pattern = False
         self._next_auto_commit = time.monotonic() + config.auto_commit_interval_ms / 1000
@@ -184,9 +187,7 @@ class ConsumerCore:
             self.client.request_metadata_update()
         elif self.subscription.topics:
             self.client.track_topics(self.subscription.topics)
-            self._topic_watch = self.client.in_background(
-                self._watch_topics(sorted(self.subscription.topics)), "watching for topics"
-            )
+            self._watch_topics(self.subscription.topics, self.buffer.raise_later)
         if self._group is None:
             self._attend()
         else:
@@ -202,7 +203,10 @@ class ConsumerCore:
                 raise MisuseError(
                     f"{(topic, number)!r} is not a partition: give (topic, partition number >= 0)"
                 )
-        self.client.add_topics({partition.topic for partition in wanted})
+        topics = {partition.topic for partition in wanted}
+        self.client.add_topics(topics)
+        # The look-up of positions tells which partitions do not exist.
+        self._watch_topics(topics, lambda error: None if error.retriable else self.buffer.raise_later(error))
         self.buffer.remove([p for p in self.buffer.assignment if p not in wanted])
         self.buffer.add(wanted)
 
@@ -344,7 +348,7 @@ class ConsumerCore:
         try:
             if self.commits_automatically:
                 timeout_ms = self.config.default_api_timeout_ms
-                commit = self.commits.start(self.buffer.positions(), timeout_ms, is_last=True)
+                commit = self._commit_positions(timeout_ms, is_last=True)
                 commit.add_done_callback(lambda _: self._attend())
                 while not commit.done():
                     yield None
@@ -363,8 +367,7 @@ class ConsumerCore:
         self.is_holding = True
         try:
             if commit and self.commits_automatically:
-                positions = self.buffer.positions()
-                await asyncio.wait([self.commits.start(positions, timeout_ms, is_last=True)])
+                await asyncio.wait([self._commit_positions(timeout_ms, is_last=True)])
             await self.commits.wait(max(0, deadline - time.monotonic()) * 1000)
             if self.subscription.is_automatic and group is not None:
                 listener = self.subscription.listener
@@ -455,13 +458,12 @@ class ConsumerCore:
             [t.name for t in metadata.topic_metadata.values() if takes_all or not t.is_internal]
         )
 
-    async def _watch_topics(self, topics: list[str]) -> None:
-        """Tells the caller, once, when a topic that is subscribed to does not turn up."""
-        deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
-        try:
-            await self.client.wait_for_topics(topics, deadline)
-        except BarnabasError as error:
-            self.buffer.raise_later(error)
+    def _watch_topics(self, topics: Iterable[str], on_error: Callable[[BarnabasError], object]) -> None:
+        self._stop_watch()
+        names = sorted(topics)
+        if names:
+            watching = watch_topics(self.client, names, on_error)
+            self._topic_watch = self.client.in_background(watching, "watching for topics")
 
     def _stop_watch(self) -> None:
         if self._topic_watch is not None:
@@ -478,8 +480,12 @@ class ConsumerCore:
         try:
             while states := self.buffer.awaiting_position():
                 await self._positions.find(states, self.config.default_api_timeout_ms)
+            self._lookup_failures = 0
         except BarnabasError as error:
             self.buffer.raise_later(error)
+            # A caller that goes on polling asks again.
+            self._lookup_failures += 1
+            await asyncio.sleep(self.client.backoff.delay_ms(self._lookup_failures) / 1000)
             self._attend()
         finally:
             self._lookup = None
@@ -525,10 +531,11 @@ class ConsumerCore:
             self._release(self._group)
         if self.config.enable_auto_commit and time.monotonic() >= self._next_auto_commit:
             self._next_auto_commit = time.monotonic() + self.config.auto_commit_interval_ms / 1000
-            positions = self.buffer.positions()
+            positions, topic_ids = self.buffer.positions(), self.buffer.topic_ids()
             if positions:
+                timeout_ms = self.config.default_api_timeout_ms
                 self._loop.call_soon_threadsafe(
-                    self.commits.start, positions, self.config.default_api_timeout_ms
+                    lambda: self.commits.start(positions, timeout_ms, topic_ids=topic_ids)
                 )
 
     def give_back(self) -> None:
@@ -572,7 +579,8 @@ class ConsumerCore:
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else offsets
         self.buffer.note_handled(offsets)
-        await self.commits.commit(offsets, timeout_ms, retries_unknown=retries_unknown)
+        topic_ids = self.buffer.topic_ids()
+        await self.commits.commit(offsets, timeout_ms, topic_ids=topic_ids, retries_unknown=retries_unknown)
 
     def commit_async(self, offsets: Offsets | None, on_commit: CommitCallback | None) -> None:
         """`on_commit` waits in `commits.take_finished`. Raises: MisuseError."""
@@ -580,7 +588,12 @@ class ConsumerCore:
         self.check_open()
         offsets = self.buffer.positions() if offsets is None else dict(offsets)
         self.buffer.note_handled(offsets)
-        self.commits.start(offsets, self.config.default_api_timeout_ms, on_commit)
+        timeout_ms = self.config.default_api_timeout_ms
+        self.commits.start(offsets, timeout_ms, on_commit, topic_ids=self.buffer.topic_ids())
+
+    def _commit_positions(self, timeout_ms: float, *, is_last: bool) -> asyncio.Task[None]:
+        positions, topic_ids = self.buffer.positions(), self.buffer.topic_ids()
+        return self.commits.start(positions, timeout_ms, topic_ids=topic_ids, is_last=is_last)
 
     def group_metadata(self) -> GroupIdentity:
         """Who this member is at present. Raises: MisuseError without a group."""

@@ -5,6 +5,8 @@ Must not know how its fronts wait: one blocks a thread, the other awaits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from barnabas.client.arguments import (
     PartitionLike,
     TakenRecords,
@@ -102,6 +104,10 @@ class ConsumerFront(Observed):
     def _give_back(self) -> None:
         """What was taken but not handed out is to be read again: positions are exact from here on."""
         self._core.give_back()
+
+    def _on_made_again(self, listener: Callable[[list[TopicPartition]], object]) -> None:
+        """See `FetchBuffer.on_made_again`."""
+        self._core.buffer.on_made_again = listener
 
     def _interrupted(self, error: BaseException) -> None:
         """A call that was to return records ends by `error`. By Ctrl-C for instance, which comes at any

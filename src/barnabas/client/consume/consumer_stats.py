@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from barnabas.client.cluster.kafka_client import KafkaClient
-from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.fetcher import Fetcher
+from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.groups.group_observer import GroupObserver
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerPartitionStats, ConsumerStats

@@ -24,9 +24,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.client.cluster.waking import LoopWaking
-from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
+from barnabas.client.consume.partition_state import PartitionState
 from barnabas.net.answers import Loan
 from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request

@@ -13,22 +13,26 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 from barnabas import _kernel
 from barnabas._kernel import ArrowRecords, BatchOpeners, FrameRoom, Record, RecordReader
+from barnabas.client.consume.partition_state import (
+    NO_END_OFFSET,
+    Failure,
+    GivenBack,
+    PartitionEnd,
+    PartitionState,
+    Reader,
+    StartingPoint,
+)
 from barnabas.errors import BarnabasError, CorruptBatchError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
-from barnabas.values import frozen, mutable
 
 if TYPE_CHECKING:
     from barnabas._kernel import FetchCredit
 
-StartingPoint = Literal["committed", "reset", "earliest", "latest"]
-"""Where a position comes from: what the group committed, auto_offset_reset, or an end of the partition."""
-
-NO_END_OFFSET = 2**63 - 1
 # Columns much larger than the processor's cache take twice as long to make, record for record.
 ARROW_BATCH_BYTES = 4 << 20
 # What is decompressed much ahead of its turn has left the processor's cache when it comes.
@@ -36,107 +40,6 @@ OPENED_AHEAD_BYTES = 4 << 20
 
 # Less of the queue than this part is not fetched by itself: memory would be in many pieces, of all sizes.
 LEAST_SHARE_OF_ROOM = 4
-
-
-class GivenBack:
-    """Records that were taken but not used, to be taken again: a reader like the kernel's."""
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._records = records
-        self._taken = 0
-
-    @property
-    def next_offset(self) -> int:
-        return self._records[self._taken - 1].offset + 1 if self._taken else self._records[0].offset
-
-    @property
-    def last_leader_epoch(self) -> int:
-        epoch = self._records[max(0, self._taken - 1)].leader_epoch
-        return -1 if epoch is None else epoch
-
-    @property
-    def remaining_bytes(self) -> int:
-        return sum(record.serialized_size + 1 for record in self._records[self._taken :])
-
-    def take(self, max_records: int) -> list[Record]:
-        taken = list(self._records[self._taken : self._taken + max_records])
-        self._taken += len(taken)
-        return taken
-
-
-Reader = RecordReader | GivenBack
-
-
-@frozen
-class PartitionEnd:
-    """Stands in a partition's queue where a fetch found nothing more."""
-
-    offset: int
-
-
-@mutable
-class PartitionState:
-    """One assigned partition. `epoch` changes whenever what is under way for it loses its meaning."""
-
-    partition: TopicPartition
-    epoch: int
-    starting_point: StartingPoint | None = "committed"
-    """What the position has yet to be looked up from; None when there is a position."""
-    position: int = -1
-    """Offset of the next record to return."""
-    leader_epoch: int = -1
-    """Leader epoch of the last record returned, -1 if it is not known (KIP-320)."""
-    returned_by: int = 0
-    """The number of the poll that returned records last."""
-    handled_position: int = -1
-    """Where that poll began, or as far as the caller has got with what it returned."""
-    handled_leader_epoch: int = -1
-    fetch_offset: int = -1
-    """Offset of the next record to fetch."""
-    fetch_leader_epoch: int = -1
-    """Leader epoch of the last record before `fetch_offset`, -1 if it is not known."""
-    checked_leader_epoch: int = -1
-    """The leader's epoch when its log was last seen to hold what was read, up to `fetch_offset`."""
-    end_offset: int = NO_END_OFFSET
-    """Nothing from here on is wanted at present."""
-    is_paused: bool = False
-    is_stopped: bool = False
-    """After an error, until a seek."""
-    is_queued: bool = False
-    log_start_offset: int = -1
-    high_watermark: int = -1
-    highest_known_offset: int = -1
-    """The highest watermark, or end of records, of all fetches that brought records. An election, or a
-    follower, may give a lower watermark later. Apache Kafka looks the watermark up before it reads records,
-    so these may end behind it."""
-    last_stable_offset: int = -1
-    marked_end: int = -1
-    """Where the last `PartitionEnd` stands, or stood."""
-    has_backlog: bool = False
-    """Whether the last fetch left much to be fetched."""
-    credit: FetchCredit | None = None
-    """What the kernel fetches within, while it does that in bulk."""
-    credit_place: int = 0
-    readers: deque[tuple[Reader | PartitionEnd, int]] = field(
-        default_factory=deque[tuple[Reader | PartitionEnd, int]]
-    )
-    """With the bytes of each."""
-    queued_bytes: int = 0
-    fetched_bytes: int = 0
-    returned_records: int = 0
-
-    @property
-    def has_position(self) -> bool:
-        return self.starting_point is None
-
-
-@frozen
-class Failure:
-    """An error that a take raises, and, if it concerns one, the partition with its position (-1: none)."""
-
-    error: BarnabasError
-    partition: TopicPartition | None = None
-    position: int = -1
 
 
 class FetchBuffer:
@@ -172,6 +75,10 @@ class FetchBuffer:
         self._ends: dict[TopicPartition, int] = {}
         self.is_held = False
         """Nothing is fetched at present, whatever room there is."""
+        self.on_made_again: Callable[[list[TopicPartition]], object] = list
+        """Is called, in the thread that takes, with partitions of a topic that was made again, when all that
+        was fetched of the old one is taken."""
+        self._lacks_topics = False
 
     # The assignment.
 
@@ -223,8 +130,10 @@ class FetchBuffer:
         """The next record to return. What was fetched from another position is dropped."""
         state = self.state(partition)
         with self._lock:
-            if state.has_position and state.position == offset and not state.is_stopped:
+            is_there = state.has_position and state.position == offset and state.next_topic_id is None
+            if is_there and not state.is_stopped:
                 return
+            self._enter_next_topic(state)
             self._move(state, offset, leader_epoch)
         self._on_room()
 
@@ -232,6 +141,7 @@ class FetchBuffer:
         """The position is to be looked up before anything is fetched."""
         state = self.state(partition)
         with self._lock:
+            self._enter_next_topic(state)
             self._forget(state)
             state.starting_point = starting_point
             state.is_stopped = False
@@ -247,6 +157,45 @@ class FetchBuffer:
             self._forget(state)
             state.starting_point = "reset"
         self._on_lookup()
+
+    def made_again(self, states: Sequence[PartitionState], topic_id: UUID) -> None:
+        """Their topic was deleted, and another one has its name: nothing more is fetched from where they
+        stand. When all that was fetched is taken, the next take has the positions looked up anew."""
+        with self._lock:
+            for state in states:
+                if self._states.get(state.partition) is state:
+                    # What is under way may be of either topic, where brokers go by names.
+                    state.epoch = self._new_epoch()
+                    state.next_topic_id = topic_id
+                    self._lacks_topics = True
+        self._on_data()
+        self._tell_of_less(states)
+
+    def _begin_anew(self) -> None:
+        """In the thread that takes: what it has taken it may yet give back."""
+        with self._lock:
+            waiting = [state for state in self._states.values() if state.next_topic_id is not None]
+            begun = [state for state in waiting if not state.readers]
+            self._lacks_topics = len(begun) < len(waiting)
+            for state in begun:
+                self._forget(state)
+                self._enter_next_topic(state)
+                state.starting_point = "made again"
+                state.is_stopped = False
+        if begun:
+            self.on_made_again([state.partition for state in begun])
+            self._on_lookup()
+
+    def forget_topic_ids(self) -> None:
+        """They are not known: the next look at metadata tells them."""
+        for state in self.states():
+            state.topic_id = None
+
+    def topic_ids(self) -> dict[str, UUID]:
+        """Of the topics that positions are in."""
+        return {
+            state.partition.topic: state.topic_id for state in self.states() if state.topic_id is not None
+        }
 
     def truncated(
         self,
@@ -377,6 +326,7 @@ class FetchBuffer:
             and not self.is_held
             and not state.is_paused
             and not state.is_stopped
+            and state.next_topic_id is None
             and state.fetch_offset < state.end_offset
         )
 
@@ -474,6 +424,18 @@ class FetchBuffer:
             self._failures.append(Failure(error, state.partition, state.position))
         self._on_data()
 
+    def refused(self, state: PartitionState, epoch: int, error: BarnabasError) -> None:
+        """The next take raises the error, and fetching goes on. One that happens over and over while nobody
+        takes is kept once."""
+        with self._lock:
+            if not self._is_current(state, epoch):
+                return
+            for failure in self._failures:
+                if failure.partition == state.partition and type(failure.error) is type(error):
+                    return
+            self._failures.append(Failure(error, state.partition, state.position))
+        self._on_data()
+
     def try_again(self, partition: TopicPartition) -> None:
         """Has a partition that stopped after an error, and was not sought in since, go on where it stands."""
         with self._lock:
@@ -503,7 +465,11 @@ class FetchBuffer:
     @property
     def has_data(self) -> bool:
         """Whether a take would give or raise something, apart from transactions that were aborted."""
-        return bool(self._failures) or any(state.position < state.end_offset for state in tuple(self._queue))
+        if self._failures:
+            return True
+        if self._lacks_topics and any(s.next_topic_id is not None and not s.readers for s in self.states()):
+            return True
+        return any(state.position < state.end_offset for state in tuple(self._queue))
 
     @property
     def has_ends(self) -> bool:
@@ -521,6 +487,8 @@ class FetchBuffer:
 
         Raises: what the fetcher failed with; CorruptBatchError, once, of a partition that then stops.
         """
+        if self._lacks_topics:
+            self._begin_anew()
         self.raise_error()
         records: list[Record] = []
         while (missing := max_records - len(records)) > 0 and self._queue:
@@ -549,6 +517,8 @@ class FetchBuffer:
         """The reader that is next, for someone who takes from it elsewhere and says so to `settle`. It keeps
         its place. None where there is nothing now, or the end of a partition came, which `take_ends` tells.
         """
+        if self._lacks_topics:
+            self._begin_anew()
         while self._queue:
             state = self._queue[0]
             reader = state.readers[0][0]
@@ -581,6 +551,8 @@ class FetchBuffer:
 
     def take_arrow(self, max_records: int, *, headers: bool) -> ArrowRecords:
         """Like `take`, as columns, and not beyond what `set_end_offsets` says."""
+        if self._lacks_topics:
+            self._begin_anew()
         self.raise_error()
         chosen = self._choose_readers()
         try:
@@ -759,6 +731,14 @@ class FetchBuffer:
 
     def _divide(self) -> None:
         self._partition_bytes = max(1, self._queued_max_bytes // max(1, len(self._states)))
+
+    def _enter_next_topic(self, state: PartitionState) -> None:
+        if state.next_topic_id is None:
+            return
+        state.topic_id, state.next_topic_id = state.next_topic_id, None
+        state.returned_by = 0
+        state.log_start_offset = state.high_watermark = state.last_stable_offset = -1
+        state.highest_known_offset = -1
 
     def _move(self, state: PartitionState, offset: int, leader_epoch: int) -> None:
         self._forget(state)

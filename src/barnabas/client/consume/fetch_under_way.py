@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from barnabas.client.consume.fetch_buffer import PartitionState
 from barnabas.client.consume.fetch_session import PartitionFetch
+from barnabas.client.consume.partition_state import PartitionState
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.types import TopicPartition
 from barnabas.values import frozen

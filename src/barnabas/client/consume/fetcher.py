@@ -22,9 +22,11 @@ from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
 from barnabas.client.consume.direct_fetching import DirectFetching, LentFetch, leaves_backlog
-from barnabas.client.consume.fetch_buffer import NO_END_OFFSET, FetchBuffer, PartitionState
+from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.fetch_session import SESSION_ERRORS, FetchSession, PartitionFetch, SessionRequest
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
+from barnabas.client.consume.partition_state import NO_END_OFFSET, PartitionState
+from barnabas.client.consume.topics_made_again import TopicsMadeAgain, note_topic_ids
 from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
 from barnabas.client.groups.offsets import ISOLATION_LEVELS
 from barnabas.error_codes import ErrorCode, error_for
@@ -109,6 +111,7 @@ class Fetcher:
         self._partition_failures: defaultdict[TopicPartition, int] = defaultdict(int)
         self._not_before: dict[TopicPartition, float] = {}
         self._truncation = TruncationCheck(client, buffer, config)
+        self._made_again = TopicsMadeAgain(buffer, config.auto_offset_reset)
         self._read_replicas: dict[TopicPartition, _ReadReplica] = {}
         self.latency_ms = RollingWindow()
         """From a fetch to its answer, in which fetch_max_wait_ms may be contained."""
@@ -165,6 +168,10 @@ class Fetcher:
         await asyncio.gather(*answers, return_exceptions=True)
 
     def _on_metadata(self, metadata: ClusterMetadata) -> None:
+        for partition in self._made_again.look_for(metadata):
+            self._read_replicas.pop(partition, None)
+            self._partition_failures.pop(partition, None)
+            self._not_before.pop(partition, None)
         self.wake()
 
     def _start_fetches(self, continuing: Node | None = None) -> list[PartitionState]:
@@ -241,6 +248,7 @@ class Fetcher:
         self._holds_back = False
         full: set[int] = set()
         states = self._buffer.states()
+        note_topic_ids(metadata, states)
         self._turn = (self._turn + 1) % max(1, len(states))
         for state in states[self._turn :] + states[: self._turn]:
             if not self._buffer.wants_more(state):
@@ -596,7 +604,9 @@ class Fetcher:
             error = CorruptBatchError(reason, partition.topic, partition.partition, entry.fetch_offset)
             self._buffer.fail(state, entry.epoch, error)
         else:
-            self._buffer.fail(state, entry.epoch, error_for(code, where))
+            # Its cause, such as a right that is missing, may go away.
+            self._back_off(partition)
+            self._buffer.refused(state, entry.epoch, error_for(code, where))
 
     def _learn_leader(
         self, entry: Wanted, answer: FetchResponse.PartitionData, response: FetchResponse

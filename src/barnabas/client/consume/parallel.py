@@ -92,7 +92,7 @@ class ParallelConsumer(ParallelFront):
         self._has_ended.clear()
         try:
             while self._goes_on:
-                self._queue.add(await self._consumer.poll(POLL_SECONDS))
+                self._take_in(await self._consumer.poll(POLL_SECONDS))
                 self._start_handlers()
                 self._hold_back()
                 offsets = self._due_commit()

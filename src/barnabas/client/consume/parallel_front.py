@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas._kernel import Record
 from barnabas.backoff import Backoff
@@ -73,6 +73,9 @@ class ParallelFront(OfThisProcess):
         self._commit_at = time.monotonic() + config.auto_commit_interval_ms / 1000
         self._failure: BaseException | None = None
         self._is_stopping = False
+        self._made_again: list[TopicPartition] = []
+        """Partitions whose topic was deleted and made again: their backlog is of the old one."""
+        consumer._on_made_again(self._made_again.extend)  # pyright: ignore[reportPrivateUsage]
 
     def backlog(self) -> dict[TopicPartition, int]:
         """Records that were read and are not handled yet, by partition. Any thread."""
@@ -93,6 +96,17 @@ class ParallelFront(OfThisProcess):
         if work.partition.is_given_up or not self._goes_on:
             raise NotTriedAgainError
         return self._backoff.delay_ms(work.attempts) / 1000
+
+    def _take_in(self, records: Sequence[Record]) -> None:
+        """What a poll returned."""
+        gone = self._made_again.copy()
+        self._made_again.clear()
+        self._queue.give_up(gone)
+        self._queue.forget(gone)
+        for partition in self._held_back.intersection(gone):
+            self._held_back.remove(partition)
+            self._front.resume(partition)
+        self._queue.add(records)
 
     def _hold_back(self) -> None:
         """Pauses partitions that run ahead of their handlers, and resumes those that were caught up with."""

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from barnabas.client.cluster.kafka_client import KafkaClient
-from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.partition_state import PartitionState
+from barnabas.client.consume.topics_made_again import note_topic_ids
 from barnabas.client.groups.offsets import check_partitions, fetch_committed, list_offsets
 from barnabas.events import OffsetOutOfRange
 from barnabas.settings.table import ConsumerConfig, reset_duration_ms
@@ -39,6 +41,7 @@ class PositionFinder:
         deadline = time.monotonic() + timeout_ms / 1000
         epochs = {state.partition: (state, state.epoch) for state in states}
         await self._refuse_unknown(epochs, timeout_ms)
+        note_topic_ids(self._client.metadata, states)
         wanted = {p: s.starting_point for p, (s, epoch) in epochs.items() if s.epoch == epoch}
         out_of_range = {p for p, start in wanted.items() if start == "reset"}
         committed = [p for p, start in wanted.items() if start == "committed"]
@@ -132,7 +135,11 @@ class PositionFinder:
         ends = await self._offsets_at(dict.fromkeys(partitions, LATEST_OFFSET), deadline)
         for partition in partitions:
             state, epoch = epochs[partition]
-            if partition in out_of_range:
+            if state.starting_point == "made again":
+                problem = (
+                    f"topic {partition.topic!r} was deleted and made again, so {partition} has no position"
+                )
+            elif partition in out_of_range:
                 problem = f"offset {state.position} of {partition} is not there"
             elif self._config.group_id is None:
                 problem = f"{partition} has no position, and there is no group_id to have committed one"

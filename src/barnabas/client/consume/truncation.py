@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from barnabas._kernel import scan_batches
 from barnabas.client.cluster.kafka_client import KafkaClient
-from barnabas.client.consume.fetch_buffer import FetchBuffer, PartitionState
+from barnabas.client.consume.fetch_buffer import FetchBuffer
+from barnabas.client.consume.partition_state import PartitionState
 from barnabas.error_codes import ErrorCode
 from barnabas.errors import CorruptBatchError, LogTruncationError
 from barnabas.net.connection import Connection

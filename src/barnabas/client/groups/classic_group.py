@@ -101,7 +101,7 @@ class ClassicMembership(GroupMembership):
             self.request_join()
 
     async def _join(self, topics: list[str], owned: Sequence[TopicPartition]) -> None:
-        failures = 0
+        failures = ids_given = 0
         patience = Patience(self._config.default_api_timeout_ms)
         while True:
             try:
@@ -111,14 +111,19 @@ class ClassicMembership(GroupMembership):
                 self._tell_refused("joining", error)
                 note_coordinator_error(self._client, self.group_id, error.code)
                 if error.code == ErrorCode.MEMBER_ID_REQUIRED:
-                    continue
-                if error.code in NO_MEMBER:
+                    if not ids_given:
+                        ids_given += 1
+                        continue
+                elif error.code in NO_MEMBER:
                     if owned:
                         self._lose(f"{error}")
                         return
                     self._forget_membership(keep_member_id=error.code == ErrorCode.ILLEGAL_GENERATION)
                 elif error.code != ErrorCode.REBALANCE_IN_PROGRESS and not error.retriable:
-                    self._give_up(error)
+                    if owned:
+                        self._lose_by(error)
+                    else:
+                        self._give_up(error)
                     return
             except BarnabasError as error:
                 if not error.retriable:
@@ -135,6 +140,7 @@ class ClassicMembership(GroupMembership):
             else:
                 self._assignment = assignment
                 self._owned_before = (assignment, self._generation)
+                self._refusals = 0
                 self.phase = "assigned"
                 self.polls.note_progress()
                 self._on_change()
@@ -258,6 +264,8 @@ class ClassicMembership(GroupMembership):
             except BarnabasError as error:
                 failures += 1
                 logger.info("heartbeat to group %r failed, will try again: %s", self.group_id, error)
+                if not error.retriable:
+                    self._on_error(error)
             if self._generation == NO_GENERATION:
                 return
 
@@ -286,11 +294,10 @@ class ClassicMembership(GroupMembership):
             self.request_join()
         elif code in NO_MEMBER:
             self._lose(str(error))
-        elif error.retriable:
-            raise error
+        elif code == ErrorCode.FENCED_INSTANCE_ID:
+            self._lose_by(error)
         else:
-            self._lose(str(error))
-            self._on_error(error)
+            raise error
 
     # Ceasing to be a member
 

@@ -80,7 +80,8 @@ class ConsumerProtocolMembership(GroupMembership):
             config.group_remote_assignor,
         )
         self._topic_ids: dict[str, uuid.UUID] = {}
-        self._told_error = 0
+        self._complaints = 0
+        """Heartbeats in a row that were answered with an error that leaves this a member."""
         self._wake = asyncio.Event()
 
     @property
@@ -148,15 +149,14 @@ class ConsumerProtocolMembership(GroupMembership):
 
     async def _wait(self, failures: int) -> None:
         """Until the next heartbeat is due, or there is something to tell the coordinator."""
-        wait_ms: float = self._state.heartbeat_interval_ms
+        failures = failures or self._complaints
         if failures:
-            wait_ms = self._client.backoff.delay_ms(failures)
-        elif self._told_error or self._state.target is not None:
+            await asyncio.sleep(self._client.backoff.delay_ms(failures) / 1000)
+            return
+        wait_ms: float = self._state.heartbeat_interval_ms
+        if self._state.target is not None:
             wait_ms = min(wait_ms, self._config.retry_backoff_max_ms)
         elif self._state.has_news:
-            return
-        if failures:
-            await asyncio.sleep(wait_ms / 1000)
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_ms / 1000):
@@ -179,7 +179,10 @@ class ConsumerProtocolMembership(GroupMembership):
         response = await send_to_group_coordinator(self._client, self.group_id, request, max_version=version)
         if response.error_code:
             return self._handle(self._error(response))
-        self._told_error = 0
+        self._complaints = 0
+        if was_member:
+            # Of one that has only just joined, the next heartbeat may be refused at once.
+            self._refusals = 0
         is_news = state.answered(request, response)
         if steps and state.is_member and not was_member:
             assignor = self._config.group_remote_assignor or ""
@@ -223,9 +226,8 @@ class ConsumerProtocolMembership(GroupMembership):
             self._lose(str(error))
             return False
         if remedy == "tell":
-            if self._told_error != error.code:
-                self._told_error = error.code
-                self._on_error(error)
+            self._complaints += 1
+            self._on_error(error)
             return True
         raise error
 
@@ -236,8 +238,7 @@ class ConsumerProtocolMembership(GroupMembership):
             logger.info("group %r takes the classic protocol: %s", self.group_id, error)
             self._on_unsupported()
         elif was_member:
-            self._lose(str(error))
-            self._on_error(error)
+            self._lose_by(error)
         else:
             self._give_up(error)
 
@@ -275,7 +276,8 @@ class ConsumerProtocolMembership(GroupMembership):
 
     # Ceasing to be a member
 
-    def _forget_membership(self) -> None:
+    def _forget_membership(self, *, keep_member_id: bool = False) -> None:
+        # It keeps its id in any case (KIP-848).
         self._state.forget()
         self._assignment = []
 

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
+from barnabas.broker_errors import FencedInstanceIdError
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_coordinator import say_goodbye
@@ -59,6 +60,12 @@ class GroupMembership(ABC):
         self.is_overdue = False
         """The caller has not polled within max_poll_interval_ms, and the member stays ("pause")."""
         self._join_reason = ""
+        self._refusals = 0
+        """How often in a row the group has refused this member, or ended its membership."""
+        self._fenced_by: FencedInstanceIdError | None = None
+        """Another member has taken over this one's group_instance_id: nothing ends that."""
+        self._pause: asyncio.Task[None] | None = None
+        """Before this member tries again to join."""
         self._client = client
         self._config = config
         self._on_change = on_change
@@ -115,13 +122,16 @@ class GroupMembership(ABC):
         `operation` has it."""
 
     @abstractmethod
-    def _forget_membership(self) -> None:
-        """What is remembered of the group has no meaning any more."""
+    def _forget_membership(self, *, keep_member_id: bool = False) -> None:
+        """What is remembered of the group has no meaning any more. `keep_member_id`: but for who this member
+        is, which the group may still know."""
 
     def request_join(self, reason: str = "") -> None:
         """The subscription or the cluster has changed: the consumer should join again. `reason`: for the
         broker's log."""
-        if not self.needs_join:
+        if self._fenced_by is not None:
+            self._on_error(self._fenced_by)
+        elif not self.needs_join:
             if self._client.steps:
                 self._client.steps.emit(RejoinRequested(self.group_id, reason))
             self.needs_join = True
@@ -184,24 +194,56 @@ class GroupMembership(ABC):
 
     # Ceasing to be a member
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: str, *, keep_member_id: bool = False) -> None:
         logger.info("group %r: membership lost: %s", self.group_id, reason)
         self._tell_left(reason)
         self._tasks.cancel_others()
         self._heartbeats = self._poll_watch = None
-        self._forget_membership()
+        self._forget_membership(keep_member_id=keep_member_id)
         self.phase = "outside"
         self.is_lost = True
-        self.needs_join = True
         self._join_reason = reason
+        # Once at once: most memberships that end are wanted back.
+        self._join_after(self._client.backoff.delay_ms(self._refusals))
+        self._refusals += 1
         self._on_change()
 
-    def _give_up(self, error: BarnabasError) -> None:
-        """The error does not go away by itself: the next poll raises it, the one after that tries again."""
-        self._forget_membership()
-        self.phase = "outside"
-        self.needs_join = True
+    def _lose_by(self, error: BarnabasError) -> None:
+        """Membership is lost by what the caller has to know: the next poll raises it."""
+        self._note_fencing(error)
+        # Under a new id a static member would fence another one that took its place meanwhile.
+        self._lose(str(error), keep_member_id=True)
         self._on_error(error)
+
+    def _give_up(self, error: BarnabasError) -> None:
+        """The group does not take this member: the next poll raises the error. Its cause may go away, so this
+        joins again at back-off's pace."""
+        self._note_fencing(error)
+        self._forget_membership(keep_member_id=True)
+        self.phase = "outside"
+        self._refusals += 1
+        self._join_after(self._client.backoff.delay_ms(self._refusals))
+        self._on_error(error)
+
+    def _note_fencing(self, error: BarnabasError) -> None:
+        if isinstance(error, FencedInstanceIdError):
+            self._fenced_by = error
+
+    def _join_after(self, delay_ms: float) -> None:
+        """Never for a fenced member: it would fence the one that has taken its place (KIP-345)."""
+        if self._pause is not None:
+            self._pause.cancel()
+        self.needs_join = self._fenced_by is None and delay_ms == 0
+        if self._fenced_by is None and delay_ms:
+            self._pause = self._tasks.start_in_background(
+                self._pause_and_join(delay_ms), self._client, "waiting to join the group"
+            )
+
+    async def _pause_and_join(self, delay_ms: float) -> None:
+        await asyncio.sleep(delay_ms / 1000)
+        if self.phase == "outside" and not self.needs_join:
+            self.needs_join = True
+            self._on_change()
 
     async def leave(
         self, reason: str, timeout_ms: float, operation: GroupMembershipOperation = "default"

@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from uuid import UUID
 
 from barnabas.broker_errors import IllegalGenerationError, RebalanceInProgressError, StaleMemberEpochError
 from barnabas.client.cluster.kafka_client import KafkaClient
@@ -26,6 +27,7 @@ from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 logger = logging.getLogger("barnabas.client")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+TopicIds = Mapping[str, UUID]
 CommitCallback = Callable[[Offsets, BarnabasError | None], None]
 
 
@@ -78,11 +80,15 @@ class OffsetCommits:
         timeout_ms: float,
         on_commit: CommitCallback | None = None,
         *,
+        topic_ids: TopicIds | None = None,
         is_last: bool = False,
     ) -> asyncio.Task[None]:
-        """`is_last`: of partitions that are about to be given up, so that there is no other chance."""
+        """`topic_ids`: see `commit_offsets`; `is_last`: of partitions that are about to be given up, so that
+        there is no other chance."""
         return self._tasks.start(
-            self._commit_in_background(offsets, timeout_ms, on_commit, waits_for_rebalance=is_last)
+            self._commit_in_background(
+                offsets, timeout_ms, on_commit, topic_ids=topic_ids, waits_for_rebalance=is_last
+            )
         )
 
     async def _commit_in_background(
@@ -91,12 +97,17 @@ class OffsetCommits:
         timeout_ms: float,
         on_commit: CommitCallback | None,
         *,
+        topic_ids: TopicIds | None,
         waits_for_rebalance: bool,
     ) -> None:
         error: BarnabasError | None = None
         try:
             await self.commit(
-                offsets, timeout_ms, retries_unknown=False, waits_for_rebalance=waits_for_rebalance
+                offsets,
+                timeout_ms,
+                topic_ids=topic_ids,
+                retries_unknown=False,
+                waits_for_rebalance=waits_for_rebalance,
             )
         except BarnabasError as raised:
             error = raised
@@ -111,11 +122,12 @@ class OffsetCommits:
         offsets: Offsets,
         timeout_ms: float,
         *,
+        topic_ids: TopicIds | None = None,
         retries_unknown: bool = True,
         waits_for_rebalance: bool = False,
     ) -> None:
-        """Commits in the order of calls. `retries_unknown`: see `commit_offsets`; `waits_for_rebalance`: see
-        `_commit_as_member`."""
+        """Commits in the order of calls. `topic_ids`, `retries_unknown`: see `commit_offsets`;
+        `waits_for_rebalance`: see `_commit_as_member`."""
         if not offsets:
             return
         identity = self._identity()
@@ -136,7 +148,11 @@ class OffsetCommits:
         error: BarnabasError | None = None
         try:
             await self._commit_as_member(
-                offsets, deadline, retries_unknown=retries_unknown, waits_for_rebalance=waits_for_rebalance
+                offsets,
+                deadline,
+                topic_ids=topic_ids or {},
+                retries_unknown=retries_unknown,
+                waits_for_rebalance=waits_for_rebalance,
             )
         except BarnabasError as raised:
             error = raised
@@ -151,7 +167,13 @@ class OffsetCommits:
                 logger.exception("on_commit of interceptor %r failed", interceptor)
 
     async def _commit_as_member(
-        self, offsets: Offsets, deadline: float, *, retries_unknown: bool, waits_for_rebalance: bool
+        self,
+        offsets: Offsets,
+        deadline: float,
+        *,
+        topic_ids: TopicIds,
+        retries_unknown: bool,
+        waits_for_rebalance: bool,
     ) -> None:
         """`waits_for_rebalance`: a member that joins again owns what it owned before, until it hears what it
         is assigned, but its coordinator takes no commit meanwhile."""
@@ -165,6 +187,7 @@ class OffsetCommits:
                     identity,
                     offsets,
                     timeout_ms=remaining_ms,
+                    topic_ids=topic_ids,
                     retries_unknown=retries_unknown,
                 )
                 return

@@ -7,13 +7,19 @@ positions or subscriptions.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
-from barnabas.broker_errors import LeaderNotAvailableError, UnknownMemberIdError, UnknownTopicOrPartitionError
+from barnabas.broker_errors import (
+    LeaderNotAvailableError,
+    UnknownMemberIdError,
+    UnknownTopicIdError,
+    UnknownTopicOrPartitionError,
+)
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
@@ -42,6 +48,8 @@ from barnabas.types import (
 )
 
 ResponseT = TypeVar("ResponseT", bound=Response)
+
+logger = logging.getLogger("barnabas.client")
 
 CONSUMER_REPLICA_ID = -1
 # From here on OffsetCommit and OffsetFetch name topics by id only.
@@ -199,10 +207,13 @@ async def commit_offsets(
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
     timeout_ms: float,
+    topic_ids: Mapping[str, UUID] | None = None,
     retries_unknown: bool = True,
 ) -> None:
-    """Stores positions of a group; tries again while that can help. `retries_unknown`: also where a partition
-    is not known to the broker, which may be for good.
+    """Stores positions of a group; tries again while that can help. `topic_ids`: of the topics that positions
+    are in, as far as known (KIP-516): in another topic of the same name they mean nothing, and are left out
+    with a warning. `retries_unknown`: also where a partition is not known to the broker, which may be for
+    good.
 
     Raises: IllegalGenerationError, UnknownMemberIdError, RebalanceInProgressError, FencedInstanceIdError if
     the committer is no (longer a) member, KafkaTimeoutError, another BrokerError.
@@ -210,10 +221,17 @@ async def commit_offsets(
     if not offsets:
         return
 
-    async def attempt() -> UnknownTopicOrPartitionError | None:
+    read_of = topic_ids or {}
+
+    async def attempt() -> BrokerError | None:
         topics: dict[str, OffsetCommitRequest.OffsetCommitRequestTopic] = {}
         for partition, offset in offsets.items():
             topic_id = client.metadata.topic_id(partition.topic)
+            if topic_id == NO_TOPIC_ID:
+                topic_id = read_of.get(partition.topic, NO_TOPIC_ID)
+            elif read_of.get(partition.topic, topic_id) != topic_id:
+                _warn_of_another_topic(identity.group_id, partition, offset)
+                continue
             topic = topics.setdefault(
                 partition.topic,
                 OffsetCommitRequest.OffsetCommitRequestTopic(name=partition.topic, topic_id=topic_id),
@@ -226,6 +244,8 @@ async def commit_offsets(
                     committed_metadata=offset.metadata,
                 )
             )
+        if not topics:
+            return None
         request = OffsetCommitRequest(
             group_id=identity.group_id,
             generation_id_or_member_epoch=identity.generation,
@@ -239,7 +259,9 @@ async def commit_offsets(
         )
         try:
             _raise_commit_error(client, identity.group_id, response)
-        except UnknownTopicOrPartitionError as error:
+        except (UnknownTopicOrPartitionError, UnknownTopicIdError) as error:
+            # It may have been made again.
+            client.request_metadata_update()
             if retries_unknown:
                 raise
             return error
@@ -250,6 +272,15 @@ async def commit_offsets(
     )
     if unknown is not None:
         raise unknown
+
+
+def _warn_of_another_topic(group_id: str, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
+    logger.warning(
+        "group %r does not commit offset %d of %s: it is of a topic of this name that was deleted",
+        group_id,
+        offset.offset,
+        partition,
+    )
 
 
 def _highest_version(topic_ids: Iterable[UUID]) -> int | None:

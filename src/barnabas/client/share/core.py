@@ -17,6 +17,7 @@ from uuid import UUID
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.telemetry_metrics import share_consumer_metrics
+from barnabas.client.cluster.topic_watch import watch_topics
 from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.share.acknowledgements import AcknowledgementResult, ShareLedger
 from barnabas.client.share.broker import ShareBroker
@@ -117,7 +118,7 @@ class ShareCore:
         self.client.track_topics(wanted)
         self._stop_watch()
         self._topic_watch = self.client.in_background(
-            self._watch_topics(sorted(wanted)), "watching for topics"
+            watch_topics(self.client, sorted(wanted), self.failed), "watching for topics"
         )
         self._membership.subscribe(wanted)
 
@@ -133,15 +134,6 @@ class ShareCore:
         self._stop_watch()
         self.topics = frozenset()
         self._membership.unsubscribe()
-
-    async def _watch_topics(self, topics: list[str]) -> None:
-        """Tells the caller, once, when a topic that is subscribed to does not turn up."""
-        try:
-            await self.client.wait_for_topics(
-                topics, time.monotonic() + self.config.default_api_timeout_ms / 1000
-            )
-        except BarnabasError as error:
-            self.failed(error)
 
     def _stop_watch(self) -> None:
         if self._topic_watch is not None:
@@ -326,7 +318,9 @@ class ShareCore:
         self._records = deque(r for r in self._records if r.acquisition.node_id != node_id)
 
     def failed(self, error: BarnabasError) -> None:
-        self._errors.append(error)
+        """One that happens over and over while nobody polls is kept once."""
+        if not any(type(other) is type(error) and str(other) == str(error) for other in self._errors):
+            self._errors.append(error)
         self._changed.set()
 
     def _changed_set(self) -> None:

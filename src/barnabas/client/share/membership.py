@@ -78,7 +78,8 @@ class ShareMembership:
         self._told_topics: frozenset[str] | None = None
         self._heartbeat_interval_ms = FIRST_HEARTBEAT_INTERVAL_MS
         self._target: PartitionIds | None = None
-        self._told_error = 0
+        self._refusals = 0
+        """Heartbeats in a row that were answered with an error that only the broker's side can mend."""
         self._wake = asyncio.Event()
         self._heartbeats: asyncio.Task[None] | None = None
         self._poll_watch: asyncio.Task[None] | None = None
@@ -188,9 +189,9 @@ class ShareMembership:
                 failures = 0
             except BarnabasError as error:
                 if not error.retriable:
+                    # Its cause may go away.
                     self._forget()
                     self._on_error(error)
-                    return
                 failures += 1
                 # Whether the coordinator heard of the subscription is not known.
                 self._told_topics = None
@@ -203,13 +204,14 @@ class ShareMembership:
             await self._wait(failures)
 
     async def _wait(self, failures: int) -> None:
+        failures = failures or self._refusals
         if failures:
             await asyncio.sleep(self._client.backoff.delay_ms(failures) / 1000)
             return
         if self._epoch == JOIN_EPOCH or self._topics != self._told_topics:
             return
         wait_ms: float = self._heartbeat_interval_ms
-        if self._told_error or self._target is not None:
+        if self._target is not None:
             wait_ms = min(wait_ms, self._config.retry_backoff_max_ms)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait_ms / 1000):
@@ -232,7 +234,9 @@ class ShareMembership:
         if response.error_code:
             self._handle(response)
             return
-        self._told_error = 0
+        if self._epoch != JOIN_EPOCH:
+            # Of one that has only just joined, the next heartbeat may be refused at once.
+            self._refusals = 0
         self._told_topics = topics
         self._epoch = response.member_epoch
         if response.heartbeat_interval_ms > 0:
@@ -250,11 +254,11 @@ class ShareMembership:
         if code in NO_MEMBER:
             logger.info("share group %r: joining again: %s", group_id, error)
             self._forget()
+            self._refusals += 1
         elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            # It may be granted yet; the caller hears of it once.
-            if self._told_error != code:
-                self._told_error = code
-                self._on_error(error)
+            # It may be granted yet.
+            self._refusals += 1
+            self._on_error(error)
         else:
             raise error
 

@@ -197,6 +197,52 @@ def test_a_topic_that_is_not_there_is_an_event_once(both: Both) -> None:
     both(script)
 
 
+def test_a_static_member_whose_place_is_taken_hears_so_once_as_a_fatal_error(both: Both) -> None:
+    def script(bench: Bench) -> Any:
+        settings = {"group_instance_id": "one", "session_timeout_ms": 6000, "heartbeat_interval_ms": 200}
+        first = bench.consumer(**settings)
+        first.subscribe([bench.topic])
+        bench.poll(first, RECORDS)
+        second = bench.consumer(**settings)
+        second.subscribe([bench.topic])
+        bench.poll_until(second, second.assignment)
+        (told,) = bench.poll(first, 1)
+        return told, first.poll(1)
+
+    told, later = both(script)
+    assert told[-1][0] == real.KafkaError._FATAL
+    assert later is None
+
+
+def test_offsets_of_a_topic_that_was_made_again_are_stored_anew_and_the_old_ones_are_not_committed(
+    broker: Broker, topic: str, eventually: Callable[..., Any]
+) -> None:
+    bench = Bench(ours, broker, topic)
+    consumer = bench.consumer(auto_commit_interval_ms=50, topic_metadata_refresh_interval_ms=600_000)
+    name = f"topic-{uuid.uuid4()}"
+    with Admin(broker.bootstrap) as admin, Producer(broker.bootstrap) as producer:
+        try:
+            for count, value in ((20, b"old"), (5, b"new")):
+                admin.create_topics([NewTopic(name, 1, 1)])
+                for _ in range(count):
+                    producer.send(name, value)
+                producer.flush()
+                consumer.subscribe([name])
+                read: list[Any] = []
+                while len(read) < count:
+                    message = consumer.poll(1)
+                    if message is not None and message.error() is None:
+                        read.append(message.value())
+                assert read == [value] * count
+                if value == b"old":
+                    admin.delete_topics([name])
+                    eventually(lambda: name not in admin.list_topics())
+        finally:
+            consumer.close()
+        committed = admin.list_group_offsets(bench.group)
+    assert committed[name, 0].offset == 5
+
+
 def test_callbacks_hear_of_partitions_before_they_are_taken_and_while_they_are_held(
     both: Both,
 ) -> None:

@@ -25,7 +25,7 @@ from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitio
 from barnabas.client.arguments import as_timeout_ms
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.consumer_front import ONE_FOR_EACH
-from barnabas.client.consume.fetch_buffer import Failure, PartitionState
+from barnabas.client.consume.partition_state import Failure, PartitionState
 from barnabas.client.groups.offset_commits import Offsets
 from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.compat.kafka_python.generations import generation
@@ -260,7 +260,8 @@ class RecordSession(Consumer):
 
         def start() -> None:
             core.buffer.note_handled(offsets)
-            task = core.commits.start(offsets, self.config.default_api_timeout_ms, finish)
+            timeout_ms, topic_ids = self.config.default_api_timeout_ms, core.buffer.topic_ids()
+            task = core.commits.start(offsets, timeout_ms, finish, topic_ids=topic_ids)
             if generation().futures_are_done_by_another_thread:
                 task.add_done_callback(take_finished)
 

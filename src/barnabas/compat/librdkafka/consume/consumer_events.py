@@ -10,12 +10,14 @@ from __future__ import annotations
 from barnabas._kernel import Message
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
+    FencedInstanceIdError,
     NotCoordinatorError,
     OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
 from barnabas.client.cluster.metadata import ClusterMetadata
-from barnabas.client.consume.fetch_buffer import Failure
+from barnabas.client.consume.partition_state import Failure
 from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
 from barnabas.errors import AuthenticationError, BootstrapError, KafkaConnectionError, KafkaTimeoutError
@@ -66,13 +68,15 @@ def overdue_error(event: PollIntervalExceeded, *, retriable: bool = False) -> Ka
     return KafkaError(KafkaError._MAX_POLL_EXCEEDED, text, retriable=retriable)
 
 
-def failure_message(failure: Failure, metadata: ClusterMetadata) -> Message | None:
+def failure_message(failure: Failure, metadata: ClusterMetadata, *, group_protocol: str) -> Message | None:
     """None for what is no event."""
     raised, partition = failure.error, failure.partition
     if isinstance(raised, NOT_EVENTS):
         return None
-    if isinstance(raised, UnknownTopicOrPartitionError) and partition is None:
-        # Said of topics that are subscribed to as soon as metadata shows it: `unavailable_message`.
+    if isinstance(raised, FencedInstanceIdError):
+        return _message(_fenced(group_protocol), TopicPartition("", 0))
+    if partition is None and _is_of_subscription(raised, metadata):
+        # Said as soon as metadata shows it: `unavailable_message`.
         return None
     if partition is None:
         return _message(kafka_error_of(raised), TopicPartition("", 0))
@@ -88,6 +92,21 @@ def failure_message(failure: Failure, metadata: ClusterMetadata) -> Message | No
         error = KafkaError(KafkaError._AUTO_OFFSET_RESET, text)
         return _message(error, partition, failure.position, epoch)
     return _message(kafka_error_of(raised), partition, failure.position, epoch)
+
+
+def _is_of_subscription(raised: BaseException, metadata: ClusterMetadata) -> bool:
+    """Whether a topic that is subscribed to cannot be read."""
+    if isinstance(raised, TopicAuthorizationFailedError):
+        # A coordinator says so, too.
+        return raised.code in metadata.topic_errors.values()
+    return isinstance(raised, UnknownTopicOrPartitionError)
+
+
+def _fenced(group_protocol: str) -> KafkaError:
+    """Another consumer has taken over the group.instance.id: this one is of no more use."""
+    text = text_of(FencedInstanceIdError.code)
+    what = "ConsumerGroupHeartbeat fatal error" if group_protocol == "consumer" else "Fatal consumer error"
+    return KafkaError(KafkaError._FATAL, f"Fatal error: {text}: {what}: {text}")
 
 
 def _message(

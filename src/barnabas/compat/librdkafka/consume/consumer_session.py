@@ -29,7 +29,7 @@ from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
-from barnabas.client.consume.fetch_buffer import Failure, PartitionState, StartingPoint
+from barnabas.client.consume.partition_state import Failure, PartitionState, StartingPoint
 from barnabas.client.groups.offsets import commit_offsets
 from barnabas.client.groups.subscription import ListenerCall, RebalanceListener
 from barnabas.compat.librdkafka.ask.reach import reach_cluster
@@ -162,6 +162,7 @@ class ConsumerSession(Observed):
         if setup.topic_blacklist:
             self._client.hide_topics(any_of(setup.topic_blacklist))
         self._buffer = self.core.buffer
+        self._buffer.on_made_again = self.offsets.forget
         self._client.events.add(self._listen)
         self._client.add_metadata_listener(self._on_metadata)
 
@@ -348,7 +349,8 @@ class ConsumerSession(Observed):
             loop = self._loop
             loop.call(lambda: loop.loop.call_later(UNKNOWN_RETRY_SECONDS, self._try_again, partition))
             return
-        message = failure_message(failure, self._client.metadata)
+        protocol = self.config.group_protocol
+        message = failure_message(failure, self._client.metadata, group_protocol=protocol)
         if message is not None:
             self._arrived.append(message)
 

@@ -19,7 +19,7 @@ from typing import Any
 from barnabas._kernel import PartitionPoller
 from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
-from barnabas.client.consume.fetch_buffer import Failure, PartitionState
+from barnabas.client.consume.partition_state import Failure, PartitionState
 from barnabas.compat.pykafka._ask.outage import Outage
 from barnabas.compat.pykafka._consume.auto_commits import AutoCommits, Commit
 from barnabas.compat.pykafka._consume.turns import Turns
