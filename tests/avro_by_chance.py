@@ -47,6 +47,9 @@ class Maker:
             branch = self.schema(depth + 1, in_union=True)
             key = branch if isinstance(branch, str) else branch.get("name", branch["type"])
             branches.setdefault(key, branch)
+        if "bytes" in branches and "array" in branches:
+            # fastavro takes bytes for an array of numbers, where that comes first.
+            branches["array"] = branches.pop("array")
         return list(branches.values())
 
     def fields(self, depth: int) -> list[dict[str, Any]]:

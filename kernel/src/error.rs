@@ -8,7 +8,8 @@ pub type Reason = Cow<'static, str>;
 
 #[cold]
 pub fn too_large(limit: usize) -> Reason {
-    format!("the batch decompresses to more than the limit of {limit} bytes").into()
+    format!("the batch decompresses to more than the limit of {limit} bytes (a consumer takes twice fetch_max_bytes, 100 MiB at least)")
+        .into()
 }
 
 /// A batch that cannot be read, with the offset that it claims.

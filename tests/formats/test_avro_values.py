@@ -167,6 +167,17 @@ def test_bare_values_stand_for_logical_ones() -> None:
 # Records, unions and names
 
 
+@pytest.mark.parametrize(
+    "union", [["float", "double"], ["null", "float", "string", "double"], ["double", "float"]]
+)
+def test_a_number_in_a_union_of_float_and_double_is_a_double_which_loses_nothing(union: list[str]) -> None:
+    schema = json.dumps(union)
+    values = AvroValues(schema)
+    written = values.encode(0.1)
+    assert written == of_fastavro(schema, 0.1)
+    assert values.decode(written) == 0.1
+
+
 def test_defaults_stand_for_what_is_missing_on_both_sides() -> None:
     writer = record(("a", "long"))
     reader = record(

@@ -98,9 +98,14 @@ fn encode_branch(
     }
     let start = output.len();
     let mut failed = None;
+    let has_double = branches.iter().any(|branch| matches!(branch, AvroNode::Double));
     // Of int and long the first one that takes the value.
     for (index, branch) in branches.iter().enumerate() {
         if is_null != matches!(branch, AvroNode::Null) {
+            continue;
+        }
+        // A float would be less than what the column of doubles holds.
+        if has_double && matches!(branch, AvroNode::Float) {
             continue;
         }
         write_zigzag(output, index as i64);

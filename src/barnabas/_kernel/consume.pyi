@@ -351,6 +351,7 @@ class DirectFetches:
         *,
         check_crcs: bool,
         reads_committed: bool,
+        max_decompressed_bytes: int = 1 << 30,
     ) -> int:
         """Has the waiting thread go on with a fetch of a session that was sent on a socket, which is
         duplicated. `request`: its frame, of version 13 or later, but without any topics. `partitions`: all of
@@ -365,6 +366,7 @@ class DirectFetches:
         *,
         check_crcs: bool,
         reads_committed: bool,
+        max_decompressed_bytes: int = 1 << 30,
     ) -> int:
         """As `lend`, but a thread of the kernel's goes on, while answers are large and `credit` gives room
         for them, up to the end offset of any partition."""

@@ -383,7 +383,9 @@ class ConsumerConfig(CommonConfig):
     )
     max_poll_records: int = setting(500, "Records of one poll that names no limit.", low=1)
     fetch_min_bytes: int = setting(1, "Bytes a broker waits for before it answers a fetch.", low=0)
-    fetch_max_bytes: int = setting(52_428_800, "Bytes of one fetch response.", low=1)
+    fetch_max_bytes: int = setting(
+        52_428_800, "Bytes of one fetch response. A batch may unpack to twice as many, or 100 MiB.", low=1
+    )
     fetch_max_wait_ms: int = setting(500, "How long a broker waits for fetch_min_bytes.", low=0)
     max_partition_fetch_bytes: int = setting(
         4_194_304,
@@ -434,7 +436,9 @@ class ShareConsumerConfig(CommonConfig):
         300_000, "Longest time between polls before a member leaves its group.", low=1
     )
     fetch_min_bytes: int = setting(1, "Bytes a broker waits for before it answers a fetch.", low=0)
-    fetch_max_bytes: int = setting(52_428_800, "Bytes of one fetch response.", low=1)
+    fetch_max_bytes: int = setting(
+        52_428_800, "Bytes of one fetch response. A batch may unpack to twice as many, or 100 MiB.", low=1
+    )
     fetch_max_wait_ms: int = setting(500, "How long a broker waits for fetch_min_bytes.", low=0)
     check_crcs: bool = setting(True, "Verify the checksum of every batch.")
     allow_auto_create_topics: bool = setting(True, "Let the broker create a topic that is subscribed to.")

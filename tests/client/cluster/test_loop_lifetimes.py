@@ -15,6 +15,7 @@ import pytest
 from tests.programs import ended, record_count, started
 
 from barnabas import aio
+from barnabas.testing import EmbeddedBroker
 
 AWAY = "127.0.0.1:9"
 HEAD = """
@@ -226,6 +227,50 @@ def test_ctrl_c_gives_what_can_be_delivered_the_time_for_it_and_the_rest_moments
     assert "7 records were not delivered" in said
     assert seconds < 30
     assert record_count(broker, topic) == 100
+
+
+@pytest.mark.parametrize("client", ["Producer", "Consumer", "ShareConsumer", "ParallelConsumer"])
+def test_ctrl_c_in_an_async_with_ends_it_within_moments_where_the_broker_hangs(
+    make_topic: Any, client: str
+) -> None:
+    code = (
+        "from barnabas.client.cluster import lifetimes\n"
+        # Less than the defaults of 60 s and 30 s.
+        "lifetimes.MOMENTS_SECONDS = 1\n"
+        "async def main():\n"
+        "    if CLIENT == 'Producer':\n"
+        "        client = aio.Producer(sys.argv[1])\n"
+        "    elif CLIENT == 'ParallelConsumer':\n"
+        "        client = aio.ParallelConsumer(sys.argv[1], handle, group_id='g', topics=[sys.argv[2]])\n"
+        "    else:\n"
+        "        client = getattr(aio, CLIENT)(sys.argv[1], group_id='g', topics=[sys.argv[2]])\n"
+        "    async with client:\n"
+        "        if CLIENT == 'Producer':\n"
+        "            await (await client.send(sys.argv[2], b'v'))\n"
+        "        elif CLIENT == 'ParallelConsumer':\n"
+        "            running = asyncio.create_task(client.run())\n"
+        "            await asyncio.sleep(1)\n"
+        "        else:\n"
+        "            await client.poll(1)\n"
+        "        print('ready', flush=True)\n"
+        "        while True:\n"
+        "            await asyncio.sleep(0.01)\n"
+        "            if CLIENT == 'Producer': await client.send(sys.argv[2], b'v')\n"
+        "async def handle(record): pass\n"
+        "asyncio.run(main())\n"
+    ).replace("CLIENT", repr(client))
+    with EmbeddedBroker() as broker:
+        process = started(HEAD + code, broker.bootstrap, make_topic(broker))
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        broker.pause()
+        try:
+            process.send_signal(signal.SIGINT)
+            _, said, seconds = ended(process)
+        finally:
+            broker.resume()
+    assert "KeyboardInterrupt" in said
+    assert seconds < 20
 
 
 @pytest.mark.parametrize("end", ["loop.close()", "pass"], ids=["closed", "left"])

@@ -307,7 +307,7 @@ impl DirectFetches {
         lock(&self.waited_at).map_or(f64::INFINITY, |at| at.elapsed().as_secs_f64())
     }
 
-    #[pyo3(signature = (socket, request, partitions, *, check_crcs, reads_committed))]
+    #[pyo3(signature = (socket, request, partitions, *, check_crcs, reads_committed, max_decompressed_bytes=MAX_DECOMPRESSED_BYTES))]
     fn lend(
         &self,
         socket: i32,
@@ -315,8 +315,10 @@ impl DirectFetches {
         partitions: Vec<LentPartition<'_>>,
         check_crcs: bool,
         reads_committed: bool,
+        max_decompressed_bytes: usize,
     ) -> PyResult<u64> {
-        let (session, names) = session(request, partitions, check_crcs, reads_committed)?;
+        let limits = Limits { check_crcs, max_decompressed_bytes };
+        let (session, names) = session(request, partitions, limits, reads_committed)?;
         let socket = Arc::new(duplicate(socket)?);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (arrived, counts) = (Vec::new(), Counts::default());
@@ -329,7 +331,7 @@ impl DirectFetches {
         Ok(id)
     }
 
-    #[pyo3(signature = (socket, request, partitions, credit, end_offsets, *, check_crcs, reads_committed))]
+    #[pyo3(signature = (socket, request, partitions, credit, end_offsets, *, check_crcs, reads_committed, max_decompressed_bytes=MAX_DECOMPRESSED_BYTES))]
     #[allow(clippy::too_many_arguments)]
     fn lend_in_bulk(
         &self,
@@ -340,8 +342,10 @@ impl DirectFetches {
         end_offsets: Vec<i64>,
         check_crcs: bool,
         reads_committed: bool,
+        max_decompressed_bytes: usize,
     ) -> PyResult<u64> {
-        let (session, names) = session(request, partitions, check_crcs, reads_committed)?;
+        let limits = Limits { check_crcs, max_decompressed_bytes };
+        let (session, names) = session(request, partitions, limits, reads_committed)?;
         let indexes = session.partitions.iter().map(|partition| partition.index).collect();
         let listeners = Listeners {
             has_arrived: Arc::clone(&self.has_arrived),
@@ -456,7 +460,7 @@ impl DirectFetches {
 fn session(
     request: &[u8],
     partitions: Vec<LentPartition<'_>>,
-    check_crcs: bool,
+    limits: Limits,
     reads_committed: bool,
 ) -> PyResult<(Session, Names)> {
     let mut names = Vec::with_capacity(partitions.len());
@@ -467,7 +471,6 @@ fn session(
         names.push((name, topic.unbind()));
         known.push(Partition { topic_id, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes });
     }
-    let limits = Limits { check_crcs, max_decompressed_bytes: MAX_DECOMPRESSED_BYTES };
     let session = Session::new(request, known, limits, reads_committed)
         .ok_or_else(|| PyValueError::new_err("the request is no fetch of a session without topics"))?;
     Ok((session, Arc::new(names)))

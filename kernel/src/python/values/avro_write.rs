@@ -176,7 +176,7 @@ impl Writing<'_> {
         for (index, branch) in branches.iter().enumerate() {
             let Some(score) = self.fits(&branch.node, value, depth + 1)? else { continue };
             if !matches!(branch.node, Node::Record(_)) {
-                best = Some((index, score));
+                best = Some((double_for_float(branches, index), score));
                 break;
             }
             // Of several records the one that has most of the value's fields.
@@ -626,6 +626,14 @@ fn items_of<'py>(value: &Bound<'py, PyAny>) -> Done<Option<Vec<Bound<'py, PyAny>
 }
 
 #[cold]
+/// Python's floats are doubles: in a union of both, a float would be less than what was given.
+fn double_for_float(branches: &[Branch], index: usize) -> usize {
+    if !matches!(branches[index].node, Node::Plain(Plain::Float)) {
+        return index;
+    }
+    branches.iter().position(|branch| matches!(branch.node, Node::Plain(Plain::Double))).unwrap_or(index)
+}
+
 fn wrong_type(wanted: &str, value: &Bound<'_, PyAny>) -> NotDone {
     NotDone::wrong(format!("{} is not {wanted}", shown(value)))
 }

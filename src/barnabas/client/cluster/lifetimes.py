@@ -234,6 +234,22 @@ def is_handling_ctrl_c() -> bool:
     return isinstance(sys.exception(), KeyboardInterrupt)
 
 
+def seconds_to_close(timeout: float | None) -> float | None:
+    """How long `close(timeout)` of a client for asyncio may take, None for its own default: moments, where
+    Ctrl-C led to it. Has to be called on its event loop."""
+    return MOMENTS_SECONDS if timeout is None and _is_loop_interrupted() else timeout
+
+
+def _is_loop_interrupted() -> bool:
+    """Whether Ctrl-C ends the running loop. `asyncio.run` answers it by cancelling the program's task, in
+    which nothing else tells it from other cancellations."""
+    handler = signal.getsignal(signal.SIGINT)
+    runner = getattr(getattr(handler, "func", None), "__self__", None)
+    if not isinstance(runner, asyncio.Runner) or not getattr(runner, "_interrupt_count", 0):
+        return False
+    return runner.get_loop() is asyncio.get_running_loop()
+
+
 def _close_all(*, is_interrupted: bool = False) -> None:
     global _has_closed
     if is_interrupted:

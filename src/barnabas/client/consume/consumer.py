@@ -31,6 +31,7 @@ from barnabas.client.arguments import (
     check_callbacks,
     check_seconds,
 )
+from barnabas.client.cluster.lifetimes import seconds_to_close
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.column_formats import ColumnFormat, formats_of
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
@@ -406,7 +407,8 @@ class Consumer(OwnedByLoop, ConsumerFront):
         `group_membership_operation` (KIP-1092): a static member remains in the group by "default", any other
         leaves it; "leave_group" and "remain_in_group" are for both.
         """
-        await self._close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS), group_membership_operation)
+        timeout_ms = as_timeout_ms(seconds_to_close(timeout), CLOSE_TIMEOUT_MS)
+        await self._close(timeout_ms, group_membership_operation)
 
     async def _close(
         self,
@@ -458,7 +460,8 @@ class Consumer(OwnedByLoop, ConsumerFront):
         traceback: TracebackType | None,
     ) -> None:
         # What was being worked on when an error came up may not be done: it is not committed.
-        await self._close(CLOSE_TIMEOUT_MS, takes_back=exc_type is not None)
+        timeout_ms = as_timeout_ms(seconds_to_close(None), CLOSE_TIMEOUT_MS)
+        await self._close(timeout_ms, takes_back=exc_type is not None)
 
 
 class _Unattended:

@@ -28,6 +28,7 @@ from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
 from barnabas.client.consume.partition_state import PartitionState
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.net.answers import Loan
 from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
@@ -234,6 +235,7 @@ class DirectFetching:
             partitions,
             check_crcs=config.check_crcs,
             reads_committed=self._reads_committed,
+            max_decompressed_bytes=most_unpacked_bytes(config),
         )
 
     def take_in(self) -> None:

@@ -29,6 +29,7 @@ from barnabas.client.consume.partition_state import NO_END_OFFSET, PartitionStat
 from barnabas.client.consume.topics_made_again import TopicsMadeAgain, note_topic_ids
 from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
 from barnabas.client.groups.offsets import ISOLATION_LEVELS
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.net.connection import Connection
@@ -560,6 +561,7 @@ class Fetcher:
             fetch_offset=entry.fetch_offset,
             aborted=aborted,
             check_crcs=self._config.check_crcs,
+            max_decompressed_bytes=most_unpacked_bytes(self._config),
         )
         if not reader.remaining_bytes:
             # Cut short: it comes whole when this partition's turn is to be first.

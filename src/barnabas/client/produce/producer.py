@@ -21,6 +21,7 @@ from barnabas._kernel import Delivery
 from barnabas.client.arguments import OffsetsLike, as_offsets, check_seconds
 from barnabas.client.cluster.counted import records_were
 from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.client.cluster.lifetimes import seconds_to_close
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.observed import Observed
@@ -376,6 +377,7 @@ class Producer(OwnedByLoop, Observed):
         if self.is_closed or self.generation != fork.current:
             return
         self.is_closed = True
+        timeout = seconds_to_close(timeout)
         limit = f"{timeout} s"
         if timeout is None:
             timeout = self.config.default_api_timeout_ms / 1000

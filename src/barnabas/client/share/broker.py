@@ -26,6 +26,7 @@ from barnabas.client.share.acknowledgements import (
 )
 from barnabas.client.share.records import Acquisition, ShareRecord, read_acquired
 from barnabas.client.share.session import FINAL_EPOCH, ShareSession
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.error_codes import error_for
 from barnabas.errors import BarnabasError, BrokenProtocolError, KafkaConnectionError, NoCommonVersionError
 from barnabas.net.connection import Connection
@@ -215,6 +216,7 @@ class ShareBroker:
             answer.records,
             [(a.first_offset, a.last_offset, a.delivery_count) for a in answer.acquired_records],
             check_crcs=self._config.check_crcs,
+            max_decompressed_bytes=most_unpacked_bytes(self._config),
         )
         if self._client.steps:
             for lent in answer.acquired_records:

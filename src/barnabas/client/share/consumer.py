@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from barnabas.client.arguments import as_limit, as_timeout_ms, check_callbacks, check_seconds
+from barnabas.client.cluster.lifetimes import seconds_to_close
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.share.core import CLOSE_TIMEOUT_MS, AcknowledgementCallback, ShareCore
@@ -193,7 +194,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         """Tells brokers what was acknowledged, releases the rest, leaves the group and closes the
         connections, within `timeout` seconds (30). May be called twice."""
         self._take_rest()
-        await self._core.close(as_timeout_ms(timeout, CLOSE_TIMEOUT_MS))
+        await self._core.close(as_timeout_ms(seconds_to_close(timeout), CLOSE_TIMEOUT_MS))
         self._end_life()
         self._run_callback()
 

@@ -135,6 +135,7 @@ def read_acquired(
     acquired: Sequence[tuple[int, int, int]],
     *,
     check_crcs: bool,
+    max_decompressed_bytes: int = 1 << 30,
 ) -> AcquiredRecords:
     """The records in `data` within `acquired`: (first offset, last offset, delivery count), in order.
 
@@ -147,7 +148,14 @@ def read_acquired(
         return result
     records: list[Record] = []
     corruption: _Corruption | None = None
-    reader = RecordReader(topic, partition, data, fetch_offset=acquired[0][0], check_crcs=check_crcs)
+    reader = RecordReader(
+        topic,
+        partition,
+        data,
+        fetch_offset=acquired[0][0],
+        check_crcs=check_crcs,
+        max_decompressed_bytes=max_decompressed_bytes,
+    )
     try:
         while taken := reader.take(_RECORDS_AT_ONCE):
             records += taken
