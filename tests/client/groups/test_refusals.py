@@ -111,11 +111,11 @@ def test_polls_of_a_member_raise_a_refusal_while_it_lasts_and_read_when_it_is_ov
     with Consumer(
         proxy.bootstrap,
         group_id=new_name("group"),
-        topics=[topic],
         auto_offset_reset="earliest",
         **PROTOCOLS[protocol],
     ) as consumer:
         fault = proxy.faults.error(api, refusal)
+        consumer.subscribe([topic])
         read = until_refused(lambda: consumer.poll(0.2), error)
         fault.remove()
         # A heartbeat may be refused while records come.
