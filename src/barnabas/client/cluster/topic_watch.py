@@ -56,12 +56,14 @@ async def watch_topics(
 async def _find_topics(client: KafkaClient, topics: Sequence[str], *, warns: bool) -> None:
     """Raises: what `KafkaClient.wait_for_topics` raises after default_api_timeout_ms."""
     timeout_ms = client.config.default_api_timeout_ms
-    now = time.monotonic()
-    if warns and timeout_ms / 1000 > WARN_AFTER_SECONDS:
+    limit = time_limit(timeout_ms, "default_api_timeout_ms", timeout_ms)
+    deadline = time.monotonic() + timeout_ms / 1000
+    while warns and (warn_at := time.monotonic() + WARN_AFTER_SECONDS) < deadline:
         try:
-            await client.wait_for_topics(topics, now + WARN_AFTER_SECONDS)
+            await client.wait_for_topics(topics, warn_at)
             return
         except UnknownTopicOrPartitionError:
+            warns = False
             missing = [topic for topic in topics if topic not in client.metadata.topic_metadata]
             logger.warning(
                 "client %s waits for topics that the cluster does not have: %s; create them "
@@ -70,7 +72,7 @@ async def _find_topics(client: KafkaClient, topics: Sequence[str], *, warns: boo
                 ", ".join(repr(topic) for topic in missing),
             )
         except BarnabasError as error:
+            # No broker has answered: nothing is known to be missing yet.
             if not error.retriable:
                 raise
-    limit = time_limit(timeout_ms, "default_api_timeout_ms", timeout_ms)
-    await client.wait_for_topics(topics, now + timeout_ms / 1000, limit=limit)
+    await client.wait_for_topics(topics, deadline, limit=limit)
