@@ -249,7 +249,7 @@ def test_ctrl_c_in_an_async_with_ends_it_within_moments_where_the_broker_hangs(
         "            await (await client.send(sys.argv[2], b'v'))\n"
         "        elif CLIENT == 'ParallelConsumer':\n"
         "            running = asyncio.create_task(client.run())\n"
-        "            await asyncio.sleep(1)\n"
+        "            while not client._consumer.assignment(): await asyncio.sleep(0.01)\n"
         "        else:\n"
         "            await client.poll(1)\n"
         "        print('ready', flush=True)\n"

@@ -3,6 +3,7 @@ old one counts there. On both brokers, with a second topic that goes on meanwhil
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -165,8 +166,6 @@ def test_without_a_policy_the_caller_hears_that_a_topic_was_made_again_and_may_s
 def test_handlers_get_all_of_a_topic_that_was_made_again_and_no_offset_of_the_old_one_is_committed(
     broker: Any, admin: Admin, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
 ) -> None:
-    import threading
-
     topic = make_topic(broker)
     group_id = f"group-{uuid.uuid4().hex[:12]}"
     fill_topic(broker, topic, [b"old"] * 20)

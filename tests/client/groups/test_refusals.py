@@ -215,7 +215,7 @@ def test_a_member_that_is_fenced_is_told_once_and_leaves_the_other_in_peace(
             second.poll(0.1)
         assert len(second.assignment()) == 2
         assert len(proxy.faults.requests("JoinGroup")) == joins
-        # Who asks again is told again.
+        # A call that would have it join raises the error again.
         first.subscribe([topic, new_name("other")])
         until_refused(lambda: first.poll(0.1), FencedInstanceIdError, times=1)
         assert len(proxy.faults.requests("JoinGroup")) == joins

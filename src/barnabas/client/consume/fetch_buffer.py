@@ -75,7 +75,7 @@ class FetchBuffer:
         self._ends: dict[TopicPartition, int] = {}
         self.is_held = False
         """Nothing is fetched at present, whatever room there is."""
-        self.on_made_again: Callable[[list[TopicPartition]], object] = list
+        self.on_made_again: Callable[[list[TopicPartition]], object] = lambda _: None
         """Is called, in the thread that takes, with partitions of a topic that was made again, when all that
         was fetched of the old one is taken."""
         self._lacks_topics = False

@@ -249,7 +249,6 @@ class Fetcher:
         self._holds_back = False
         full: set[int] = set()
         states = self._buffer.states()
-        note_topic_ids(metadata, states)
         self._turn = (self._turn + 1) % max(1, len(states))
         for state in states[self._turn :] + states[: self._turn]:
             if not self._buffer.wants_more(state):
@@ -424,6 +423,8 @@ class Fetcher:
             topic_id = topic_ids.get(partition.topic)
             if topic_id is None:
                 topic_id = topic_ids[partition.topic] = metadata.topic_id(partition.topic)
+            if state.topic_id is None:
+                note_topic_ids(metadata, (state,))
             leader_epoch = metadata.leader_epoch(partition)
             if state.high_watermark < 0 and session.knows(partition):
                 # It was told of before this assignment, and is not again until it moves.
