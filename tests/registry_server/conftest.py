@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,10 +29,10 @@ Ask = Callable[..., tuple[int, Any]]
 
 
 @contextmanager
-def asking(**settings: Any) -> Generator[Ask]:
+def asking(*, kms_hosts: Collection[str] = (), **settings: Any) -> Generator[Ask]:
     """A registry with nothing in it, without a socket. `settings`: of its service."""
     with asyncio.Runner() as runner:
-        service = RegistryService(MemoryJournal(), deks=DekService(MemoryJournal()), **settings)
+        service = RegistryService(MemoryJournal(), deks=DekService(MemoryJournal(), kms_hosts), **settings)
         runner.run(service.start())
         transport = httpx.ASGITransport(app=RegistryApp(service), raise_app_exceptions=True)
         client = httpx.AsyncClient(transport=transport, base_url="http://registry")

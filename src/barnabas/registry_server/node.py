@@ -78,7 +78,7 @@ class RegistryNode:
         dek_journal = KafkaJournal(settings.client, group, of_deks)
         service = RegistryService(
             journal,
-            deks=DekService(dek_journal),
+            deks=DekService(dek_journal, settings.kms_hosts),
             group_id=settings.group_id,
             default_level=settings.default_level,
             modes_change=settings.modes_change,

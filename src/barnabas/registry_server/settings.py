@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from barnabas.errors import InvalidSettingError, UnknownSettingError
+from barnabas.registry.kms_hosts import hosts_of
 from barnabas.registry_server.entities import LEVELS
 from barnabas.registry_server.journal.group import GroupTimes
 from barnabas.registry_server.journal.kafka import JournalSettings
@@ -53,6 +54,8 @@ class ServerSettings:
     journal: JournalSettings = field(default_factory=JournalSettings)
     dek_topic: str = DEK_TOPIC
     """Where keys for encrypting fields are kept."""
+    kms_hosts: frozenset[str] = frozenset()
+    """At which a KMS may be asked whose address who writes a key names."""
     times: GroupTimes = field(default_factory=GroupTimes)
     default_level: str = DEFAULT_LEVEL
     """Of compatibility, where none is set by the API."""
@@ -200,6 +203,7 @@ _OWN: dict[str, tuple[str, Callable[[str], Any]]] = {
     "leader.eligibility": ("is_eligible", _boolean),
     "authentication.users.file": ("users", Path),
     "dek.registry.topic": ("dek_topic", str),
+    "dek.registry.kms.hosts": ("kms_hosts", hosts_of),
     "avro.compatibility.level": ("default_level", _level),
     "schema.compatibility.level": ("default_level", _level),
     "mode.mutability": ("modes_change", _boolean),

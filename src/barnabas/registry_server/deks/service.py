@@ -6,7 +6,7 @@ Knows nothing of HTTP.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from barnabas.registry_server.deks.changes import Written
@@ -17,10 +17,11 @@ T = TypeVar("T")
 
 
 class DekService:
-    """For one event loop."""
+    """For one event loop. `kms_hosts`: at which a KMS may be asked whose address a KEK names."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, kms_hosts: Collection[str] = ()) -> None:
         self.state = DekState()
+        self.kms_hosts = kms_hosts
         self.journal = journal
         self._writing = asyncio.Lock()
 

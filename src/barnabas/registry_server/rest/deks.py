@@ -62,7 +62,7 @@ async def create_kek(service: RegistryService, call: RestCall) -> RestAnswer:
     _check_name(request.get("name"))
     kek = changes.new_kek(request)
     if kek.shared and call.flag("testSharing"):
-        await _test(kek)
+        await _test(service, kek)
     deks = _deks(service)
     await deks.write(lambda state: changes.create_kek(state, kek))
     return json_answer(_kek(service, kek.name, deleted=True).answer)
@@ -74,7 +74,7 @@ async def update_kek(service: RegistryService, call: RestCall, name: str) -> Res
     request = {each: read.get(each) for each in named}
     old = _kek(service, name)
     if call.flag("testSharing") and request.get("shared", old.shared):
-        await _test(old)
+        await _test(service, old)
     await _deks(service).write(lambda state: changes.update_kek(state, name, request))
     return json_answer(_kek(service, name).answer)
 
@@ -83,7 +83,7 @@ async def test_kek(service: RegistryService, call: RestCall, name: str) -> RestA
     kek = _kek(service, name)
     if not kek.shared:
         raise changes.invalid_key("shared")
-    await _test(kek)
+    await _test(service, kek)
     return json_answer(kek.answer)
 
 
@@ -129,7 +129,7 @@ async def get_dek(
         found = state.dek(name, subject, algorithm, number, deleted=deleted)
     if found is None:
         raise changes.key_not_found(subject)
-    return json_answer(found.answer(await _raw(kek, found) if kek.shared else None))
+    return json_answer(found.answer(await _raw(service, kek, found) if kek.shared else None))
 
 
 async def create_dek(service: RegistryService, call: RestCall, name: str, subject: str = "") -> RestAnswer:
@@ -146,10 +146,10 @@ async def create_dek(service: RegistryService, call: RestCall, name: str, subjec
         # The KMS is asked before: nothing waits for it while others write.
         if dek.encrypted is None:
             old = deks.state.dek(name, subject, dek.algorithm, dek.version, deleted=True) if rewrap else None
-            kept = None if old is None else await _raw(kek, old)
-            wrapped = await _wrapped(kek, subject, dek.algorithm, kept)
+            kept = None if old is None else await _raw(service, kek, old)
+            wrapped = await _wrapped(service, kek, subject, dek.algorithm, kept)
         stored = StoredDek(name, subject, dek.algorithm, dek.version, dek.encrypted or wrapped)
-        raw = await _raw(kek, stored)
+        raw = await _raw(service, kek, stored)
     await deks.write(lambda state: changes.create_dek(state, dek, wrapped, rewrap=rewrap))
     found = deks.state.dek(name, subject, dek.algorithm, dek.version, deleted=True)
     if found is None:
@@ -190,20 +190,22 @@ async def undelete_deks(
 # What the KMS does
 
 
-async def _test(kek: StoredKek) -> None:
-    await _wrapped(kek, TEST_SUBJECT, "AES256_GCM")
+async def _test(service: RegistryService, kek: StoredKek) -> None:
+    await _wrapped(service, kek, TEST_SUBJECT, "AES256_GCM")
 
 
-async def _wrapped(kek: StoredKek, subject: str, algorithm: str, raw: str | None = None) -> str:
+async def _wrapped(
+    service: RegistryService, kek: StoredKek, subject: str, algorithm: str, raw: str | None = None
+) -> str:
     from barnabas.registry_server.deks.wrapping import wrapped_key
 
-    return await asyncio.to_thread(wrapped_key, kek, subject, algorithm, raw)
+    return await asyncio.to_thread(wrapped_key, kek, subject, algorithm, _deks(service).kms_hosts, raw)
 
 
-async def _raw(kek: StoredKek, dek: StoredDek) -> str:
+async def _raw(service: RegistryService, kek: StoredKek, dek: StoredDek) -> str:
     from barnabas.registry_server.deks.wrapping import raw_key
 
-    return await asyncio.to_thread(raw_key, kek, dek)
+    return await asyncio.to_thread(raw_key, kek, dek, _deks(service).kms_hosts)
 
 
 # What a request names

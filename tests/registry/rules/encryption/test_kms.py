@@ -40,6 +40,8 @@ from cryptography.x509.oid import NameOID
 
 from barnabas.registry.rules import RuleError
 from barnabas.registry.rules.encryption import kms
+from barnabas.registry.rules.encryption.executors import EncryptionExecutor
+from barnabas.registry.rules.encryption.keys import Kek
 from barnabas.registry.rules.encryption.kms_aws import AwsKmsDriver
 from barnabas.registry.rules.encryption.kms_azure import KEY_VERSION_SAVE, AzureKmsClient, AzureKmsDriver
 from barnabas.registry.rules.encryption.kms_gcp import GcpKmsClient, GcpKmsDriver
@@ -267,6 +269,89 @@ def test_vault_s_certificate_is_verified_whatever_the_environment_says(
     client = HcVaultKmsDriver().new_kms_client(conf, url)
     assert client._client.adapter._kwargs["verify"] == "ca.pem"
     assert client._client.adapter._kwargs["cert"] == ("c.pem", "k.pem")
+
+
+@pytest.fixture
+def executor() -> Iterator[Callable[..., EncryptionExecutor]]:
+    """`executor(config)`: what encrypts for a serializer that is told `config` for rules."""
+    made: list[EncryptionExecutor] = []
+
+    def begin(config: dict[str, str]) -> EncryptionExecutor:
+        made.append(EncryptionExecutor())
+        made[-1].configure(None, config)
+        return made[-1]
+
+    yield begin
+    for each in made:
+        each.close()
+
+
+def kek(kms_type: str, key_id: str, props: dict[str, str] | None = None) -> Kek:
+    return Kek("k", kms_type, key_id, props or {}, None, False)
+
+
+@pytest.mark.integration
+def test_credentials_go_to_listed_hosts_alone_where_the_registry_names_the_address(
+    vault: Any, monkeypatch: pytest.MonkeyPatch, executor: Callable[..., EncryptionExecutor]
+) -> None:
+    monkeypatch.setenv("VAULT_TOKEN", "secret")
+    key_id = vault.url.removeprefix("hcvault://") + "/transit/keys/my-key"
+    host = key_id.split("/")[2]
+    closed = executor({"token.id": "own"})
+    refusal = r"names the address 'http://127\.0\.0\.1:\d+/.*', whose host encrypt\.kms\.hosts of the rules'"
+    for key in (
+        kek("hcvault", key_id),
+        kek("hcvault", key_id, {"token.id": "of the writer"}),
+        kek("hcvault", key_id, {"encrypt.kms.hosts": host}),
+        kek("local-kms", "x", {"encrypt.alternate.kms.key.ids": key_id}),
+    ):
+        with pytest.raises(RuleError, match=refusal):
+            closed.wrapped(key, b"data key")
+        with pytest.raises(RuleError, match=refusal):
+            closed.unwrapped(key, base64.b64encode(b"vault:v1:x").decode())
+    assert vault.asked == []
+    opened = executor({"token.id": "own", "encrypt.kms.hosts": f"other:1, {host}"})
+    sealed = opened.wrapped(kek("hcvault", key_id), b"data key")
+    assert sealed == b"vault:v1:" + base64.b64encode(b"data key")
+    assert [token for _, token, *_ in vault.asked] == ["own"]
+
+
+@pytest.mark.integration
+def test_an_address_that_the_program_itself_gives_needs_no_list(
+    vault: Any, executor: Callable[..., EncryptionExecutor]
+) -> None:
+    key_id = vault.url.removeprefix("hcvault://") + "/transit/keys/my-key"
+    own = executor({"token.id": "own", "encrypt.alternate.kms.key.ids": key_id})
+    # The registry's is refused, and the program's stands in.
+    assert own.wrapped(kek("hcvault", "http://other/transit/keys/k"), b"x").startswith(b"vault:v1:")
+    assert [token for _, token, *_ in vault.asked] == ["own"]
+
+
+@pytest.mark.parametrize(
+    ("key", "address"),
+    [
+        (("azure-kms", "https://elsewhere/keys/k"), "https://elsewhere/keys/k"),
+        (
+            (
+                "gcp-kms",
+                "projects/p/locations/l/keyRings/r/cryptoKeys/k",
+                {"token.uri": "https://elsewhere/t"},
+            ),
+            "https://elsewhere/t",
+        ),
+        (("own-kms", "http://elsewhere/k"), "http://elsewhere/k"),
+    ],
+)
+def test_each_system_is_asked_at_listed_hosts_alone(
+    executor: Callable[..., EncryptionExecutor], key: tuple[Any, ...], address: str
+) -> None:
+    with pytest.raises(RuleError, match=f"names the address '{address}', whose host"):
+        executor({"encrypt.kms.hosts": "vault"}).wrapped(kek(*key), b"x")
+
+
+def test_a_list_of_hosts_that_cannot_be_is_refused(executor: Callable[..., EncryptionExecutor]) -> None:
+    with pytest.raises(RuleError, match=r"encrypt\.kms\.hosts .* 'http://a' is neither a host nor host:port"):
+        executor({"encrypt.kms.hosts": "b, http://a"}).wrapped(kek("hcvault", "http://a/x/keys/k"), b"x")
 
 
 # Google Cloud

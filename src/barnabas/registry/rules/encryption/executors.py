@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 
 from barnabas.registry.cache import Cache
 from barnabas.registry.config import RegistryConfig
+from barnabas.registry.kms_hosts import InvalidHostsError, hosts_of, unlisted_address
 from barnabas.registry.rules.context import FieldContext, FieldTransform, RuleContext, mapping_of
 from barnabas.registry.rules.encryption.ciphers import Cryptor
 from barnabas.registry.rules.encryption.dek_registry import LATEST, DekRegistry
@@ -40,6 +41,8 @@ KMS_TYPE = "encrypt.kms.type"
 DEK_ALGORITHM = "encrypt.dek.algorithm"
 DEK_EXPIRY_DAYS = "encrypt.dek.expiry.days"
 ALTERNATE_KMS_KEY_IDS = "encrypt.alternate.kms.key.ids"
+KMS_HOSTS = "encrypt.kms.hosts"
+"""Of what serializers are told for rules: hosts at which a KMS may be asked that the registry names."""
 
 MILLISECONDS_IN_DAY = 24 * 60 * 60 * 1000
 MAGIC = b"\x00"
@@ -136,12 +139,13 @@ class EncryptionExecutor(RuleExecutor):
     def _tried(self, what: str, kek: Any, use: Callable[[Any], bytes]) -> bytes:
         """With the KEK's key, or else with those that stand in for it."""
         props = mapping_of(kek.kms_props, "properties")
-        others = props.get(ALTERNATE_KMS_KEY_IDS) or self.config.get(ALTERNATE_KMS_KEY_IDS) or ""
-        key_ids = [kek.kms_key_id, *(each.strip() for each in others.split(",") if each.strip())]
+        others = props.get(ALTERNATE_KMS_KEY_IDS) or self.config.get(ALTERNATE_KMS_KEY_IDS)
+        key_ids = [kek.kms_key_id, *_listed(others)]
         reason: Exception | None = None
         for key_id in key_ids:
             key_url = f"{kek.kms_type}://{key_id}"
             try:
+                self._check_addresses(kek, key_id, props)
                 return use(self._kms_client(key_url, {**self.config, **props}).get_aead(key_url))
             except Exception as error:
                 log.warning("failed to %s with kek %s and kms key id %s", what, kek.name, key_id)
@@ -149,6 +153,21 @@ class EncryptionExecutor(RuleExecutor):
         raise RuleError(
             f"failed to {what} with all KEKs for {kek.name}: {reason or 'there is none'}"
         ) from reason
+
+    def _check_addresses(self, kek: Any, key_id: str, props: Mapping[str, Any]) -> None:
+        """Whoever writes to the registry names them, and who asks there shows credentials of this process."""
+        try:
+            hosts = hosts_of(str(self.config.get(KMS_HOSTS) or ""))
+        except InvalidHostsError as error:
+            raise RuleError(f"{KMS_HOSTS} of the rules' settings: {error}") from None
+        own = _listed(self.config.get(ALTERNATE_KMS_KEY_IDS))
+        key_url = "" if key_id in own else f"{kek.kms_type}://{key_id}"
+        unlisted = unlisted_address(key_url, props, hosts)
+        if unlisted is not None:
+            raise RuleError(
+                f"the registry's key {kek.name} names the address {unlisted!r:.200}, whose host "
+                f"{KMS_HOSTS} of the rules' settings does not list"
+            )
 
     def _kms_client(self, key_url: str, conf: Mapping[str, Any]) -> KmsClient:
         key = (key_url, tuple(sorted((name, str(value)) for name, value in conf.items())))
@@ -375,6 +394,10 @@ def context_of(subject: str | None) -> str | None:
         return None
     context = subject[1:].partition(":")[0]
     return None if context == "." else context
+
+
+def _listed(text: str | None) -> list[str]:
+    return [each.strip() for each in (text or "").split(",") if each.strip()]
 
 
 def _cryptor(ctx: RuleContext) -> Cryptor:
