@@ -24,6 +24,17 @@ def schema(given: Any, *references: tuple[str, str], spaced: bool = False) -> di
     return {"schema": text, "schemaType": "JSON", **({"references": named} if named else {})}
 
 
+SCHEMAS = "json-schema.org"
+# The draft of a schema, and what it refers to.
+META = [
+    (f"http://{SCHEMAS}/draft-04/schema#", f"http://{SCHEMAS}/draft-04/schema#/properties/title"),
+    (f"http://{SCHEMAS}/draft-04/schema#", f"http://{SCHEMAS}/draft-04/schema#/definitions/positiveInteger"),
+    (f"http://{SCHEMAS}/draft-07/schema#", f"http://{SCHEMAS}/draft-07/schema#/definitions/stringArray"),
+    (f"http://{SCHEMAS}/draft-07/schema#", f"http://{SCHEMAS}/draft-04/schema#/properties/title"),
+    (f"https://{SCHEMAS}/draft/2019-09/schema", f"https://{SCHEMAS}/draft/2019-09/meta/applicator"),
+    (f"https://{SCHEMAS}/draft/2020-12/schema", f"https://{SCHEMAS}/draft/2020-12/meta/core"),
+    (f"https://{SCHEMAS}/draft/2020-12/schema", f"https://{SCHEMAS}/draft/2020-12/schema#/allOf/0"),
+]
 ITEM = {"type": "string", "maxLength": 5}
 ID = order(id={"type": "integer"})
 
@@ -122,3 +133,27 @@ def test_the_originals_serializers_register_and_find_json_schemas(registry_url: 
         latest = client.get_latest_version(f"{topic}-value")
         assert latest.schema.schema_type == "JSON"
         assert json.loads(latest.schema.schema_str) == json.loads(text)
+
+
+@pytest.mark.parametrize(("draft", "reference"), META)
+def test_a_meta_schema_of_json_schema_may_be_referred_to(ask: Ask, draft: str, reference: str) -> None:
+    made = {"$schema": draft, **order(x={"$ref": reference})}
+    assert ask("POST /subjects/s/versions", schema(made))[0] == 200
+    assert ask("GET /subjects/s/versions/1")[1]["schema"] == schema(made)["schema"]
+    check = "POST /compatibility/subjects/s/versions/latest"
+    assert ask(check, schema({**made, "title": "x"})) == (200, {"is_compatible": True})
+    other = {"$schema": draft, **order(x={"type": "null"})}
+    assert ask(check, schema(other)) == (200, {"is_compatible": False})
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        f"http://{SCHEMAS}/draft-04/schema#/properties/nothing",
+        f"http://{SCHEMAS}/draft-99/schema",
+        f"https://{SCHEMAS}/draft/2020-12/meta/../../../../etc/passwd",
+        "http://elsewhere/draft-04/schema#/properties/title",
+    ],
+)
+def test_what_is_no_part_of_a_meta_schema_is_refused(ask: Ask, reference: str) -> None:
+    assert ask("POST /subjects/s/versions", schema(order(x={"$ref": reference})))[0] == 422

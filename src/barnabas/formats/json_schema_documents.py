@@ -1,7 +1,7 @@
 """A JSON Schema with the documents that it refers to: reading them, and finding what a `$ref` means.
 
-Asks no network: a document is one of the references that were given, by the name in `$ref`. Knows nothing of
-what schemas mean beyond ids, anchors and drafts.
+Asks no network: a document is one of the references that were given, by the name in `$ref`, or a meta-schema
+of json-schema.org. Knows nothing of what schemas mean beyond ids, anchors and drafts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, cast
 from urllib.parse import unquote, urljoin
 
 from barnabas.formats.errors import SchemaError
+from barnabas.formats.meta_schemas import meta_schema
 from barnabas.values import frozen
 
 DRAFTS = {
@@ -112,6 +113,9 @@ class Documents:
                     self._of_name(name)
             if address in self._names:
                 return self._of_name(self._names[address])
+        bundled = meta_schema(address)
+        if address not in self._ids and bundled is not None:
+            return self._of_meta_schema(address, bundled)
         if address not in self._ids:
             raise SchemaError(
                 f"{place.pointer} of the JSON Schema refers to {target!r}, which is none of its references "
@@ -125,6 +129,14 @@ class Documents:
             schema = parsed(self._texts[name])
             address = urljoin(self.root.base, name)
             known = self._add(name, schema, urljoin(address, _id(schema, self.draft)))
+        return known
+
+    def _of_meta_schema(self, address: str, text: str) -> Place:
+        known = self._roots.get(address)
+        if known is None:
+            schema = parsed(text)
+            # Draft 4 has another keyword for it than the rest.
+            known = self._add(address, schema, _id(schema, 4) or _id(schema, DRAFT_UNTOLD))
         return known
 
     def _add(self, name: str, schema: Any, base: str) -> Place:

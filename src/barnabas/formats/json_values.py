@@ -18,6 +18,7 @@ from barnabas._kernel import check_json_depth, read_json, write_json
 from barnabas.errors import MissingExtraError, SerializationError
 from barnabas.formats.errors import SchemaError
 from barnabas.formats.json_schema_documents import DATA, Documents, draft_told, parsed
+from barnabas.formats.meta_schemas import addresses, meta_schema
 
 NO_REFERENCES: Mapping[str, str] = MappingProxyType({})
 # What the library takes relative references for that have no other base.
@@ -114,6 +115,10 @@ def _validator(text: str, references: Mapping[str, str]) -> Callable[[Any], None
         (urljoin(NO_BASE, address), parsed(references[name])) for address, name in documents.names().items()
     ]
 
+    if any(_refers_to_meta_schema(each) for each in (schema, *(each for _, each in resources))):
+        # Its own are not there beside other resources.
+        resources += [(address, parsed(meta_schema(address) or "")) for address in addresses()]
+
     def compiled(rewritten: Callable[[Any], Any]) -> Callable[[Any], None]:
         written = [(address, rewritten(each)) for address, each in resources]
         registry = jsonschema_rs.Registry(written, draft=draft)
@@ -139,6 +144,20 @@ def _validator(text: str, references: Mapping[str, str]) -> Callable[[Any], None
         raise SchemaError(f"the JSON Schema is broken{at}: {_shortened(error.message)}") from None
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"the JSON Schema is broken: {_shortened(str(error))}") from None
+
+
+def _refers_to_meta_schema(schema: Any) -> bool:
+    waiting = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            reference = each.get("$ref")
+            if isinstance(reference, str) and meta_schema(reference.partition("#")[0]) is not None:
+                return True
+            waiting += each.values()
+    return False
 
 
 class _PythonPattern:

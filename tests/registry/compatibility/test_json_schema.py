@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.json_schema_by_chance import Maker
 
+from barnabas.formats.json_schema_documents import DRAFTS
 from barnabas.registry.compatibility.difference import Sides
 from barnabas.registry.compatibility.json_schema import differences
 from barnabas.registry.compatibility.json_schema_kinds import DESCRIPTIONS
@@ -423,13 +424,32 @@ def test_a_default_makes_up_for_what_is_missing_though_no_validator_says_so() ->
     assert not validator(reader).is_valid({})
 
 
-def test_what_a_default_stands_beside_may_be_a_reference() -> None:
+@pytest.mark.parametrize("address", list(DRAFTS))
+@pytest.mark.parametrize(
+    ("writer", "kind"),
+    [
+        (closed(), "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL"),
+        (open_object(), "REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL"),
+        (closed(a=TEXT), "REQUIRED_ATTRIBUTE_ADDED"),
+    ],
+)
+def test_a_default_beside_a_reference_counts_from_draft_2019_on(
+    address: str, writer: dict[str, Any], kind: str
+) -> None:
+    """As in everit-json-schema, with which Confluent's registry reads the drafts before."""
+    told = {"$schema": f"https://{address}"}
     reader = {
-        **closed(a={"$ref": "#/definitions/text", "default": ""}),
+        **told,
+        **writer,
+        **open_object(a={"$ref": "#/definitions/text", "default": ""}),
         "required": ["a"],
         "definitions": {"text": TEXT},
     }
-    assert found(reader, closed()) == []
+    counts = DRAFTS[address] >= 2019
+    assert (kind in [each for each, _ in found(reader, {**told, **writer})]) is not counts
+    # Where no reference stands beside it, it counts in all.
+    beside = {**reader, **open_object(a={**TEXT, "default": ""})}
+    assert kind not in [each for each, _ in found(beside, {**told, **writer})]
 
 
 def test_lenient_content_models_are_what_they_tell_of() -> None:

@@ -186,7 +186,8 @@ class _SchemaReading:
             found = parts[0]
         else:
             found = SchemaNode("COMBINED", criterion="allOf", parts=parts)
-        found.has_default = "default" in self._schema
+        # What stands beside a reference has no meaning to the older drafts.
+        found.has_default = "default" in self._schema and (self._is_new or "$ref" not in self._schema)
         connect_type = self._schema.get("connect.type")
         found.connect_type = connect_type if isinstance(connect_type, str) else ""
         if self._is_new:
