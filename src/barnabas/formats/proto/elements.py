@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 LARGEST_NUMBER = 536_870_911
+LARGEST_IN_MESSAGE_SET = 2_147_483_646
+"""Of an extension."""
+MAX = 2_147_483_647
+"""Where the range of a message's extensions ends that goes to `max`: what that is depends on an option."""
 LARGEST_ENUM_NUMBER = 2_147_483_647
 MOST_OPTIONS = 1000
 """Of one message, field, or whatever has options."""
@@ -156,10 +160,12 @@ class MessageElement:
 
     @property
     def is_map_entry(self) -> bool:
-        return any(
-            option.name == "map_entry" and option.value == Word("true") and not option.is_custom
-            for option in self.options
-        )
+        return self._has("map_entry")
+
+    @property
+    def largest_extension(self) -> int:
+        """Which number an extension may have; `max` is that."""
+        return LARGEST_IN_MESSAGE_SET if self._has("message_set_wire_format") else LARGEST_NUMBER
 
     @property
     def messages(self) -> list[MessageElement]:
@@ -168,6 +174,12 @@ class MessageElement:
     @property
     def enums(self) -> list[EnumElement]:
         return [each for each in self.types if isinstance(each, EnumElement)]
+
+    def _has(self, option_name: str) -> bool:
+        return any(
+            option.name == option_name and option.value == Word("true") and not option.is_custom
+            for option in self.options
+        )
 
 
 @dataclass(slots=True)

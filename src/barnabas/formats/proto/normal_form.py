@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from barnabas.formats.proto.elements import (
     MOST_OPTIONS,
@@ -28,7 +29,8 @@ from barnabas.formats.proto.elements import (
     ServiceElement,
     Value,
 )
-from barnabas.formats.proto.names import Names, joined
+from barnabas.formats.proto.names import DeclaredType, Names, joined
+from barnabas.formats.proto.set_fields import SetField, extension_field, message_field
 from barnabas.formats.proto.tokens import fail
 
 BEHIND_ALL_NUMBERS = 1 << 32
@@ -190,12 +192,34 @@ class Normalizer:
             value = self._within(option.path[1:], self._value(option.value, scope), scope)
             each = OptionElement((OptionPart(known, is_extension=True),), value, option.position)
             into = made.setdefault(known, [])
-            element = self._names.extensions[known].element
-            if into and element.label != "repeated":
-                into[0] = replace(into[0], value=merged(into[0].value, value))
+            field = extension_field(self._names, known)
+            if into and not field.is_repeated:
+                into[0] = replace(into[0], value=self._merged(into[0].value, value, field.message))
             else:
                 into.append(each)
         return [each for name in sorted(made) for each in made[name]]
+
+    def _merged(self, earlier: Value, later: Value, message: DeclaredType | None) -> Value:
+        """Parts of one `message` that were set one by one: what is repeated has all values of both."""
+        if message is None or not isinstance(earlier, dict) or not isinstance(later, dict):
+            return merged(earlier, later)
+        made = dict(earlier)
+        for key, value in later.items():
+            field = self._set_field(key, message)
+            if key not in made:
+                made[key] = value
+            elif field is None:
+                made |= cast(dict[str, Value], merged({key: made[key]}, {key: value}))
+            elif field.is_repeated:
+                made[key] = [*_listed(made[key]), *_listed(value)]
+            else:
+                made[key] = self._merged(made[key], value, field.message)
+        return dict(sorted(made.items()))
+
+    def _set_field(self, key: str, message: DeclaredType) -> SetField | None:
+        if not key.startswith("["):
+            return message_field(self._names, message, key)
+        return extension_field(self._names, key[1:-1]) if key[1:-1] in self._names.extensions else None
 
     def _within(self, path: Sequence[OptionPart], value: Value, scope: str) -> Value:
         if not path:
@@ -235,8 +259,12 @@ def _sorted_reserved(reserved: Sequence[ReservedElement]) -> list[ReservedElemen
     ]
 
 
+def _listed(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else [value]
+
+
 def merged(earlier: Value, later: Value) -> Value:
-    """Parts of one message that were set one by one."""
+    """Parts of one message that were set one by one, where its type is not known."""
     if not isinstance(earlier, dict) or not isinstance(later, dict):
         return later
     made = dict(earlier)

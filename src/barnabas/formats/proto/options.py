@@ -82,7 +82,11 @@ def _merge(
 def _is_repeated(message: Any, path: tuple[str, ...], pool: DescriptorPool) -> bool:
     for part in path:
         is_extension = part.startswith("[")
-        field = pool.FindExtensionByName(part[1:-1]) if is_extension else message.fields_by_name[part]
+        if is_extension:
+            field = pool.FindExtensionByName(part[1:-1])
+        else:
+            # A group is set by the name of its message.
+            field = message.fields_by_name.get(part) or message.fields_by_name[part.lower()]
         if field.is_repeated:
             return True
         message = field.message_type

@@ -8,6 +8,7 @@ from __future__ import annotations
 from barnabas.formats.proto.elements import (
     LARGEST_ENUM_NUMBER,
     LARGEST_NUMBER,
+    MAX,
     ConstantElement,
     EnumElement,
     ExtendElement,
@@ -266,9 +267,9 @@ class _Parser(OptionParser):
 
     def _extensions(self) -> ExtensionsElement:
         self.next()
-        values = [self._range(1, LARGEST_NUMBER)]
+        values = [self._range(1, MAX)]
         while self.takes(","):
-            values.append(self._range(1, LARGEST_NUMBER))
+            values.append(self._range(1, MAX))
         options = self.bracketed_options()
         self.expect(";")
         return ExtensionsElement(values, options)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from barnabas.formats.proto.elements import (
     LARGEST_ENUM_NUMBER,
     LARGEST_NUMBER,
+    MAX,
     ConstantElement,
     EnumElement,
     ExtendElement,
@@ -97,7 +98,7 @@ class _SchemaText:
             [line for each in message.fields for line in self._field(each)],
             [line for each in message.oneofs for line in self._oneof(each)],
             [line for each in message.groups for line in self._group(each)],
-            [line for each in message.extensions for line in self._extensions(each)],
+            [line for each in message.extensions for line in self._extensions(each, message)],
             self._extends(message.extends),
             self._types(message.types),
         ]
@@ -154,8 +155,12 @@ class _SchemaText:
         body = self._block("", self._body(group.message))
         return [*heading[:-1], heading[-1] + body[0], *body[1:]]
 
-    def _extensions(self, extensions: ExtensionsElement) -> list[str]:
-        ranges = ", ".join(_range(value, LARGEST_NUMBER) for value in extensions.values)
+    def _extensions(self, extensions: ExtensionsElement, message: MessageElement) -> list[str]:
+        largest = message.largest_extension
+        ranges = ", ".join(
+            _range(NumberRange(first, min(last, largest) if last == MAX else last), largest)
+            for first, last in extensions.values
+        )
         return self._statement(f"extensions {ranges}", self._shown(extensions.options))
 
     def _extends(self, extends: Sequence[ExtendElement]) -> list[str]:

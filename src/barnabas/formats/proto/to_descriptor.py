@@ -22,6 +22,7 @@ from barnabas.formats.proto.elements import (
     INTEGERS,
     LARGEST_ENUM_NUMBER,
     LARGEST_NUMBER,
+    MAX,
     MOST_OPTIONS,
     SCALARS,
     EnumElement,
@@ -171,8 +172,14 @@ class _DescriptorWriting:
         self._add_reserved(made, message.reserved, past=1)
         for extensions in message.extensions:
             for first, last in extensions.values:
+                largest = message.largest_extension
+                end = largest if last == MAX else last
+                if end > largest:
+                    self._fail(
+                        f"{first} to {end} is no range of numbers between 1 and {largest}", message.position
+                    )
                 one = made.extension_range.add()
-                one.start, one.end = first, last + 1
+                one.start, one.end = first, end + 1
                 self._later(one, extensions.options, scope)
         self._extends(message.extends, made.extension, made.nested_type.add, scope)
         self._later(made, message.options, scope)

@@ -79,7 +79,11 @@ def canonical(text: str, references: References = {}) -> str:  # noqa: B006  it 
     try:
         schema = ProtobufSchema(text, references)
         schema.descriptor_set  # noqa: B018  which finds what is wrong
-        return schema.canonical_text
+        kept = schema.canonical_text
+        if not schema.file.text:
+            # It was a descriptor, which may have what no text says.
+            ProtobufSchema(kept, references).descriptor_set  # noqa: B018
+        return kept
     except SchemaError as error:
         raise InvalidSchemaError(str(error)) from None
 
