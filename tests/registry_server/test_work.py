@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.registry_server.schemas import USER
 
+from barnabas.registry_server import work
 from barnabas.registry_server.journal.journal import NotLeaderError
 from barnabas.registry_server.journal.memory import MemoryJournal
 from barnabas.registry_server.rest.app import RegistryApp
 from barnabas.registry_server.service import MOST_TIMES, RegistryService
 from barnabas.registry_server.work import SlowCall, SlowCalls
-from barnabas.registry_server.workers import Workers
+from barnabas.registry_server.workers import THREADS, Workers
 
 VERSIONS = "/subjects/s/versions"
 
@@ -235,6 +236,48 @@ def test_requests_beyond_those_that_may_wait_are_told_so() -> None:
             return [(await each).status_code for each in (*told, *waiting)]
 
     assert asyncio.run(run()) == [503, 503, 200]
+
+
+def test_who_writes_does_not_wait_for_what_others_have_compared() -> None:
+    gate = threading.Event()
+
+    def waits() -> None:
+        gate.wait()
+
+    async def run() -> tuple[list[int], bool]:
+        workers = Workers()
+        async with serving(RegistryService(MemoryJournal(), workers=workers, writers=Workers())) as client:
+            try:
+                # As many checks as readers have threads, and more.
+                held = [asyncio.create_task(workers.do(SlowCalls(), SlowCall(waits, ()))) for _ in range(10)]
+                written = [await client.post(VERSIONS, json={"schema": text}) for text in (V1, OF_B, OF_B)]
+                return [each.status_code for each in written], any(each.done() for each in held)
+            finally:
+                gate.set()
+                await asyncio.gather(*held)
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == ([200, 200, 200], False)
+
+
+def test_who_reads_and_who_writes_have_threads_of_their_own() -> None:
+    gate = threading.Event()
+
+    async def run() -> int:
+        service = RegistryService(MemoryJournal())
+        held: list[asyncio.Task[Any]] = []
+
+        def compares(_state: Any) -> None:
+            work.done(gate.wait)
+
+        async with serving(service) as client:
+            try:
+                held = [asyncio.create_task(service.read(compares)) for _ in range(THREADS)]
+                return (await client.post(VERSIONS, json={"schema": V1})).status_code
+            finally:
+                gate.set()
+                await asyncio.gather(*held)
+
+    assert asyncio.run(asyncio.wait_for(run(), 20)) == 200
 
 
 def test_what_a_thread_raises_is_told_as_if_it_had_been_raised_here() -> None:

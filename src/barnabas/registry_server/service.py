@@ -27,7 +27,8 @@ class RegistryService:
     """For one event loop. `cluster_id`: of the Kafka cluster with the journal; `group_id`: of the registries
     that share it. `deks`: the registry of keys, if there is one. `deployment_attributes`: what who runs it
     says of where it runs. `default_level`: of compatibility, where none is set; `modes_change`: whether they
-    may be changed."""
+    may be changed. `workers` do what takes long for those who read, `writers` for those who write; None: each
+    their own threads, or `workers` for all."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class RegistryService:
         default_level: str = DEFAULT_LEVEL,
         modes_change: bool = True,
         workers: Workers | None = None,
+        writers: Workers | None = None,
     ) -> None:
         self.state = RegistryState(default_level)
         self.modes_change = modes_change
@@ -49,6 +51,8 @@ class RegistryService:
         self.group_id = group_id
         self.deployment_attributes = deployment_attributes
         self._workers = workers or Workers()
+        # Whoever reads may ask for what takes very long. Who writes does not wait for that.
+        self._writers = writers or workers or Workers()
         self._writing = asyncio.Lock()
 
     async def start(self) -> None:
@@ -59,14 +63,14 @@ class RegistryService:
 
     async def read(self, look: Callable[[RegistryState], T]) -> T:
         """What is found in the state as it is at one time. Raises: what `look` raises, ApiError."""
-        return await self._read(look, SlowCalls())
+        return await self._read(look, SlowCalls(), self._workers)
 
-    async def _read(self, look: Callable[[RegistryState], T], work: SlowCalls) -> T:
+    async def _read(self, look: Callable[[RegistryState], T], work: SlowCalls, workers: Workers) -> T:
         for _ in range(MOST_TIMES):
             try:
                 return work.attempt(lambda: look(self.state))
             except Unfinished as missing:
-                await self._workers.do(work, missing.call)
+                await workers.do(work, missing.call)
         raise api_errors.too_busy()
 
     async def write(
@@ -80,7 +84,7 @@ class RegistryService:
         """
         work = SlowCalls()
         if unless is not None:
-            found = await self._read(unless, work)
+            found = await self._read(unless, work, self._writers)
             if found is not None:
                 return found
         if self.journal.leader_url() is None:
@@ -92,7 +96,7 @@ class RegistryService:
                     written, answer = work.attempt(lambda: decide(self.state))
                 except Unfinished as missing:
                     # What was prepared was for another state.
-                    await self._workers.do(work, missing.call)
+                    await self._writers.do(work, missing.call)
                     continue
                 if written:
                     await self.journal.append(written)
@@ -106,7 +110,7 @@ class RegistryService:
                 work.attempt(lambda: decide(self.state))
                 return
             except Unfinished as missing:
-                await self._workers.do(work, missing.call)
+                await self._writers.do(work, missing.call)
             except ApiError:
                 # It is decided, and told, when it is this one's turn.
                 return
@@ -116,3 +120,4 @@ class RegistryService:
         if self.deks is not None:
             await self.deks.close()
         await self._workers.close()
+        await self._writers.close()
