@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.programs import running
 
+from barnabas import Admin
 from barnabas.testing import free_ports
 
 from .conftest import run_here
@@ -151,3 +152,51 @@ def test_an_unknown_broker_setting_is_one_clear_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "no.such.setting" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--host", "0.0.0.0"],
+        ["--host", "::"],
+        ["--host", "0.0.0.0", "--listener", "PLAINTEXT"],
+        ["--config", "advertised.listeners=PLAINTEXT://0.0.0.0:9092"],
+        ["--advertise", "0.0.0.0"],
+    ],
+)
+def test_an_address_by_which_no_client_can_come_is_refused_as_by_kafka(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    done = run("up", "--port", "0", "--data-dir", str(tmp_path), *arguments)
+    assert done.returncode == 1
+    assert "advertised.listeners cannot use the nonroutable meta-address" in done.stderr
+    assert "--advertise HOST" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("listener", [[], ["--listener", "PLAINTEXT"]])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_clients_are_told_the_name_that_is_advertised(
+    listener: list[str], nodes: int, tmp_path: Path
+) -> None:
+    broker, addresses = start_broker(
+        tmp_path, "--host", "0.0.0.0", "--advertise", "localhost", "--nodes", str(nodes), *listener
+    )
+    with running(broker):
+        told = addresses.split(",")
+        assert len(told) == nodes
+        assert all(address.startswith("localhost:") for address in told)
+        # By an address that is listened on and not told.
+        with Admin(f"127.0.0.1:{told[0].rpartition(':')[2]}") as admin:
+            assert {f"{node.host}:{node.port}" for node in admin.describe_cluster().nodes} == set(told)
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(60) == 0
+
+
+def test_a_name_to_be_told_stands_in_one_place(tmp_path: Path) -> None:
+    done = run(
+        *("up", "--data-dir", str(tmp_path), "--advertise", "here"),
+        *("--config", "advertised.listeners=PLAINTEXT://there:9092"),
+    )
+    assert done.returncode == 1
+    assert "--advertise tells nothing beside --config advertised.listeners=..." in done.stderr

@@ -21,6 +21,14 @@ def up(
         int, typer.Option("--port", "-p", min=0, max=65_535, help="0 takes any free one.")
     ] = DEFAULT_PORT,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    advertise: Annotated[
+        str | None,
+        typer.Option(
+            "--advertise",
+            metavar="HOST",
+            help="The name or address by which clients reach it; --host if left out, but 0.0.0.0 is none.",
+        ),
+    ] = None,
     data_dir: Annotated[
         str, typer.Option("--data-dir", "-d", help="Where topics and offsets are kept.")
     ] = DEFAULT_DATA_DIR,
@@ -99,6 +107,7 @@ def up(
         pairs(config, "--config"),
         host=host,
         port=port,
+        advertise=advertise,
         nodes=nodes,
         certificates=Path(f"{Path(data_dir)}-certificates") if makes_certificates else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import struct
 from collections.abc import AsyncIterator
@@ -106,6 +107,50 @@ ORDERS: dict[str, list[tuple[Any, int]]] = {
     ],
     "no token of OAUTHBEARER": [(handshake("OAUTHBEARER"), 1), (SaslAuthenticateRequest(b"n,,\x01\x01"), 2)],
 }
+
+
+def bearer(claims: str, header: str = '{"alg":"none"}') -> bytes:
+    """A token that nobody has signed, of any content."""
+    parts = (base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in (header, claims))
+    return f"n,,\x01auth=Bearer {'.'.join(parts)}.\x01\x01".encode()
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+STRANGE_TOKENS = {
+    "a time that is no number": '{"sub":"alice","exp":NaN}',
+    "a time that is true": '{"sub":"alice","exp":true}',
+    "deep claims": '{"sub":"alice","exp":9999999999,"more":' + DEEP + "}",
+    "nothing but depth": DEEP,
+    "a scope that is a number": '{"sub":"alice","exp":9999999999,"scope":7}',
+}
+# Kafka hangs up on some of them.
+TOKENS_BEYOND_NUMBERS = {
+    "a time beyond all": '{"sub":"alice","exp":1e308}',
+    "a time beyond what a double has": '{"sub":"alice","exp":1e999}',
+    "a time of many digits": '{"sub":"alice","exp":' + "9" * 400 + "}",
+}
+
+
+@pytest.mark.parametrize("claims", TOKENS_BEYOND_NUMBERS.values(), ids=TOKENS_BEYOND_NUMBERS)
+def test_a_time_beyond_all_numbers_is_answered(
+    claims: str, brokers: tuple[ApacheKafka, EmbeddedBroker]
+) -> None:
+    requests = [(handshake("OAUTHBEARER"), 1), (SaslAuthenticateRequest(bearer(claims)), 2)]
+    heard = asyncio.run(in_order(brokers[1].bootstrap_for("SASL_PLAINTEXT"), requests))
+    assert heard[-1][:2] == ["SaslAuthenticate", "NONE"]
+    assert "Traceback" not in brokers[1].log
+
+
+@pytest.mark.parametrize("claims", STRANGE_TOKENS.values(), ids=STRANGE_TOKENS)
+def test_tokens_of_any_content_are_taken_or_refused_as_by_kafka(
+    claims: str, brokers: tuple[ApacheKafka, EmbeddedBroker]
+) -> None:
+    requests = [(handshake("OAUTHBEARER"), 1), (SaslAuthenticateRequest(bearer(claims)), 2)]
+    theirs, ours = (
+        asyncio.run(in_order(broker.bootstrap_for("SASL_PLAINTEXT"), requests)) for broker in brokers
+    )
+    assert ours == theirs
+    assert "Traceback" not in brokers[1].log
 
 
 async def in_order(bootstrap: str, requests: list[tuple[Any, int]]) -> list[Any]:

@@ -20,6 +20,9 @@ from barnabas.errors import InvalidSettingError
 from barnabas.net.server_tls import server_context
 
 _LISTENER = re.compile(r"(?P<name>[\w-]+)://(?P<host>\[[^\]]*\]|[^:\[\]/]*):(?P<port>\d+)")
+ADVERTISED = "advertised.listeners"
+PLAINTEXT = "PLAINTEXT"
+ALL_INTERFACES = ("0.0.0.0", "::")
 _TLS_SETTINGS = (
     *("ssl.cipher.suites", "ssl.enabled.protocols", "ssl.key.password", "ssl.keystore.certificate.chain"),
     *("ssl.keystore.key", "ssl.keystore.location", "ssl.keystore.password", "ssl.keystore.type"),
@@ -63,12 +66,19 @@ def configured_listeners(
     Raises: InvalidConfigError.
     """
     given = settings.get(LISTENERS)
+    advertised = _addresses(ADVERTISED, settings.get(ADVERTISED).value)
+    for name, (told, _) in advertised.items():
+        _check_reachable(name, told)
     if given.source is SettingSource.DEFAULT:
-        return [BrokerListener("PLAINTEXT", "PLAINTEXT", host, port, host)]
+        told_host, told_port = advertised.pop(PLAINTEXT, (host, 0))
+        _check_known(advertised)
+        _check_reachable(PLAINTEXT, told_host)
+        return [
+            BrokerListener(PLAINTEXT, PLAINTEXT, host, port, told_host, told_port + place if told_port else 0)
+        ]
     if given.source is SettingSource.DYNAMIC_BROKER:
         place = 0
     protocols = _protocols(settings)
-    advertised = _addresses("advertised.listeners", settings.get("advertised.listeners").value)
     listeners: list[BrokerListener] = []
     for name, (address, number) in _addresses(LISTENERS, given.value).items():
         protocol = protocols.get(name, name)
@@ -77,17 +87,30 @@ def configured_listeners(
                 f"listeners: it is not known what {name} speaks; say so in listener.security.protocol.map, "
                 f"as {name}:SASL_SSL"
             )
-        told_host, told_port = advertised.get(name, ("", 0))
+        told_host, told_port = advertised.pop(name, ("", 0))
         # All interfaces are no address that a client could connect to.
-        reachable = address if address not in ("", "0.0.0.0", "::") else host
+        reachable = address if address and address not in ALL_INTERFACES else host
+        _check_reachable(name, told_host or reachable)
         ports = (each + place if each else 0 for each in (number, told_port))
         listeners.append(
             BrokerListener(name, protocol, address, next(ports), told_host or reachable, next(ports))
         )
-    unknown = advertised.keys() - {listener.name for listener in listeners}
-    if unknown:
-        raise InvalidConfigError(f"advertised.listeners names {min(unknown)}, which listeners does not")
+    _check_known(advertised)
     return listeners
+
+
+def _check_known(left: Mapping[str, object]) -> None:
+    if left:
+        raise InvalidConfigError(f"{ADVERTISED} names {min(left)}, which listeners does not")
+
+
+def _check_reachable(name: str, host: str) -> None:
+    if host in ALL_INTERFACES:
+        raise InvalidConfigError(
+            f"{ADVERTISED} cannot use the nonroutable meta-address {host}, by which clients would "
+            "look for the broker on their own machine: name one that they can reach, as "
+            f"{ADVERTISED}={name}://HOST:PORT, or --advertise HOST for `barnabas up`"
+        )
 
 
 def tls_context(settings: BrokerSettings, listener: BrokerListener) -> ssl.SSLContext | None:
@@ -117,7 +140,7 @@ def _protocols(settings: BrokerSettings) -> dict[str, str]:
     return found
 
 
-def _addresses(setting: str, text: str) -> Mapping[str, tuple[str, int]]:
+def _addresses(setting: str, text: str) -> dict[str, tuple[str, int]]:
     found: dict[str, tuple[str, int]] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
         matched = _LISTENER.fullmatch(entry)

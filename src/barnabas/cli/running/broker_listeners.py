@@ -13,6 +13,7 @@ from barnabas.cli.options import UsageError, pairs
 from barnabas.errors import InvalidSettingError
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+ADVERTISED = "advertised.listeners"
 MECHANISMS = "sasl.enabled.mechanisms"
 PASSWORD_MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 KEYSTORES = ("ssl.keystore.location", "ssl.keystore.key")
@@ -47,8 +48,10 @@ def broker_listeners(
     port: int,
     nodes: int,
     certificates: Path | None,
+    advertise: str | None = None,
 ) -> BrokerListeners:
-    """`given`: PROTOCOL or PROTOCOL:PORT of each. `certificates`: the folder where they are made, or were.
+    """`given`: PROTOCOL or PROTOCOL:PORT of each. `advertise`: the host that clients are told.
+    `certificates`: the folder where they are made, or were.
 
     Raises: UsageError, InvalidSettingError, MissingProgramError.
     """
@@ -58,7 +61,7 @@ def broker_listeners(
             raise UsageError(
                 "--user and --make-certificates are for --listener SASL_SSL, SSL or SASL_PLAINTEXT"
             )
-        return BrokerListeners(config)
+        return BrokerListeners({**config, **_advertised(config, advertise, {"PLAINTEXT": 0})})
     ports = _ports(given, port, nodes)
     has_tls = any(protocol.endswith("SSL") for protocol in ports)
     has_sasl = any(protocol.startswith("SASL") for protocol in ports)
@@ -69,6 +72,7 @@ def broker_listeners(
             f"{protocol}://{_bracketed(host)}:{number}" for protocol, number in ports.items()
         )
     }
+    settings |= _advertised(config, advertise, ports)
     trusted: dict[str, str] = {}
     if has_tls and certificates is not None:
         # Here and not above, since no other command should wait for the import.
@@ -105,6 +109,19 @@ def broker_listeners(
             for protocol in ports
         },
     )
+
+
+def _advertised(config: Mapping[str, str], host: str | None, ports: Mapping[str, int]) -> dict[str, str]:
+    """`ports`: where each protocol listens; 0 is whichever that is. Raises: UsageError."""
+    if host is None:
+        return {}
+    for name in (ADVERTISED, "listeners"):
+        if name in config:
+            raise UsageError(
+                f"--advertise tells nothing beside --config {name}=...: "
+                f"name hosts in --config {ADVERTISED}=..."
+            )
+    return {ADVERTISED: ",".join(f"{name}://{_bracketed(host)}:{port}" for name, port in ports.items())}
 
 
 def _ports(given: Sequence[str], port: int, nodes: int) -> dict[str, int]:

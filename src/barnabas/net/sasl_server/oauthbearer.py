@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,6 +26,8 @@ _FIRST = re.compile(
 )
 _BEARER = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)")
 _PARTS = 3
+LATEST_SECONDS = 253_402_300_799.0
+"""The end of the year 9999: later times of tokens are taken for it."""
 
 
 class InvalidTokenError(Exception):
@@ -96,7 +99,7 @@ def claims_of(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _json_of(part: str) -> dict[str, Any]:
     try:
         content = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         raise InvalidTokenError(INVALID_TOKEN) from None
     if not isinstance(content, dict):
         raise InvalidTokenError(INVALID_TOKEN)
@@ -129,20 +132,46 @@ def checked_claims(
 ) -> CheckedToken:
     """What a token's claims say. Raises: InvalidTokenError."""
     principal = claims.get(name_claim)
-    issued, expires = claims.get("iat"), claims.get("exp")
+    issued, expires = _seconds(claims.get("iat")), _seconds(claims.get("exp"))
     now = time.time()
     if (
         not isinstance(principal, str)
         or not principal.strip()
-        or not isinstance(expires, (int, float))
+        or not _is_text(principal)
+        or expires is None
         or expires <= now - skew_seconds
-        or (issued is not None and (not isinstance(issued, (int, float)) or issued > now + skew_seconds))
-        or (isinstance(issued, (int, float)) and expires <= issued)
+        or (issued is not None and (issued > now + skew_seconds or expires <= issued))
     ):
         raise InvalidTokenError(INVALID_TOKEN)
     scopes: Any = claims.get(scope_claim) or ()
     if isinstance(scopes, str):
         scopes = scopes.split()
+    if not isinstance(scopes, list | tuple):
+        raise InvalidTokenError(INVALID_TOKEN)
     if any(wanted not in scopes for wanted in required_scope):
         raise InvalidTokenError(INSUFFICIENT_SCOPE, " ".join(required_scope))
-    return CheckedToken(principal, int(expires * 1000))
+    return CheckedToken(principal, int(min(expires, LATEST_SECONDS) * 1000))
+
+
+def _seconds(claim: object) -> float | None:
+    """A time in a token, None for none. Raises: InvalidTokenError."""
+    if claim is None:
+        return None
+    if isinstance(claim, bool) or not isinstance(claim, (int, float)):
+        raise InvalidTokenError(INVALID_TOKEN)
+    try:
+        seconds = float(claim)
+    except OverflowError:
+        seconds = math.inf if claim > 0 else -math.inf
+    if math.isnan(seconds):
+        raise InvalidTokenError(INVALID_TOKEN)
+    return seconds
+
+
+def _is_text(value: str) -> bool:
+    """Whether it is without halves of a surrogate, which JSON may have."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

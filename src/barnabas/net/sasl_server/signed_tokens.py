@@ -76,7 +76,11 @@ def signed_check(rules: TokenRules) -> TokenCheck:
                     "verify_sub": False,
                 },
             )
-        except (jwt.exceptions.PyJWTError, UnknownKeyError):
+        # PyJWT lets Python's own errors through, of claims and nesting that nobody expects.
+        except (
+            *(jwt.exceptions.PyJWTError, UnknownKeyError),
+            *(ArithmeticError, RecursionError, TypeError, ValueError),
+        ):
             raise InvalidTokenError(INVALID_TOKEN) from None
         return checked_claims(
             claims, rules.sub_claim_name, rules.scope_claim_name, [], rules.clock_skew_seconds
