@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 from tests.broker.streams_groups.streams_session import StreamsSession
 
-from barnabas import Consumer
+from barnabas import Admin, Consumer, ShareConsumer
+from barnabas.broker_errors import UnknownMemberIdError
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
@@ -138,6 +139,55 @@ def test_a_share_group_is_left_to_the_command_for_those(cli: Cli, created: Creat
     cli("share-groups", "reset-offsets", name, "--topic", name, "--to-earliest", "--yes")
     told = cli("groups", "describe", name, ok=False).stderr
     assert told == f"error: {name!r} is a share group: barnabas share-groups describe shows it\n"
+    for arguments in (
+        ("reset-offsets", name, "--to-earliest"),
+        ("reset-offsets", name, "--topic", name, "--to-earliest", "--execute"),
+        ("delete-offsets", name, "--topic", name, "--yes"),
+        ("remove-members", name, "--all", "--yes"),
+    ):
+        told = cli("groups", *arguments, ok=False).stderr
+        assert (
+            told == f"error: {name!r} is a share group: barnabas share-groups moves and forgets its offsets\n"
+        )
+
+
+def test_a_share_group_with_members_is_left_to_the_command_for_those_as_well(
+    broker: ApacheKafka | EmbeddedBroker, cli: Cli, created: Created, eventually: Callable[..., object]
+) -> None:
+    name = created()
+    with ShareConsumer(broker.bootstrap, topics=[name], group_id=name) as member:
+
+        def state() -> str:
+            member.poll(timeout=0.1)
+            listed = json.loads(cli("groups", "list", "--json").stdout)
+            return next((each["state"] for each in listed if each["group"] == name), "")
+
+        eventually(lambda: state() == "Stable")
+        for command in ("describe", "members"):
+            told = cli("groups", command, name, ok=False).stderr
+            assert told == f"error: {name!r} is a share group: barnabas share-groups describe shows it\n"
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_reset_says_of_a_live_group_that_it_is_live(
+    broker: ApacheKafka | EmbeddedBroker, cli: Cli, created: Created, protocol: str
+) -> None:
+    name = created()
+    with Consumer(broker.bootstrap, topics=[name], group_id=name, group_protocol=protocol) as member:
+        while not member.assignment():
+            member.poll(timeout=0.1)
+        member.commit({(name, 0): 0})
+        reset = ("groups", "reset-offsets", name, "--to-latest")
+        assert cli(*reset).stderr == "nothing was changed; add --execute to do it\n"
+        told = cli(*reset, "--execute", ok=False).stderr
+        assert told == f"error: group {name!r} is live: it is Stable with 1 member; stop them first\n"
+        with Admin(broker.bootstrap) as admin, pytest.raises(UnknownMemberIdError) as raised:
+            admin.alter_group_offsets(name, {(name, 0): 0})
+        assert str(raised.value) == (
+            f"group {name!r}, {name}-0: UNKNOWN_MEMBER_ID (the group is live, and its offsets are set while "
+            "it has no members; stop its members first)"
+        )
+    cli(*reset, "--execute")
 
 
 def test_a_reset_is_only_shown_without_execute(cli: Cli, group: str) -> None:

@@ -152,6 +152,7 @@ def remove_members(
                     raise UsageError(f"group {group!r} has no member {name!r}")
             told_dry_run(what)
             return
+        _check_is_no_share_group(admin, group)
         confirm(what, is_sure=yes)
         admin.remove_members(group, None if every else wanted)
     note(what)
@@ -179,6 +180,7 @@ def delete_offsets(
 ) -> None:
     """Forget what a group has committed of topics that it does not read any more."""
     with admin_client(bootstrap, command_config, setting) as admin:
+        _check_is_no_share_group(admin, group)
         committed = _committed(admin, group)
         chosen = _named(committed, topic)
         if not chosen:
@@ -251,6 +253,7 @@ def reset_offsets(
         raise UsageError("give one of --to-earliest, --to-latest, --to-offset, --to-datetime, --shift-by")
     time_ms = None if to_datetime is None else timestamp_ms(to_datetime, "--to-datetime")
     with admin_client(bootstrap, command_config, setting) as admin:
+        _check_is_no_share_group(admin, group, is_idle=execute)
         committed = _committed(admin, group)
         partitions = partitions_in(admin, topic, "--topic") if topic else sorted(committed)
         if not partitions:
@@ -330,10 +333,29 @@ def _described(admin: Admin, group: str) -> Description:
     if group not in listed:
         raise UsageError(f"there is no group {group!r}{nearest(group, listed)}")
     if listed[group].type == "share":
-        raise UsageError(f"{group!r} is a share group: barnabas share-groups describe shows it")
+        raise _is_share_group(group, "describe shows it")
     if listed[group].type == "streams":
         return admin.describe_streams_groups([group])[group]
     return found
+
+
+def _check_is_no_share_group(admin: Admin, group: str, *, is_idle: bool = False) -> None:
+    """One that is not there may be given some. Raises: UsageError for a share group; if `is_idle` is wanted,
+    for a group with members."""
+    listed = {each.group_id: each for each in admin.list_groups()}.get(group)
+    if listed is None:
+        return
+    if listed.type == "share":
+        raise _is_share_group(group, "moves and forgets its offsets")
+    if is_idle and listed.state not in ("Empty", "Dead"):
+        members = len(_described(admin, group).members)
+        raise UsageError(
+            f"group {group!r} is live: it is {listed.state} with {plural(members, 'member')}; stop them first"
+        )
+
+
+def _is_share_group(group: str, what_for: str) -> UsageError:
+    return UsageError(f"{group!r} is a share group: barnabas share-groups {what_for}")
 
 
 def _member(member: MemberDescription | StreamsGroupMember) -> tuple[str, str | None, str, str]:

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from rich.console import Console
-from rich.table import Table
 
-# Wide enough that nothing is broken where stdout has no width of its own.
-_PIPE_WIDTH = 10_000
+from barnabas.cli.tables import laid_out
 
 stderr = Console(stderr=True, highlight=False)
 
@@ -24,16 +22,11 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Aligned columns without lines; numbers to the right."""
-    found = [list(row) for row in rows]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, column in enumerate(columns):
-        numeric = bool(found) and all(isinstance(row[index], int) or row[index] is None for row in found)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
-    for row in found:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row))
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    Console(width=width, highlight=False, markup=False, soft_wrap=True).print(table)
+    """Aligned columns without lines, numbers to the right; on a terminal that is too narrow for that, a line
+    for each field."""
+    console = Console(highlight=False, markup=False)
+    for line in laid_out(columns, rows, console.width if sys.stdout.isatty() else None):
+        console.print(line, soft_wrap=True)
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, as_json: bool) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from barnabas import Record
+from barnabas.cli.bars import bar
 from barnabas.cli.output import note, plural, stderr
 
 # A bar is for what takes a while.
@@ -63,10 +64,7 @@ class Bar:
         if self._progress is None:
             if time.monotonic() - self._began < _SECONDS_WORTH_A_BAR or not stderr.is_terminal:
                 return
-            columns = (TextColumn("records"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            progress = Progress(*columns, console=stderr, transient=True)
-            self._progress = self._stack.enter_context(progress)
-            progress.add_task("", total=self._total)
+            self._progress = self._stack.enter_context(bar("records", self._total))
         self._progress.update(self._progress.task_ids[0], completed=self._total - left)
 
 

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from barnabas import Admin, Consumer, Producer, Record, TopicPartition
 from barnabas.cli import completion
+from barnabas.cli.bars import bar
 from barnabas.cli.dlq.letters import (
     Account,
     Choice,
@@ -31,7 +31,7 @@ from barnabas.cli.options import (
     UsageError,
     settings_of_one,
 )
-from barnabas.cli.output import note, print_json, print_table, stderr
+from barnabas.cli.output import note, print_json, print_table
 from barnabas.cli.produce import Deliveries
 from barnabas.cli.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig
@@ -328,9 +328,8 @@ def _letters(count: int) -> str:
 @contextmanager
 def _bar(what: str, total: int) -> Generator[Callable[[int], None]]:
     """A bar on stderr, where somebody looks; what advances it is given."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as progress:
-        task = progress.add_task(what, total=total)
+    with bar(what, total) as progress:
+        (task,) = progress.task_ids
 
         def advance(count: int) -> None:
             progress.advance(task, count)

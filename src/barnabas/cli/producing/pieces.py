@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
+from barnabas.cli.bars import bar
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import stderr
 
@@ -51,9 +52,8 @@ def pieces_of(files: Sequence[Path], delimiter: bytes, *, is_whole: bool) -> Gen
         yield pieces
         return
     name = files[0].name if len(files) == 1 else f"{len(files)} files"
-    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=stderr, transient=True) as progress:
-        yield _watched(pieces, len(delimiter), progress, size)
+    with bar(name, size, is_of_bytes=True) as progress:
+        yield _watched(pieces, len(delimiter), progress)
 
 
 def _of_files(files: Sequence[Path], delimiter: bytes, is_whole: bool) -> Iterator[bytes]:
@@ -80,12 +80,12 @@ def _divided(stream: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
         yield rest
 
 
-def _watched(pieces: Iterable[bytes], delimiter_bytes: int, progress: Progress, size: int) -> Iterator[bytes]:
-    task = progress.add_task("", total=size)
+def _watched(pieces: Iterable[bytes], delimiter_bytes: int, progress: Progress) -> Iterator[bytes]:
+    (task,) = progress.task_ids
     done = reported = 0
     for piece in pieces:
         done += len(piece) + delimiter_bytes
         if done - reported > 100_000:
-            progress.update(task, completed=min(done, size))
+            progress.update(task, completed=done)
             reported = done
         yield piece

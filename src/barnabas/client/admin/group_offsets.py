@@ -21,6 +21,7 @@ from barnabas.client.admin.types import SharePartitionOffset
 from barnabas.client.arguments import as_offsets
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR
+from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from barnabas.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
@@ -33,6 +34,8 @@ from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
 Offsets = dict[TopicPartition, OffsetAndMetadata]
+IS_LIVE = "the group is live, and its offsets are set while it has no members"
+MEND = "stop its members first"
 
 
 class GroupOffsetAdmin(AdminCalls):
@@ -119,7 +122,13 @@ class GroupOffsetAdmin(AdminCalls):
         ) -> dict[TopicPartition, BarnabasError | None]:
             request = requests.commit_offsets(group_id, {p: positions[p] for p in partitions})
             response = await self._send(coordinator, request, max_version=requests.HIGHEST_VERSION_WITH_NAMES)
-            return outcomes(requests.committed_offsets(response), lambda p: f"group {group_id!r}, {p}")
+            answers = requests.committed_offsets(response)
+            # Whoever sets offsets is no member, and taken for one that is gone while there are others.
+            return outcomes(answers, lambda p: f"group {group_id!r}, {p}") | {
+                each.key: error_for(each.code, f"group {group_id!r}, {each.key}", IS_LIVE, advice=MEND)
+                for each in answers
+                if each.code == ErrorCode.UNKNOWN_MEMBER_ID
+            }
 
         await self._ask_coordinator_of(group_id, positions, ask, "committing offsets", timeout)
 
