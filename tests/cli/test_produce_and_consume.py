@@ -230,7 +230,7 @@ def test_consume_that_never_reached_a_broker_fails_on_ctrl_c(of_group: list[str]
             out, errors = process.communicate(timeout=60)
     assert out == ""
     assert "error: none of 127.0.0.1:" in errors
-    assert " had answered before Ctrl-C: nothing was read\n" in errors
+    assert " had answered before this ended: nothing was read\n" in errors
     assert process.returncode == 1
 
 

@@ -18,10 +18,12 @@ import typer.core
 import typer.main
 
 import barnabas
+from barnabas.cli.ending import as_by_ctrl_c
 from barnabas.cli.output import note
 from barnabas.cli.profiles import taking_profile
 from barnabas.errors import BarnabasError
 
+_STATUS_OF_CTRL_C = 130
 COMMANDS = {
     "up": "up:up",
     "ui": "ui:ui",
@@ -154,11 +156,16 @@ def options(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line, that of the process if none is given. Usage errors end the process with status
     2, as everywhere."""
-    try:
-        app(arguments, prog_name="barnabas")
-    except (BarnabasError, OSError) as error:
-        if _mode.debug:
-            traceback.print_exc()
-        note(f"error: {error}")
-        return 1
+    with as_by_ctrl_c() as asked:
+        try:
+            app(arguments, prog_name="barnabas")
+        except (BarnabasError, OSError) as error:
+            if _mode.debug:
+                traceback.print_exc()
+            note(f"error: {error}")
+            return 1
+        except SystemExit as ended:
+            if ended.code == _STATUS_OF_CTRL_C and asked.signal is not None:
+                return asked.exit_status
+            raise
     return 0

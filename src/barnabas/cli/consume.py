@@ -16,6 +16,7 @@ from barnabas.cli import completion, record_format
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.filters import RecordFilter, record_filter
 from barnabas.cli.consuming.progress import Bar, Rates
+from barnabas.cli.ending import Asked, noted
 from barnabas.cli.options import AsJson, Bootstrap, CommandConfig, Settings, UsageError, client_settings
 from barnabas.cli.output import note, plural
 from barnabas.cli.record_format import RecordFormat
@@ -39,6 +40,8 @@ from barnabas.settings.table import ConsumerConfig
 
 _MAX_RECORDS_A_POLL = 10_000
 _POLL_SECONDS = 0.2
+# For the last commit of a group, and to leave it, when a signal ended the command.
+_CLOSE_SECONDS = 10.0
 
 
 def consume(
@@ -209,8 +212,10 @@ def consume(
         if rate is not None:
             told.callback(rate.end)
         printer = _Printer(sys.stdout.buffer, line_of, formats, is_wanted)
+        # What a group was given is printed before anything ends it, so that just that is committed.
+        asked = told.enter_context(noted()) if group is not None else Asked()
         last_came = time.monotonic()
-        while ends is None or not ends.are_reached():
+        while asked.signal is None and (ends is None or not ends.are_reached()):
             limit = (
                 _MAX_RECORDS_A_POLL if max_records is None else min(max_records - count, _MAX_RECORDS_A_POLL)
             )
@@ -228,6 +233,9 @@ def consume(
                 break
             if timeout is not None and time.monotonic() - last_came >= timeout:
                 break
+        if asked.signal is not None:
+            consumer.close(timeout=_CLOSE_SECONDS)
+            _check_reached(consumer)
     if sys.stderr.isatty():
         note(f"{plural(count, 'record')} of {pattern if pattern is not None else ', '.join(topics or ())}")
 
@@ -263,15 +271,20 @@ class _ReaderGoneError(Exception):
 
 @contextlib.contextmanager
 def _until_interrupted(consumer: Consumer) -> Generator[None]:
-    """Ctrl-C ends it in good order, if there was anything to read. Raises: BootstrapError."""
+    """Ctrl-C and SIGTERM end it in good order, if there was anything to read. Raises: BootstrapError."""
     try:
         yield
     except _ReaderGoneError:
         return
     except KeyboardInterrupt:
-        if not consumer.kafka_client.metadata.nodes:
-            servers = ", ".join(consumer.config.bootstrap_servers)
-            raise BootstrapError(f"none of {servers} had answered before Ctrl-C: nothing was read") from None
+        _check_reached(consumer)
+
+
+def _check_reached(consumer: Consumer) -> None:
+    """Raises: BootstrapError if there never was a broker to read from."""
+    if not consumer.kafka_client.metadata.nodes:
+        servers = ", ".join(consumer.config.bootstrap_servers)
+        raise BootstrapError(f"none of {servers} had answered before this ended: nothing was read") from None
 
 
 class _Printer:
@@ -301,7 +314,10 @@ class _Printer:
         if self._line_of is None:
             return len(wanted)
         try:
-            self._stream.write(b"".join(map(self._line_of, wanted)))
+            left = memoryview(b"".join(map(self._line_of, wanted)))
+            # With PYTHONUNBUFFERED, stdout takes only a part where a signal comes meanwhile.
+            while left:
+                left = left[self._stream.write(left) :]
             self._stream.flush()
         except BrokenPipeError:
             # Python would flush stdout once more at exit, and complain.
