@@ -15,6 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from barnabas import Admin, Consumer, NewTopic, Producer, aio
 from barnabas.errors import RecordTooLargeError
+from barnabas.observe.names import name_of
 from barnabas.observe.opentelemetry import ClientMetrics, Tracing
 
 
@@ -179,6 +180,7 @@ def test_metrics_have_standard_names_beside_our_own(broker: Any, topic: Any) -> 
         "messaging.system": "kafka",
         "messaging.operation.name": "send",
         "messaging.client.id": "p",
+        "barnabas.client": name_of(producer),
         "messaging.destination.name": name,
         "messaging.destination.partition.id": "0",
     }
@@ -192,3 +194,26 @@ def test_metrics_have_standard_names_beside_our_own(broker: Any, topic: Any) -> 
         "p",
         "c",
     }
+
+
+def test_clients_of_one_client_id_have_figures_of_their_own(broker: Any, topic: Any) -> None:
+    name = new_topic(broker, topic())
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader])
+    with Producer(broker.bootstrap) as producer, Producer(broker.bootstrap) as other:
+        metrics = ClientMetrics(producer, other, meter_provider=provider)
+        for sender, count in ((producer, 3), (other, 4)):
+            for _ in range(count):
+                sender.send(name, b"value")
+            sender.flush()
+        metrics.add(producer)  # A partition's instruments are made once there is one.
+        data = reader.get_metrics_data()
+    assert data is not None
+    provider.shutdown()
+    (scope,) = [scope for resource in data.resource_metrics for scope in resource.scope_metrics]
+    points = {metric.name: metric.data.data_points for metric in scope.metrics}
+    wanted = {(name_of(producer), 3), (name_of(other), 4)}
+    assert {(p.attributes["client"], p.value) for p in points["barnabas.producer.records"]} == wanted
+    sent = points["messaging.client.sent.messages"]
+    assert {(p.attributes["barnabas.client"], p.value) for p in sent} == wanted
+    assert {p.value for p in points["barnabas.broker.up"]} == {1}

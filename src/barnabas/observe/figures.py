@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
+from barnabas.observe.names import name_of
 from barnabas.stats import (
     BrokerStats,
     ClientStats,
@@ -49,7 +50,6 @@ _Rows = tuple[tuple[str, Kind, str, str, Callable[[T], float]], ...]
 """Name, kind, unit, description, and where the value comes from."""
 
 _BROKER: _Rows[BrokerStats] = (
-    ("broker.up", "gauge", "1", "Whether there is a connection", lambda b: b.state == "up"),
     ("broker.connections", "gauge", "{connection}", "Open connections", lambda b: b.open_connections),
     ("broker.connects", "counter", "{connection}", "Connections opened", lambda b: b.connects),
     ("broker.disconnects", "counter", "{connection}", "Connections ended", lambda b: b.disconnects),
@@ -98,7 +98,7 @@ def collect(clients: Iterable[ObservableClient]) -> list[Family]:
     for client in clients:
         stats = client.stats()
         common = stats if isinstance(stats, ClientStats) else stats.client
-        labels = {"client_id": common.client_id}
+        labels = {"client_id": common.client_id, "client": name_of(client)}
         for family in (*_of_client(common, labels), *_of_kind(stats, labels)):
             known = families.get(family.name)
             if known is None:
@@ -113,10 +113,19 @@ def _of_client(stats: ClientStats, labels: Labels) -> Iterator[Family]:
         ({**labels, "node_id": str(b.node_id), "server_address": f"{b.host}:{b.port}"}, b)
         for b in stats.brokers
     ]
+    up = [(of_broker, float(b.state == "up")) for of_broker, b in brokers if _tells_up(b, stats)]
+    yield Family("broker.up", "gauge", "1", "Whether there is a connection, if one is wanted", up)
     for name, kind, unit, description, get in _BROKER:
         yield Family(name, kind, unit, description, [(of_broker, get(b)) for of_broker, b in brokers])
     latencies = [(of_broker, b.latency_ms) for of_broker, b in brokers]
     yield _quantiles("broker.request_latency", "From a request to its answer", latencies)
+
+
+def _tells_up(broker: BrokerStats, stats: ClientStats) -> bool:
+    """Nothing is wrong with a broker that nobody wants a connection to. A server of bootstrap_servers counts
+    until the brokers of the cluster are known: from then on these are connected to in its place."""
+    is_in_use = broker.node_id >= 0 or all(other.node_id < 0 for other in stats.brokers)
+    return is_in_use and broker.state != "init"
 
 
 def _of_kind(stats: AnyStats, labels: Labels) -> Iterator[Family]:

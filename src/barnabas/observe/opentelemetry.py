@@ -28,6 +28,7 @@ from barnabas.client.cluster.observed import Observed
 from barnabas.client.produce.producer import Producer as AsyncProducer
 from barnabas.errors import BarnabasError, MissingExtraError
 from barnabas.observe.figures import Family, ObservableClient, collect
+from barnabas.observe.names import name_of
 from barnabas.settings.table import ConsumerConfig
 from barnabas.sync.producer import Producer
 from barnabas.types import Buffer, Headers
@@ -63,7 +64,10 @@ class ClientMetrics:
 
     def __init__(self, *clients: ObservableClient, meter_provider: MeterProvider | None = None) -> None:
         """`meter_provider`: None is the global one."""
-        self._clients: weakref.WeakSet[ObservableClient] = weakref.WeakSet(clients)
+        self._clients: weakref.WeakSet[ObservableClient] = weakref.WeakSet()
+        for client in clients:
+            name_of(client)
+            self._clients.add(client)
         self._meter = metrics.get_meter(SCOPE, meter_provider=meter_provider)
         self._known: set[str] = set()
         self._families: dict[str, Family] = {}
@@ -71,7 +75,9 @@ class ClientMetrics:
         self._add_instruments()
 
     def add(self, client: ObservableClient) -> None:
-        """Producers, Consumers and Admins, for asyncio or not."""
+        """Producers, Consumers and Admins, for asyncio or not. The attribute `client` tells them apart:
+        `producer-1`, `producer-2`, in the order in which they are added first."""
+        name_of(client)
         self._clients.add(client)
         self._add_instruments()
 
@@ -106,6 +112,7 @@ class ClientMetrics:
                 "messaging.system": SYSTEM,
                 "messaging.operation.name": operation,
                 "messaging.client.id": labels["client_id"],
+                "barnabas.client": labels["client"],
                 "messaging.destination.name": labels["topic"],
                 "messaging.destination.partition.id": labels["partition"],
             }

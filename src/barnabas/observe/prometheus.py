@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from barnabas.errors import MissingExtraError
 from barnabas.observe.figures import Family, ObservableClient, collect
+from barnabas.observe.names import name_of
 
 try:
     from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -35,10 +36,14 @@ class ClientCollector(Collector):
     last figures until it is removed, or gone."""
 
     def __init__(self, *clients: ObservableClient) -> None:
-        self._clients: weakref.WeakSet[ObservableClient] = weakref.WeakSet(clients)
+        self._clients: weakref.WeakSet[ObservableClient] = weakref.WeakSet()
+        for client in clients:
+            self.add(client)
 
     def add(self, client: ObservableClient) -> None:
-        """Producers, Consumers and Admins, for asyncio or not."""
+        """Producers, Consumers and Admins, for asyncio or not. The label `client` tells them apart:
+        `producer-1`, `producer-2`, in the order in which they are added first."""
+        name_of(client)
         self._clients.add(client)
 
     def remove(self, client: ObservableClient) -> None:
