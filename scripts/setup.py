@@ -94,12 +94,13 @@ def requirements_of(project: dict, extras: list[str]) -> list[str]:
 
 
 def kernel_sources(project: dict) -> list[str]:
-    """What the kernel is made from: kernel/ without build results, and cargo's and maturin's settings."""
+    """What the kernel is made from: kernel/ without build results, cargo's and maturin's settings, and the
+    commands, which maturin installs too."""
     kernel = ROOT / "kernel"
     paths = sorted(path for path in kernel.rglob("*") if path.is_file() and "target" not in path.parts)
     paths.append(ROOT / ".cargo" / "config.toml")
     contents = [f"{path.relative_to(ROOT)}:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in paths]
-    return [*contents, repr(project["tool"]["maturin"])]
+    return [*contents, repr(project["tool"]["maturin"]), repr(project["project"]["scripts"])]
 
 
 def stamp_of(*parts: str) -> str:

@@ -6,7 +6,8 @@ Each wheel is for one platform and for every CPython from 3.11 on (abi3); zig li
 one machine, and old C libraries will do. Whether a wheel holds what its name promises say maturin, as it
 builds it, and `auditwheel`.
 What can run here is installed into an empty environment, without Rust on the path and away from the
-checkout, and used. Runs on the system's Python, so it uses only its library.
+checkout, and used; then each extra alone, in an empty environment of its own. Runs on the system's Python, so
+it uses only its library.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ TARGETS = {
 }
 FREE_THREADED = "python3.14t"
 PROGRAM = ROOT / "scripts" / "try_wheel.py"
+PROGRAM_FOR_EXTRAS = ROOT / "scripts" / "try_extra.py"
+# Of work on Barnabas itself, or on this checkout.
+NOT_TRIED = {"dev", "docs", "bench", "demo"}
+# Those that are built against a library of the system, and a command that is there with it.
+NEEDS_THE_SYSTEM = {"gssapi": "krb5-config"}
 
 
 def main() -> None:
@@ -56,9 +62,12 @@ def main() -> None:
     wheels = sorted(DIST.glob("*.whl"))
     for wheel in wheels:
         audit(wheel)
-    for wheel in wheels:
-        if f"_{platform.machine()}" in wheel.name and "manylinux" in wheel.name:
-            try_out(wheel)
+    tried = [w for w in wheels if f"_{platform.machine()}" in w.name and "manylinux" in w.name]
+    for wheel in tried:
+        try_out(wheel)
+    # The wheel for every CPython: not everything that extras bring has wheels for free-threaded ones.
+    for extra in extras():
+        try_out(next(wheel for wheel in tried if "abi3" in wheel.name), extra=extra)
     if not options.here:
         try_out(next(DIST.glob("*.tar.gz")), needs_rust=True)
     print("wheels:", *(path.name for path in sorted(DIST.iterdir())), sep="\n  ")
@@ -96,18 +105,31 @@ def audit(wheel: Path) -> None:
         sys.exit(f"wheels: {wheel.name} is good for {found['overall_tag']} only")
 
 
-def try_out(distribution: Path, *, needs_rust: bool = False) -> None:
-    """Installs it into an empty environment, and uses it."""
+def extras() -> list[str]:
+    """Those that programs are installed with, and that can be built here."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [
+        name
+        for name in project["optional-dependencies"]
+        if name not in NOT_TRIED and (name not in NEEDS_THE_SYSTEM or shutil.which(NEEDS_THE_SYSTEM[name]))
+    ]
+
+
+def try_out(distribution: Path, *, needs_rust: bool = False, extra: str | None = None) -> None:
+    """Installs it into an empty environment, with one extra or none, and uses it."""
     path = os.environ["PATH"] if needs_rust else "/usr/bin:/bin"
     free_threaded = "cp314t" in distribution.name
     python = shutil.which(FREE_THREADED) if free_threaded else sys.executable
     with tempfile.TemporaryDirectory() as folder:
         environment = {"PATH": path, "HOME": folder if not needs_rust else os.environ["HOME"]}
-        run(f"an empty environment for {distribution.name}", [python, "-m", "venv", f"{folder}/venv"])
+        what = distribution.name if extra is None else f"{distribution.name}[{extra}]"
+        wanted = distribution if extra is None else f"{distribution}[{extra}]"
+        program = [PROGRAM] if extra is None else [PROGRAM_FOR_EXTRAS, extra]
+        run(f"an empty environment for {what}", [python, "-m", "venv", f"{folder}/venv"])
         own = Path(folder) / "venv" / "bin"
-        pip = [own / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", distribution]
-        run(f"installing {distribution.name}", pip, environment)
-        run(f"using {distribution.name}", [own / "python", PROGRAM], environment, cwd=folder)
+        pip = [own / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", wanted]
+        run(f"installing {what}", pip, environment)
+        run(f"using {what}", [own / "python", *program], environment, cwd=folder)
 
 
 def run(

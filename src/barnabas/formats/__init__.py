@@ -20,6 +20,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from barnabas.errors import MissingExtraError
+
 if TYPE_CHECKING:
     from barnabas.formats.avro_columns import avro
     from barnabas.formats.avro_values import AvroDuration, AvroValues
@@ -62,7 +64,13 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'barnabas.formats' has no attribute {name!r}")
-    value = getattr(import_module(f"barnabas.formats.{_HOMES.get(name, 'form')}"), name)
+    try:
+        home = import_module(f"barnabas.formats.{_HOMES.get(name, 'form')}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pyarrow", "numpy"):
+            raise
+        raise MissingExtraError(f"barnabas.formats.{name}", "arrow") from None
+    value = getattr(home, name)
     globals()[name] = value
     return value
 

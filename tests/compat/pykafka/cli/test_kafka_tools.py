@@ -23,8 +23,13 @@ ROOT = Path(__file__).parents[4]
 
 def test_kafka_tools_is_a_console_script() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    module, _, name = project["scripts"]["kafka-tools"].partition(":")
+    module, _, name = project["scripts"]["barnabas-kafka-tools"].partition(":")
     assert getattr(importlib.import_module(module), name) is kafka_tools.main
+
+
+def test_no_console_script_has_the_name_of_another_packages() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert all(name.partition("-")[0] == "barnabas" for name in scripts), scripts
 
 
 @pytest.mark.parametrize("module", ["cli.kafka_tools", "cli"])
