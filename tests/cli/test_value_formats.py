@@ -31,6 +31,7 @@ ORDER = json.dumps(
     }
 )
 LINE = '{"id":5,"at":"2026-11-25T01:02:03.456Z","day":"2026-11-25","price":12.50,"note":"ä"}'
+JSON_SCHEMA = '{"type": "object", "properties": {"id": {"type": "integer"}}}'
 PROTO = 'syntax = "proto3"; message Order { int64 id = 1; string note = 2; }'
 
 
@@ -133,3 +134,51 @@ def test_a_properties_file_has_the_registrys_settings_beside_the_clients(
     options = ["--value-format", "avro", "--command-config", str(tmp_path / "client.properties")]
     cli("produce", name, *options, input="7\n")
     assert cli("consume", name, *options, "--from-beginning", "--until-end").stdout == "7\n"
+
+
+def test_the_address_of_the_command_line_goes_before_that_of_the_file(
+    cli: Cli, created: Created, url: str, tmp_path: Path
+) -> None:
+    name = created()
+    with Registry(url) as registry:
+        registry.register(f"{name}-value", Schema('"long"'))
+    (tmp_path / "client.properties").write_text("schema.registry.url=http://127.0.0.1:1\n")
+    of_file = ["--command-config", str(tmp_path / "client.properties")]
+    options = ["--value-format", "avro", "-r", url, *of_file]
+    cli("produce", name, *options, input="7\n")
+    assert cli("consume", name, *options, "--from-beginning", "--until-end").stdout == "7\n"
+    of_x = ["-X", "schema.registry.url=http://127.0.0.1:1"]
+    options = ["--value-format", "avro", "-r", url, *of_x]
+    assert cli("consume", name, *options, "--from-beginning", "--until-end").stdout == "7\n"
+    for more in (of_file, of_x):
+        assert f"{name}-value" in cli("schemas", "list", "-r", url, *more).stdout
+        # The environment names it as well as -r does.
+        assert f"{name}-value" in cli("schemas", "list", *more, BARNABAS_REGISTRY=url).stdout
+    # Without either, the address of the file or of -X is asked.
+    for more in (of_file, of_x):
+        assert "127.0.0.1:1" in cli("schemas", "list", *more, ok=False).stderr
+
+
+def test_plain_json_that_is_taken_for_a_registrys_is_told_to_be_plain(
+    cli: Cli, created: Created, url: str
+) -> None:
+    name = created()
+    hint = "values that are plain JSON, without a registry, need no --value-format"
+    options = ["--value-format", "json", "-r", url]
+    cli("produce", name, input='{"id": 1}\n')
+    read = ["--from-beginning", "--until-end"]
+    # There is no schema of it.
+    for failed in (
+        cli("consume", name, *options, *read, ok=False),
+        cli("produce", name, *options, input='{"id": 1}\n', ok=False),
+        cli("consume", name, "--value-format", "json", "-r", "http://127.0.0.1:1", *read, ok=False),
+    ):
+        assert failed.returncode == 1
+        assert failed.stderr.splitlines()[-1].endswith(f"; {hint}")
+    with Registry(url) as registry:
+        registry.register(f"{name}-value", Schema(JSON_SCHEMA, "JSON"))
+    failed = cli("consume", name, *options, *read, ok=False)
+    assert failed.stderr.startswith(f"error: {name}-0 at offset 0: the value cannot be read as json: ")
+    assert failed.stderr.endswith(f"; {hint}\n")
+    assert len(failed.stderr.splitlines()) == 1
+    assert cli("consume", name, *read).stdout == '{"id": 1}\n'

@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from barnabas import Admin, Consumer, NewTopic, Producer, ShareConsumer, aio
+from barnabas import Admin, Consumer, NewTopic, Producer, ShareConsumer, aio, formats
 from barnabas.client.admin.types import (
     ClientQuotaEntity,
     ConfigResource,
@@ -49,6 +50,32 @@ def test_a_consumers_argument_of_a_wrong_type_is_named(
         with pytest.raises(TypeError) as raised:
             call(consumer)
         assert str(raised.value) == complaint
+
+
+@pytest.mark.parametrize("side", ["key", "value"])
+def test_a_format_that_asks_no_registry_is_told_where_it_belongs(
+    embedded_broker: EmbeddedBroker, topic: Callable[[], str], side: str
+) -> None:
+    given: Any = {side: formats.json(pa.int64())}
+    complaint = (
+        f"^expected a RegistryFormat for {side}, got Form.*: leave {side} out, and give the column '{side}', "
+        r"which is of bytes, to a barnabas\.formats\.Codec$"
+    )
+    name, bootstrap, rows = topic(), embedded_broker.bootstrap, pa.table({side: [1]})
+
+    async def in_loop() -> None:
+        async with aio.Consumer(bootstrap, topics=[name]) as consumer, aio.Producer(bootstrap) as producer:
+            with pytest.raises(TypeError, match=complaint):
+                await consumer.poll_arrow(0, **given)
+            with pytest.raises(TypeError, match=complaint):
+                await producer.send_arrow(name, rows, **given)
+
+    asyncio.run(in_loop())
+    with Consumer(bootstrap, topics=[name]) as consumer, Producer(bootstrap) as producer:
+        with pytest.raises(TypeError, match=complaint):
+            consumer.poll_arrow(0, **given)
+        with pytest.raises(TypeError, match=complaint):
+            producer.send_arrow(name, rows, **given)
 
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, math.nan, -math.inf])
@@ -127,6 +154,10 @@ def test_a_poll_without_end_gives_the_records_that_come(embedded_broker: Embedde
         (
             lambda a: a.create_topics(["t"]),
             "expected a NewTopic for each of topics, got 't': give NewTopic(name)",
+        ),
+        (
+            lambda a: a.create_topics("orders"),
+            "expected topics as a list, got 'orders': give [NewTopic('orders')]",
         ),
         (lambda a: a.describe_topics([1]), "expected a str for each of topics, got 1"),
         (lambda a: a.delete_groups([b"g"]), "expected a str for each of groups, got b'g'"),

@@ -100,6 +100,28 @@ def client_settings(
     return {name: value for name, value in settings.items() if not name.startswith(REGISTRY_PREFIX)}
 
 
+def registry_settings(
+    command_config: Path | None, given: Sequence[str] | None, url: str | None = None, *, is_all: bool = False
+) -> tuple[str | None, dict[str, Any]]:
+    """The address and the settings of a registry's client: from `-X` before those of the file. `url` is what
+    the command line names, before both. Of `-X`, what has no prefix is the registry's too if `is_all`.
+    Raises: InvalidSettingError."""
+    file = {} if command_config is None else from_properties(read_properties(command_config))
+    found = _of_registry(file)
+    named = from_properties(pairs(given, "-X"))
+    if is_all:
+        found |= {name.removeprefix(REGISTRY_PREFIX): value for name, value in named.items()}
+    else:
+        found |= _of_registry(named)
+    address = found.pop("url", None)
+    return url or address, found
+
+
+def _of_registry(settings: Mapping[str, Any]) -> dict[str, Any]:
+    names = [name for name in settings if name.startswith(REGISTRY_PREFIX)]
+    return {name.removeprefix(REGISTRY_PREFIX): settings[name] for name in names}
+
+
 def settings_of_one(
     kind: type[CommonConfig],
     bootstrap: str | None,

@@ -15,16 +15,14 @@ import typer
 
 from barnabas import Registry
 from barnabas.cli.admin.common import DryRun, Yes, confirm, told_dry_run
-from barnabas.cli.options import REGISTRY_PREFIX, AsJson, CommandConfig, UsageError, pairs
+from barnabas.cli.options import AsJson, CommandConfig, UsageError, registry_settings
 from barnabas.cli.output import note, print_json, print_table
-from barnabas.cli.properties import read_properties
 from barnabas.errors import BarnabasError
 from barnabas.registry import RegisteredSchema, RegistrySettings, Schema, SchemaReference
 from barnabas.registry.compatibility.difference import Difference, Sides
 from barnabas.registry.compatibility.formats import FORMATS
 from barnabas.registry.compatibility.levels import LEVELS, check
 from barnabas.registry.schemas import to_json
-from barnabas.settings.table import from_properties
 
 DEFAULT_REGISTRY = "http://localhost:8081"
 TYPES = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
@@ -84,16 +82,8 @@ Permanent = Annotated[bool, typer.Option("--permanent", help="For good, after it
 
 @contextmanager
 def _registry(url: str | None, config: Path | None, given: Sequence[str] | None) -> Generator[Registry]:
-    """With settings of `-X` before those of the file, of which only the registry's count."""
-    file = {} if config is None else from_properties(read_properties(config))
-    settings: dict[str, Any] = {
-        name.removeprefix(REGISTRY_PREFIX): value
-        for name, value in file.items()
-        if name.startswith(REGISTRY_PREFIX)
-    }
-    settings |= from_properties(pairs(given, "-X"))
-    address = url or settings.pop("url", None) or DEFAULT_REGISTRY
-    with Registry(address, **settings) as registry:
+    address, settings = registry_settings(config, given, url, is_all=True)
+    with Registry(address or DEFAULT_REGISTRY, **settings) as registry:
         yield registry
 
 

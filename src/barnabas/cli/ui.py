@@ -9,19 +9,17 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.options import (
-    REGISTRY_PREFIX,
     AsJson,
     Bootstrap,
     CommandConfig,
     Settings,
     client_settings,
-    pairs,
+    registry_settings,
 )
-from barnabas.cli.properties import read_properties
 from barnabas.cli.running.foreground import run_page
 from barnabas.credentials import Secret
 from barnabas.errors import InvalidSettingError
-from barnabas.settings.table import CommonConfig, from_properties
+from barnabas.settings.table import CommonConfig
 from barnabas.ui.settings import OidcSettings, UiSettings
 
 DEFAULT_UI_PORT = 8080
@@ -157,21 +155,14 @@ def ui(
 ) -> None:
     """Show the cluster in a browser: topics, records, groups and more. Its address is printed on stdout once
     it can be opened; it ends with Ctrl-C."""
-    file = {} if command_config is None else from_properties(read_properties(command_config))
-    named = file | from_properties(pairs(setting, "-X"))
-    registry = {
-        name.removeprefix(REGISTRY_PREFIX): value
-        for name, value in named.items()
-        if name.startswith(REGISTRY_PREFIX)
-    }
-    url = registry.pop("url", None)
+    registry, of_registry = registry_settings(command_config, setting, registry_url)
     run_page(
         UiSettings(
             client=client_settings(CommonConfig, bootstrap, command_config, setting),
             host=host,
             port=port,
-            registry=registry_url or url,
-            registry_settings=registry,
+            registry=registry,
+            registry_settings=of_registry,
             faults=faults,
             listener=listener,
             checkpoints=tuple(checkpoint or ()),

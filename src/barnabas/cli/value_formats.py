@@ -20,11 +20,10 @@ from typing import Annotated, Any, Literal, Self
 import typer
 
 from barnabas import Record, Registry
-from barnabas.cli.options import REGISTRY_PREFIX, UsageError, pairs
+from barnabas.cli.options import UsageError, registry_settings
 from barnabas.cli.plain_formats import PLAIN_FORMATS, PlainFormat
-from barnabas.cli.properties import read_properties
 from barnabas.errors import SerializationError
-from barnabas.settings.table import from_properties
+from barnabas.registry.errors import RegistryError
 from barnabas.values import frozen
 
 Side = Literal["key", "value"]
@@ -32,6 +31,8 @@ SIDES: tuple[Side, ...] = ("key", "value")
 REGISTRY_FORMATS = ("avro", "json", "protobuf")
 FORMATS = (*REGISTRY_FORMATS, *PLAIN_FORMATS)
 DEFAULT_REGISTRY = "http://localhost:8081"
+# A registry's serializers begin with another byte.
+_BEGINS_JSON = tuple(bytes([byte]) for byte in b'{["-0123456789tfn \t\n')
 
 ValueFormat = Annotated[
     str | None,
@@ -163,13 +164,15 @@ class LineFormats:
         format = self._formats[side]
         named = [_header(record, HEADERS[side]) for record in records]
         headers = None if named.count(None) == len(named) else pa.array(named, pa.binary())
-        column, errors = format.run(format.column_of(pa.array(data, pa.binary()), headers))
+        with self._asking(side):
+            column, errors = format.run(format.column_of(pa.array(data, pa.binary()), headers))
         for error in errors.to_pylist():
-            record = records[error["row"]]
+            record, bare = records[error["row"]], named[error["row"]] is None
             field = f", field {error['field']!r}" if error["field"] else ""
+            hint = self._hint(side) if bare and (data[error["row"]] or b"")[:1] in _BEGINS_JSON else ""
             raise SerializationError(
                 f"{record.topic}-{record.partition} at offset {record.offset}: the {side}{field} cannot be "
-                f"read as {self._names[side]}: {error['error']}"
+                f"read as {self._names[side]}: {error['error']}{hint}"
             )
         texts: list[bytes | None] = self._json_codec(side).encode(column).to_pylist()
         return [None if text is None else JsonText(text) for text in texts]
@@ -191,7 +194,8 @@ class LineFormats:
 
         from barnabas.formats import EncodeError
 
-        column, errors = self._json_codec(side).decode(pa.array([text], pa.binary()))
+        with self._asking(side):
+            column, errors = self._json_codec(side).decode(pa.array([text], pa.binary()))
         field, reason = "", ""
         for error in errors.to_pylist():
             field, reason = error["field"], f"it is not JSON of its schema: {error['error']}"
@@ -204,6 +208,23 @@ class LineFormats:
         raise SerializationError(
             f"line {line_number}: the {side}{where} cannot be written as {self._names[side]}: {reason}"
         )
+
+    @contextmanager
+    def _asking(self, side: Side) -> Generator[None]:
+        """Around what asks the registry for schemas. Raises: SerializationError in place of a RegistryError
+        where the format is json, by which plain JSON may be meant."""
+        try:
+            yield
+        except RegistryError as error:
+            hint = self._hint(side)
+            if not hint:
+                raise
+            raise SerializationError(f"{error}{hint}") from error
+
+    def _hint(self, side: Side) -> str:
+        if self._names[side] != "json":
+            return ""
+        return f"; {side}s that are plain JSON, without a registry, need no --{side}-format"
 
     def _json_codec(self, side: Side) -> Any:
         codec = self._json.get(side)
@@ -282,19 +303,12 @@ def line_formats(
     if len(plain) == len(names):
         yield LineFormats({}, plain, names)
         return
-    file = {} if command_config is None else from_properties(read_properties(command_config))
-    settings = _of_registry(file) | _of_registry(from_properties(pairs(given, "-X")))
-    address = url or settings.pop("url", None) or DEFAULT_REGISTRY
-    with Registry(address, **settings) as registry:
+    address, settings = registry_settings(command_config, given, url)
+    with Registry(address or DEFAULT_REGISTRY, **settings) as registry:
         formats: dict[Side, Any] = {
             s: _format(registry, topic, s, sides[s], name) for s, name in names.items() if s not in plain
         }
         yield LineFormats(formats, plain, names)
-
-
-def _of_registry(settings: Mapping[str, Any]) -> dict[str, Any]:
-    names = [name for name in settings if name.startswith(REGISTRY_PREFIX)]
-    return {name.removeprefix(REGISTRY_PREFIX): settings[name] for name in names}
 
 
 def _format(registry: Registry, topic: str, side: Side, options: SideOptions, name: str) -> Any:

@@ -4,6 +4,7 @@ no format.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from typing import Any, Literal, Protocol
 
@@ -34,11 +35,16 @@ class ColumnFormat(Protocol):
 def formats_of(
     key: ColumnFormat | None, value: ColumnFormat | None, *, is_awaited: bool
 ) -> Iterator[tuple[Side, ColumnFormat]]:
-    """Those that are given. Raises: MisuseError where one is for other clients."""
+    """Those that are given. Raises: TypeError; MisuseError where one is for other clients."""
     sides: tuple[tuple[Side, ColumnFormat | None], ...] = (("key", key), ("value", value))
     for side, format in sides:
         if format is None:
             continue
+        if not hasattr(format, "is_awaited"):
+            raise TypeError(
+                f"expected a RegistryFormat for {side}, got {reprlib.repr(format)}: leave {side} out, and "
+                f"give the column {side!r}, which is of bytes, to a barnabas.formats.Codec"
+            )
         if format.is_awaited != is_awaited:
             wanted = "barnabas.aio.Registry" if is_awaited else "barnabas.Registry"
             raise MisuseError(f"the {side}'s format needs a {wanted} for this client")

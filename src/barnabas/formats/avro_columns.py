@@ -10,6 +10,7 @@ is text. A schema that contains itself has no columns.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -61,8 +62,11 @@ def avro(
     decodes. `references` and `reader_references`: schemas whose types these name, each after those that it
     needs.
 
-    Raises: SchemaError, MissingExtraError.
+    Raises: SchemaError, TypeError, MissingExtraError.
     """
+    for name, given in (("schema", schema), ("reader_schema", reader_schema or "")):
+        if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected a str for {name}, got {reprlib.repr(given)}: give json.dumps({name})")
     names: dict[str, Schema] = {}
     writer = parsed(schema, references, names)
     reader, reader_names = writer, names

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import field, replace
 
 import pyarrow as pa
@@ -52,7 +53,12 @@ def text() -> Form:
 
 
 def json(data_type: pa.DataType) -> Form:
-    """JSON of this type. Raises: SchemaError."""
+    """JSON of this type. Raises: SchemaError, TypeError."""
+    if not isinstance(data_type, pa.DataType):
+        raise TypeError(
+            f"expected a pyarrow.DataType for data_type, got {reprlib.repr(data_type)}: give, for objects, "
+            'pyarrow.struct({"name": pyarrow.string()})'
+        )
     _check_json(data_type, "")
     return Form("json", data_type)
 

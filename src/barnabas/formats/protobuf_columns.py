@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -68,8 +69,13 @@ def protobuf(schema: bytes | str, message: str = "", *, references: Mapping[str,
     .proto text or a descriptor in base64, with the texts of its `references` by the names it imports them by.
 
     `message`: its name, with its package or, where no other has it, without. Of a text it may be left out:
-    the first message then. Raises: SchemaError, MissingExtraError.
+    the first message then. Raises: SchemaError, TypeError, MissingExtraError.
     """
+    if not isinstance(schema, bytes | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"expected bytes or a str for schema, got {reprlib.repr(schema)}: give the text of a .proto "
+            "file, or what protoc --include_imports --descriptor_set_out writes"
+        )
     try:
         from google.protobuf import descriptor_pb2
         from google.protobuf.message import DecodeError

@@ -111,6 +111,8 @@ def as_replica(replica: tuple[str, int, int]) -> TopicPartitionReplica:
 
 def new_topics(topics: Iterable[NewTopic]) -> dict[str, NewTopic]:
     """Topics to create, by name. Raises: TypeError."""
+    if isinstance(topics, str):
+        raise TypeError(f"expected topics as a list, got {topics!r}: give [NewTopic({topics!r})]")
     wanted = {topic.name: topic for topic in items_of(topics, "topics", NewTopic, "NewTopic(name)")}
     for name, topic in wanted.items():
         check_type(name, str, f"the name of {topic!r}")
