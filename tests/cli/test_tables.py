@@ -18,8 +18,8 @@ from rich.console import Console
 from tests.cli.conftest import command_line
 
 from barnabas import Consumer, Producer
-from barnabas.cli.bars import bar
-from barnabas.cli.tables import laid_out
+from barnabas.cli.printing.bars import bar
+from barnabas.cli.printing.tables import laid_out
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 COLUMNS = ["TOPIC", "PARTITION", "COMMITTED", "END OFFSET", "LAG", "HOST"]

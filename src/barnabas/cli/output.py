@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from barnabas.cli.tables import laid_out
+from barnabas.cli.printing.tables import laid_out
 
 stderr = Console(stderr=True, highlight=False)
 

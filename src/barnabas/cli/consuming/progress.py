@@ -10,8 +10,8 @@ from typing import Self
 from rich.progress import Progress
 
 from barnabas import Record
-from barnabas.cli.bars import bar
 from barnabas.cli.output import note, plural, stderr
+from barnabas.cli.printing.bars import bar
 
 # A bar is for what takes a while.
 _SECONDS_WORTH_A_BAR = 2.0

@@ -12,7 +12,6 @@ import typer
 
 from barnabas import Admin, Consumer, Producer, Record, TopicPartition
 from barnabas.cli import completion
-from barnabas.cli.bars import bar
 from barnabas.cli.dlq.letters import (
     Account,
     Choice,
@@ -32,6 +31,7 @@ from barnabas.cli.options import (
     settings_of_one,
 )
 from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.printing.bars import bar
 from barnabas.cli.produce import Deliveries
 from barnabas.cli.times import timestamp_ms
 from barnabas.settings.table import AdminConfig, ConsumerConfig, ProducerConfig

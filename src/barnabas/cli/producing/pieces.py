@@ -14,9 +14,9 @@ from typing import BinaryIO
 
 from rich.progress import Progress
 
-from barnabas.cli.bars import bar
 from barnabas.cli.options import UsageError
 from barnabas.cli.output import stderr
+from barnabas.cli.printing.bars import bar
 
 # The bar is only for what takes a while: some seconds' worth of lines.
 _BYTES_WORTH_A_BAR = 4_000_000
