@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.server
 import importlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,8 @@ def spark(remote: bool = False) -> None:
     if not shutil.which("java"):
         print("there is no Java here: Spark was imported, and not started")
         return
+    # Spark's own Pythons would be the python3 of PATH, where none of this is installed.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.remote("local[1]") if remote else SparkSession.builder.master("local[1]")
     with EmbeddedBroker() as broker, Producer(broker.bootstrap) as producer:
         producer.send("t", b"1").result()

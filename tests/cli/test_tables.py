@@ -136,7 +136,7 @@ def test_a_lag_is_whole_on_a_terminal(
 def test_a_bar_shows_its_numbers_whole(total: int, width: int, name: str) -> None:
     written = io.StringIO()
     console = Console(file=written, width=width, force_terminal=True, color_system=None)
-    progress = bar(name, total, console=console)
+    progress = bar(name, total, console)
     progress.update(progress.task_ids[0], completed=total // 2)
     console.print(progress.get_renderable())
     (line,) = written.getvalue().rstrip("\n").split("\n")

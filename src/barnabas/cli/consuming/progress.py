@@ -64,7 +64,7 @@ class Bar:
         if self._progress is None:
             if time.monotonic() - self._began < _SECONDS_WORTH_A_BAR or not stderr.is_terminal:
                 return
-            self._progress = self._stack.enter_context(bar("records", self._total))
+            self._progress = self._stack.enter_context(bar("records", self._total, stderr))
         self._progress.update(self._progress.task_ids[0], completed=self._total - left)
 
 

@@ -30,7 +30,7 @@ from barnabas.cli.options import (
     UsageError,
     settings_of_one,
 )
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, stderr
 from barnabas.cli.printing.bars import bar
 from barnabas.cli.produce import Deliveries
 from barnabas.cli.times import timestamp_ms
@@ -328,7 +328,7 @@ def _letters(count: int) -> str:
 @contextmanager
 def _bar(what: str, total: int) -> Generator[Callable[[int], None]]:
     """A bar on stderr, where somebody looks; what advances it is given."""
-    with bar(what, total) as progress:
+    with bar(what, total, stderr) as progress:
         (task,) = progress.task_ids
 
         def advance(count: int) -> None:

@@ -1,4 +1,4 @@
-"""Bars that show on stderr how far a command is."""
+"""Bars that show how far a command is."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from barnabas.cli.output import stderr
-
 _BAR_WIDTH = 40
 _TIME_WIDTH = len("0:00:00")
 _BYTES_WIDTH = len("1023.9/1023.9 MB")
 
 
-def bar(name: str, total: int, *, is_of_bytes: bool = False, console: Console = stderr) -> Progress:
+def bar(name: str, total: int, console: Console, *, is_of_bytes: bool = False) -> Progress:
     """A bar that is gone when it ends, with its one task. A narrow terminal gets fewer columns: there rich
     would break numbers in two."""
     counts: ProgressColumn = DownloadColumn() if is_of_bytes else MofNCompleteColumn()

@@ -52,7 +52,7 @@ def pieces_of(files: Sequence[Path], delimiter: bytes, *, is_whole: bool) -> Gen
         yield pieces
         return
     name = files[0].name if len(files) == 1 else f"{len(files)} files"
-    with bar(name, size, is_of_bytes=True) as progress:
+    with bar(name, size, stderr, is_of_bytes=True) as progress:
         yield _watched(pieces, len(delimiter), progress)
 
 
