@@ -8,6 +8,7 @@ import io
 import json
 import pickle
 import random
+import struct
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -415,3 +416,23 @@ def test_it_may_be_pickled_and_threads_share_it() -> None:
     value = {"a": [{"k": 1}], "b": 5}
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: values.decode(values.encode(value)), range(500))) == [value] * 500
+
+
+@pytest.mark.parametrize("kind", ["double", "float", {"type": "double", "x": 1}])
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
+def test_a_default_that_json_has_no_number_for_is_read_and_written(kind: Any, text: str) -> None:
+    """As a registry keeps it."""
+    schema = record(("a", "int"), ("n", kind, text))
+    expected = struct.pack("<f" if kind == "float" else "<d", float(text))
+    data = AvroValues(schema).encode({"a": 1})
+    assert data == b"\x02" + expected
+    found = AvroValues(record(("a", "int")), schema).decode(b"\x02")
+    assert AvroValues(schema).encode(found) == data
+    # Within the default of a record.
+    outer = record(
+        ("r", {"type": "record", "name": "S", "fields": [{"name": "n", "type": kind, "default": text}]}, {})
+    )
+    assert AvroValues(outer).encode({}) == expected
+    # A text stays one.
+    texts = record(("n", "string", text))
+    assert AvroValues(texts).encode({}) == bytes([2 * len(text)]) + text.encode()

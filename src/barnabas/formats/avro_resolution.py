@@ -47,6 +47,7 @@ MEANINGS = {
 # Unions of these have one column, of the wider type, as in Spark.
 WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 MAX_DIGITS = 38
+NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 UUID_BYTES, DURATION_BYTES = 16, 12
 
 
@@ -59,8 +60,7 @@ def parsed(text: str, references: Sequence[str], names: dict[str, Schema]) -> Sc
     found: Schema = None
     for each in (*references, text):
         try:
-            # A bare name is a schema too.
-            given = each.strip() if each.strip() in PRIMITIVES else json.loads(each)
+            given = loaded(each)
         except (ValueError, RecursionError) as error:
             raise SchemaError(f"the Avro schema is not JSON: {error}") from None
         try:
@@ -69,6 +69,21 @@ def parsed(text: str, references: Sequence[str], names: dict[str, Schema]) -> Sc
             raise SchemaError("the types of the Avro schema are too many within each other") from None
         except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as error:
             raise SchemaError(f"the Avro schema is broken: {type(error).__name__}: {error}") from None
+    return found
+
+
+def loaded(text: str) -> Schema:
+    """A schema's JSON, in which a bare name is a schema too. Raises: ValueError, RecursionError."""
+    return text.strip() if text.strip() in PRIMITIVES else json.loads(text, object_hook=_with_number)
+
+
+def _with_number(found: dict[str, Any]) -> dict[str, Any]:
+    """A field with a default that JSON has no number for, and which is a text there."""
+    default, kind = found.get("default"), found.get("type")
+    while isinstance(kind, dict):
+        kind = kind.get("type")
+    if isinstance(default, str) and default in NO_NUMBERS and kind in ("float", "double"):
+        found["default"] = float(default)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -114,3 +115,71 @@ def test_what_old_libraries_took_is_refused_where_it_is_new_and_compared_where_i
         differences(text, text)
     assert FORMATS["AVRO"].differences(text, text) == []
     assert json.loads(resolved(text, {})) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('// a\n{"type": /* b */ "int", "x": "/* c */ // d"}', '{"type":"int","x":"/* c */ // d"}'),
+        (
+            '{"type":"int","x":[1e-7,1E10,1e400,0.5,100.0]}',
+            '{"type":"int","x":[1.0E-7,1.0E10,"Infinity",0.5,100.0]}',
+        ),
+        ('{"type":"int","x":"\\u000f\\\\u000f\\n"}', '{"type":"int","x":"\\u000F\\\\u000f\\n"}'),
+        (
+            '{"type":"record","name":"A","namespace":"n","fields":['
+            '{"name":"a","type":"B"},{"name":"b","type":{"type":"fixed","name":"B","size":2}}]}',
+            '{"type":"record","name":"A","namespace":"n","fields":['
+            '{"name":"a","type":{"type":"fixed","name":"B","size":2}},{"name":"b","type":"B"}]}',
+        ),
+        (
+            '{"type":"record","name":"A","fields":[{"name":"a","type":"double","default":"NaN"},'
+            '{"name":"b","type":"float","default":"1e7"}]}',
+            '{"type":"record","name":"A","fields":[{"name":"a","type":"double","default":"NaN"},'
+            '{"name":"b","type":"float","default":1.0E7}]}',
+        ),
+    ],
+)
+def test_what_java_reads_besides_json_is_written_as_it_writes_it(text: str, kept: str) -> None:
+    assert canonical(text, {}) == canonical(kept, {}) == kept
+    assert normalized(text, {}) == kept
+    assert FORMATS["AVRO"].differences(text, kept) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"type":"record","name":"R","namespace":"a-b","fields":[]}', "'a-b' is no namespace"),
+        ('{"type":"record","name":"int","fields":[]}', "the name of the primitive type 'int'"),
+        ('{"type":"record","name":"R","aliases":["a-b"],"fields":[]}', "has the alias 'a-b'"),
+        (
+            '{"type":"record","name":"R","fields":[{"name":"f","type":"int","order":"up"}]}',
+            "the order 'up' of the field 'f'",
+        ),
+        ('{"type":"int","x":NaN}', "NaN is no number"),
+        ('{"type":"int","x":[-Infinity]}', "-Infinity is no number"),
+        ('"int" /* a', "a comment has no end"),
+    ],
+)
+def test_what_java_refuses_is_refused(text: str, words: str) -> None:
+    with pytest.raises(InvalidSchemaError, match=re.escape(words)):
+        canonical(text, {})
+
+
+@pytest.mark.parametrize("begin", ["/* ", '"\\', "//", "/*/", '"\\"'])
+def test_a_long_text_of_nothing_but_beginnings_is_looked_at_once(begin: str) -> None:
+    # Would it be looked at once for each, this would take hours.
+    with pytest.raises(InvalidSchemaError, match="not JSON"):
+        canonical("/" + begin * 1_000_000, {})
+
+
+def test_names_that_are_used_before_they_are_defined_may_be_of_a_circle() -> None:
+    text = (
+        '[{"type":"record","name":"A","fields":[{"name":"b","type":"B"}]},'
+        '{"type":"record","name":"B","fields":[{"name":"a","type":["null","A","C"]}]},'
+        '{"type":"enum","name":"C","symbols":["x"]}]'
+    )
+    kept = canonical(text, {})
+    assert canonical(kept, {}) == kept
+    assert differences(text, kept) == differences(kept, text) == []
+    assert differences(text, kept.replace('["x"]', '["x","y"]'))

@@ -6,16 +6,15 @@ a value's bytes are what it is read by.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from barnabas.registry.compatibility.avro_json import PRIMITIVES, double_of, loaded
 from barnabas.registry.errors import InvalidSchemaError
 
-PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAMED = ("record", "error", "enum", "fixed")
+ORDERS = ("ASCENDING", "DESCENDING", "IGNORE")
 DEEPEST = 200
 NO_DEFAULT: Any = object()
 
@@ -59,30 +58,63 @@ def parse(text: str, references: Sequence[str] = (), *, is_strict: bool = True) 
     """
     names: dict[str, AvroType] = {}
     for reference in references:
-        _Reading(names, is_strict).type_of(_loaded(reference), "", 0)
-    return _Reading(names, is_strict).type_of(_loaded(text), "", 0)
+        _Reading(names, is_strict).whole(loaded(reference))
+    return _Reading(names, is_strict).whole(loaded(text))
 
 
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        # A primitive type may be written without its quotation marks.
-        if text.strip() in PRIMITIVES:
-            return text.strip()
-        raise InvalidSchemaError(f"the Avro schema is not JSON: {error}") from None
+def definitions(schema: Any, namespace: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The named types that a schema defines: full names, what defines them, and the namespaces around them.
+    Of what is no schema, whatever is found."""
+    waiting: list[tuple[Any, str]] = [(schema, namespace)]
+    while waiting:
+        found, around = waiting.pop()
+        if isinstance(found, list):
+            waiting += [(branch, around) for branch in cast(list[Any], found)]
+        if not isinstance(found, dict):
+            continue
+        each = cast(dict[str, Any], found)
+        kind = each.get("type")
+        if kind in ("array", "map"):
+            waiting.append((each.get("items" if kind == "array" else "values"), around))
+        elif not isinstance(kind, str):
+            waiting.append((kind, around))
+        elif kind in NAMED and isinstance(each.get("name"), str):
+            full_name, own = absolute_name(each, around)
+            yield full_name, each, around
+            fields: Any = each.get("fields")
+            if isinstance(fields, list):
+                parts = cast(list[dict[str, Any]], fields)
+                waiting += [(part.get("type"), own) for part in parts if isinstance(part, dict)]  # pyright: ignore[reportUnnecessaryIsInstance]
+
+
+def absolute_name(schema: Mapping[str, Any], around: str) -> tuple[str, str]:
+    """The full name of a definition, and the namespace of what is inside."""
+    space, dot, name = schema["name"].rpartition(".")
+    if not dot:
+        told = schema.get("namespace")
+        space = told if isinstance(told, str) else around
+    return (f"{space}.{name}" if space else name), space
 
 
 class _Reading:
+    """Of one text. `names`: what others define, to which its own are added."""
+
     def __init__(self, names: dict[str, AvroType], is_strict: bool) -> None:
         self._names = names
         self._is_strict = is_strict
+        self._ahead: dict[str, tuple[dict[str, Any], str]] = {}
+        """What this text defines, which may be named before."""
+        self._read_ahead: dict[int, AvroType] = {}
+
+    def whole(self, schema: Any) -> AvroType:
+        self._ahead = {name: (found, around) for name, found, around in definitions(schema)}
+        return self.type_of(schema, "", 0)
 
     def type_of(self, found: Any, namespace: str, depth: int) -> AvroType:
         if depth > DEEPEST:
             raise InvalidSchemaError(f"the Avro schema is deeper than {DEEPEST} types")
         if isinstance(found, str):
-            return self._named(found, namespace)
+            return self._named(found, namespace, depth)
         if isinstance(found, list):
             return self._union(cast(list[Any], found), namespace, depth)
         if not isinstance(found, dict):
@@ -92,23 +124,29 @@ class _Reading:
         if not isinstance(kind, str):
             # {"type": {"type": ...}}, which adds nothing.
             return self.type_of(kind, namespace, depth + 1)
-        if kind in ("record", "error", "enum", "fixed"):
-            return self._definition("record" if kind == "error" else kind, schema, namespace, depth)
+        if kind in NAMED:
+            known = self._read_ahead.pop(id(schema), None)
+            return known or self._definition(kind, schema, namespace, depth)
         if kind in ("array", "map"):
             part = "items" if kind == "array" else "values"
             if part not in schema:
                 raise InvalidSchemaError(f"an Avro {kind} has no {part!r}")
             return AvroType(kind, branches=[self.type_of(schema[part], namespace, depth + 1)])
-        return self._named(kind, namespace)
+        return self._named(kind, namespace, depth)
 
-    def _named(self, name: str, namespace: str) -> AvroType:
+    def _named(self, name: str, namespace: str, depth: int) -> AvroType:
         if name in PRIMITIVES:
             return AvroType(name)
         full_name = name if "." in name or not namespace else f"{namespace}.{name}"
         known = self._names.get(full_name) or self._names.get(name)
-        if known is None:
+        if known is not None:
+            return known
+        if full_name not in self._ahead:
             raise InvalidSchemaError(f"the Avro type {full_name!r} is not defined")
-        return known
+        schema, around = self._ahead[full_name]
+        made = self._definition(schema["type"], schema, around, depth + 1)
+        self._read_ahead[id(schema)] = made
+        return made
 
     def _union(self, branches: list[Any], namespace: str, depth: int) -> AvroType:
         types = [self.type_of(branch, namespace, depth + 1) for branch in branches]
@@ -123,6 +161,7 @@ class _Reading:
         return AvroType("union", branches=types)
 
     def _definition(self, kind: str, schema: Mapping[str, Any], namespace: str, depth: int) -> AvroType:
+        kind = "record" if kind == "error" else kind
         full_name, namespace = _full_name(kind, schema, namespace, self._is_strict)
         if full_name in self._names:
             raise InvalidSchemaError(f"the Avro type {full_name!r} is defined twice")
@@ -130,6 +169,9 @@ class _Reading:
             alias if "." in alias or not namespace else f"{namespace}.{alias}"
             for alias in _texts(schema, "aliases")
         ]
+        for alias in aliases:
+            if self._is_strict and not _is_name(alias.rpartition(".")[2]):
+                raise InvalidSchemaError(f"the Avro {kind} {full_name!r} has the alias {alias!r:.100}")
         made = self._names[full_name] = AvroType(kind, full_name, aliases)
         if kind == "fixed":
             size = schema.get("size")
@@ -146,7 +188,7 @@ class _Reading:
         symbols = _texts(schema, "symbols")
         if len(set(symbols)) < len(symbols):
             raise InvalidSchemaError(f"the Avro enum {made.full_name!r} has a symbol twice")
-        wrong = next((each for each in symbols if not NAME.fullmatch(each)), None)
+        wrong = next((each for each in symbols if not _is_name(each)), None)
         if self._is_strict and wrong is not None:
             raise InvalidSchemaError(f"the Avro enum {made.full_name!r} has the symbol {wrong!r:.100}")
         default = schema.get("default")
@@ -166,12 +208,18 @@ class _Reading:
                 raise InvalidSchemaError(f"a field of the Avro record {made.full_name!r} has no name or type")
             each = cast(dict[str, Any], found)
             name = each["name"]
-            if name in names or (self._is_strict and not NAME.fullmatch(name)):
+            if name in names or (self._is_strict and not _is_name(name)):
                 why = "twice" if name in names else "which is no name"
                 raise InvalidSchemaError(f"the Avro record {made.full_name!r} has the field {name!r} {why}")
             names.add(name)
             type_ = self.type_of(each["type"], namespace, depth + 1)
-            default = each.get("default", NO_DEFAULT)
+            order = each.get("order", ORDERS[0])
+            if self._is_strict and (not isinstance(order, str) or order.upper() not in ORDERS):
+                raise InvalidSchemaError(
+                    f"the order {order!r:.100} of the field {name!r} of the Avro record {made.full_name!r} "
+                    "is none of ascending, descending and ignore"
+                )
+            default = field_default(each, type_.kind)
             if self._is_strict and default is not NO_DEFAULT and not fits(default, type_):
                 raise InvalidSchemaError(
                     f"the default {default!r:.100} of the field {name!r} of the Avro record "
@@ -182,15 +230,32 @@ class _Reading:
 
 def _full_name(kind: str, schema: Mapping[str, Any], namespace: str, is_strict: bool) -> tuple[str, str]:
     name = schema.get("name")
-    parts = name.split(".") if isinstance(name, str) else [""]
-    if not isinstance(name, str) or not all(NAME.fullmatch(part) if is_strict else part for part in parts):
+    # A dot before it says that it is of no namespace.
+    parts = name.removeprefix(".").split(".") if isinstance(name, str) else [""]
+    if not isinstance(name, str) or not all(_is_name(part) if is_strict else part for part in parts):
         raise InvalidSchemaError(f"{name!r:.100} is no name of an Avro {kind}")
-    if "." in name:
-        return name, name.rpartition(".")[0]
-    own = schema.get("namespace", namespace)
-    if not isinstance(own, str):
-        raise InvalidSchemaError(f"the namespace {own!r:.100} of the Avro {kind} {name!r} is no text")
-    return (f"{own}.{name}" if own else name), own
+    full_name, own = absolute_name(schema, namespace)
+    if is_strict and own and not all(_is_name(part) for part in own.split(".")):
+        raise InvalidSchemaError(f"{own!r:.100} is no namespace of the Avro {kind} {name!r:.100}")
+    if is_strict and full_name in PRIMITIVES:
+        raise InvalidSchemaError(f"an Avro {kind} has the name of the primitive type {name!r}")
+    return full_name, own
+
+
+def _is_name(text: str) -> bool:
+    """Of letters, of any language, of digits and of underscores."""
+    begins = text[:1].isalpha() or text[:1] == "_"
+    return begins and all(each.isalpha() or each.isdecimal() or each == "_" for each in text)
+
+
+def field_default(field: Mapping[str, Any], kind: str) -> Any:
+    """NO_DEFAULT: it has none. `kind`: of the field's type; a text may stand for a number, as JSON has no
+    name for NaN."""
+    default = field.get("default", NO_DEFAULT)
+    if kind not in ("float", "double") or not isinstance(default, str):
+        return default
+    number = double_of(default)
+    return default if number is None else number
 
 
 def _texts(schema: Mapping[str, Any], what: str) -> list[str]:

@@ -5,19 +5,19 @@ Knows nothing of what they are for.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from barnabas.registry.compatibility import tags
-from barnabas.registry.compatibility.avro_schema import PRIMITIVES
+from barnabas.registry.compatibility.avro_json import loaded, written
+from barnabas.registry.compatibility.avro_schema import absolute_name
 from barnabas.registry.compatibility.tags import FIELD, RECORD, Entity
 
 JsonObject = dict[str, Any]
 
 
 def top_level_fields(text: str) -> list[str]:
-    schema = _loaded(text)
+    schema = loaded(text)
     if not isinstance(schema, dict):
         return []
     return [each["name"] for each in cast(JsonObject, schema).get("fields", ())]
@@ -25,16 +25,16 @@ def top_level_fields(text: str) -> list[str]:
 
 def found(text: str) -> dict[Entity, list[str]]:
     """By the full name of the record, with the field's behind it."""
-    return tags.told(_entities(_loaded(text), ""))
+    return tags.told(_entities(loaded(text), ""))
 
 
 def changed(
     text: str, to_add: Mapping[Entity, Sequence[str]], to_remove: Mapping[Entity, Sequence[str]]
 ) -> str:
     """With some tags and without others; what is in both stays. Raises: InvalidSchemaError."""
-    schema = _loaded(text)
+    schema = loaded(text)
     tags.change(_entities(schema, ""), to_add, to_remove, _is_meant)
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return written(schema)
 
 
 def _is_meant(asked: Entity, entity: Entity) -> bool:
@@ -55,9 +55,7 @@ def _entities(schema: Any, space: str) -> Iterator[tuple[Entity, JsonObject]]:
         return
     node = cast(JsonObject, schema)
     if node["type"] in ("record", "error"):
-        name: str = node["name"]
-        own = name.rpartition(".")[0] if "." in name else node.get("namespace", space)
-        full_name = name if "." in name or not own else f"{own}.{name}"
+        full_name, own = absolute_name(node, space)
         yield (full_name, RECORD), node
         for each in node["fields"]:
             yield (f"{full_name}.{each['name']}", FIELD), each
@@ -65,7 +63,3 @@ def _entities(schema: Any, space: str) -> Iterator[tuple[Entity, JsonObject]]:
         return
     for part in ("items", "values", "type"):
         yield from _entities(node.get(part), space)
-
-
-def _loaded(text: str) -> Any:
-    return text.strip() if text.strip() in PRIMITIVES else json.loads(text)

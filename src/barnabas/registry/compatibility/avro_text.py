@@ -6,11 +6,18 @@ Owns that order and spelling. What is no schema, `avro_schema` has refused befor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from barnabas.registry.compatibility.avro_schema import PRIMITIVES, parse
+from barnabas.registry.compatibility.avro_json import PRIMITIVES, loaded, written
+from barnabas.registry.compatibility.avro_schema import (
+    NAMED,
+    NO_DEFAULT,
+    absolute_name,
+    definitions,
+    field_default,
+    parse,
+)
 
 JsonObject = dict[str, Any]
 # What is no property of a user's own.
@@ -36,64 +43,34 @@ def normalized(text: str, references: Mapping[str, str]) -> str:
 def resolved(text: str, references: Mapping[str, str]) -> str:
     """With the definitions of what it refers to inside. Raises: InvalidSchemaError."""
     parse(text, list(references.values()), is_strict=False)
-    definitions: dict[str, tuple[JsonObject, str]] = {}
-    for each in references.values():
-        _gather(_loaded(each), "", definitions)
-    return _Writing(set(), is_normal=False, definitions=definitions).of(_loaded(text), "")
+    schema = loaded(text)
+    return _Writing(set(), _gathered([*map(loaded, references.values()), schema]), is_normal=False).of(
+        schema, ""
+    )
 
 
 def _written(text: str, references: Mapping[str, str], *, is_normal: bool) -> str:
     parse(text, list(references.values()))
-    known: dict[str, tuple[JsonObject, str]] = {}
-    for each in references.values():
-        _gather(_loaded(each), "", known)
-    return _Writing(set(known), is_normal=is_normal).of(_loaded(text), "")
+    schema, known = loaded(text), _gathered(map(loaded, references.values()))
+    return _Writing(set(known), _gathered([schema]), is_normal=is_normal).of(schema, "")
 
 
-def _loaded(text: str) -> Any:
-    return text.strip() if text.strip() in PRIMITIVES else json.loads(text)
-
-
-def _gather(schema: Any, space: str, definitions: dict[str, tuple[JsonObject, str]]) -> None:
-    """The named types that a schema defines, each with the namespace around it."""
-    if isinstance(schema, list):
-        for branch in cast(list[Any], schema):
-            _gather(branch, space, definitions)
-    if not isinstance(schema, dict):
-        return
-    found = cast(JsonObject, schema)
-    kind = found.get("type")
-    if not isinstance(kind, str):
-        _gather(kind, space, definitions)
-    elif kind in ("array", "map"):
-        _gather(found["items" if kind == "array" else "values"], space, definitions)
-    elif kind in ("record", "error", "enum", "fixed"):
-        full_name, own = _name(found, space)
-        definitions[full_name] = (found, space)
-        for field in found.get("fields", ()) if kind in ("record", "error") else ():
-            _gather(field["type"], own, definitions)
-
-
-def _name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
-    """The full name, and the namespace of what is inside."""
-    name: str = schema["name"]
-    if "." in name:
-        return name, name.rpartition(".")[0]
-    own: str = schema.get("namespace", space) or ""
-    return (f"{own}.{name}" if own else name), own
+def _gathered(schemas: Iterable[Any]) -> dict[str, tuple[JsonObject, str]]:
+    """The named types that they define, each with the namespace around it."""
+    found = [each for schema in schemas for each in definitions(schema)]
+    return {full_name: (definition, around) for full_name, definition, around in found}
 
 
 class _Writing:
+    """`known`: full names that are written as such. `ahead`: what defines others, for the first time that one
+    is named."""
+
     def __init__(
-        self,
-        known: set[str],
-        *,
-        is_normal: bool,
-        definitions: Mapping[str, tuple[JsonObject, str]] | None = None,
+        self, known: set[str], ahead: Mapping[str, tuple[JsonObject, str]], *, is_normal: bool
     ) -> None:
         self._known = known
         self._is_normal = is_normal
-        self._definitions = definitions or {}
+        self._definitions = ahead
 
     def of(self, schema: Any, space: str) -> str:
         if isinstance(schema, list):
@@ -104,9 +81,14 @@ class _Writing:
         kind = found["type"]
         if not isinstance(kind, str):
             return self.of(kind, space)
-        if kind in ("record", "error", "enum", "fixed"):
-            return self._definition(kind, found, space)
-        parts = [f'"type":{_json(kind)}']
+        if kind in NAMED:
+            full_name, _ = absolute_name(found, space)
+            # It was written where it was named before.
+            is_written = full_name in self._known
+            return (
+                written(_qualified(full_name, space)) if is_written else self._definition(kind, found, space)
+            )
+        parts = [f'"type":{written(kind)}']
         if kind in ("array", "map"):
             part = "items" if kind == "array" else "values"
             parts.append(f'"{part}":{self.of(found[part], space)}')
@@ -114,12 +96,12 @@ class _Writing:
             return self._named(kind, space)
         properties = self._properties(found, OF_SCHEMAS)
         if kind in PRIMITIVES and not properties:
-            return _json(kind)
+            return written(kind)
         return "{" + ",".join(parts + properties) + "}"
 
     def _named(self, name: str, space: str) -> str:
         if name in PRIMITIVES:
-            return _json(name)
+            return written(name)
         full_name = name if "." in name or not space else f"{space}.{name}"
         if full_name not in self._known:
             if full_name not in self._definitions:
@@ -127,27 +109,27 @@ class _Writing:
                 full_name = name
             if full_name in self._definitions and full_name not in self._known:
                 definition, around = self._definitions[full_name]
-                absolute, own = _name(definition, around)
+                absolute, own = absolute_name(definition, around)
                 stated = {**definition, "name": absolute.rpartition(".")[2], "namespace": own}
                 return self._definition(definition["type"], stated, space)
-        return _json(_qualified(full_name, space))
+        return written(_qualified(full_name, space))
 
     def _definition(self, kind: str, schema: JsonObject, space: str) -> str:
-        full_name, own = _name(schema, space)
+        full_name, own = absolute_name(schema, space)
         self._known.add(full_name)
-        parts = [f'"type":"{kind}"', f'"name":{_json(full_name.rpartition(".")[2])}']
+        parts = [f'"type":"{kind}"', f'"name":{written(full_name.rpartition(".")[2])}']
         if own != space:
-            parts.append(f'"namespace":{_json(own)}')
-        if schema.get("doc") is not None and not (self._is_normal and not schema["doc"]):
-            parts.append(f'"doc":{_json(schema["doc"])}')
+            parts.append(f'"namespace":{written(own)}')
+        if isinstance(schema.get("doc"), str) and not (self._is_normal and not schema["doc"]):
+            parts.append(f'"doc":{written(schema["doc"])}')
         reserved = OF_SCHEMAS
         if kind == "enum":
             reserved = OF_SCHEMAS | {"default"}
-            parts.append(f'"symbols":{_json(schema["symbols"])}')
+            parts.append(f'"symbols":{written(schema["symbols"])}')
             if schema.get("default") is not None:
-                parts.append(f'"default":{_json(schema["default"])}')
+                parts.append(f'"default":{written(schema["default"])}')
         elif kind == "fixed":
-            parts.append(f'"size":{_json(schema["size"])}')
+            parts.append(f'"size":{written(schema["size"])}')
         else:
             fields = ",".join(self._field(field, own) for field in schema["fields"])
             parts.append(f'"fields":[{fields}]')
@@ -158,21 +140,22 @@ class _Writing:
         ]
         if aliases:
             listed = [_qualified(alias, own) for alias in (sorted(aliases) if self._is_normal else aliases)]
-            parts.append(f'"aliases":{_json(listed)}')
+            parts.append(f'"aliases":{written(listed)}')
         return "{" + ",".join(parts) + "}"
 
     def _field(self, field: JsonObject, space: str) -> str:
-        parts = [f'"name":{_json(field["name"])}', f'"type":{self.of(field["type"], space)}']
-        if field.get("doc") is not None:
-            parts.append(f'"doc":{_json(field["doc"])}')
-        if "default" in field:
-            parts.append(f'"default":{_json(field["default"], is_sorted=self._is_normal)}')
+        parts = [f'"name":{written(field["name"])}', f'"type":{self.of(field["type"], space)}']
+        if isinstance(field.get("doc"), str):
+            parts.append(f'"doc":{written(field["doc"])}')
+        default = field_default(field, _kind(field["type"]))
+        if default is not NO_DEFAULT:
+            parts.append(f'"default":{written(default, is_sorted=self._is_normal)}')
         order = field.get("order")
         if isinstance(order, str) and order.lower() != "ascending":
-            parts.append(f'"order":{_json(order.lower())}')
+            parts.append(f'"order":{written(order.lower())}')
         aliases = _distinct(field.get("aliases", ()))
         if aliases:
-            parts.append(f'"aliases":{_json(sorted(aliases) if self._is_normal else aliases)}')
+            parts.append(f'"aliases":{written(sorted(aliases) if self._is_normal else aliases)}')
         return "{" + ",".join(parts + self._properties(field, OF_FIELDS)) + "}"
 
     def _properties(self, schema: JsonObject, reserved: Iterable[str]) -> list[str]:
@@ -184,7 +167,7 @@ class _Writing:
             ]
             ahead = [name for name in first if name in names]
             names = ahead + sorted(name for name in names if name not in ahead)
-        return [f"{_json(name)}:{_json(schema[name], is_sorted=self._is_normal)}" for name in names]
+        return [f"{written(name)}:{written(schema[name], is_sorted=self._is_normal)}" for name in names]
 
 
 def _qualified(full_name: str, space: str) -> str:
@@ -197,5 +180,8 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _json(value: Any, *, is_sorted: bool = False) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=is_sorted)
+def _kind(schema: Any) -> str:
+    """Of a primitive type; else whatever is there."""
+    while isinstance(schema, dict):
+        schema = cast(JsonObject, schema).get("type")
+    return schema if isinstance(schema, str) else ""

@@ -11,12 +11,12 @@ that fastavro takes it for. Names and tags are the schema's. Messages are copied
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from barnabas.errors import MissingExtraError
+from barnabas.formats.avro_resolution import loaded
 from barnabas.formats.errors import SchemaError
 from barnabas.registry.rules.context import FieldTransform, RuleContext
 from barnabas.registry.rules.errors import RuleConditionError
@@ -78,8 +78,8 @@ class AvroWalk:
         self._named: dict[str, Any] = {}
         try:
             for text in references:
-                parse_schema(_loaded(text), self._named)
-            parsed = parse_schema(_loaded(schema), self._named)
+                parse_schema(loaded(text), self._named)
+            parsed = parse_schema(loaded(schema), self._named)
         except Exception as error:
             # fastavro has errors of several kinds for it.
             raise SchemaError(f"the Avro schema is broken: {error}") from None
@@ -233,13 +233,3 @@ class AvroWalk:
                 if inner is not None:
                     findings.check(each.rules, each.type.schema, place, inner)
                 self._check(findings, each.type, inner, place)
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        # A primitive type may be written without its quotation marks.
-        if text.strip() in _FIELD_TYPES:
-            return text.strip()
-        raise
