@@ -14,7 +14,7 @@ from confluent_kafka.schema_registry.rules.jsonata.jsonata_executor import (
 from barnabas.errors import SerializationError
 from barnabas.registry import Rule, RuleSet, Schema
 from barnabas.registry import rules as ours
-from barnabas.registry.rules import jsonata
+from barnabas.registry.rules import limits
 from barnabas.registry.rules.engine import RuleEngine
 from barnabas.registry.rules.jsonata import JsonataExecutor
 
@@ -77,9 +77,70 @@ def test_what_blows_up_is_one_error_that_names_rule_and_subject(expression: str,
 
 
 def test_an_expression_that_calls_itself_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonata, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.2)
     with pytest.raises(SerializationError, match=r"the expression took more than 0\.2 seconds"):
         migrated("($f := function($x) {$f($x)}; $f(1))", MESSAGE)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$match(text, /(a+)+$/)",
+        "$contains(text, /(a|aa)+$/)",
+        "$replace(text, /(a*)*b$/, 'x')",
+        "$split(text, /(.*a){20}c/)",
+        "$count($eval('$match(text, /(a+)+$/)'))",
+    ],
+)
+def test_a_regular_expression_takes_linear_time(expression: str) -> None:
+    """With Python's own, each of these would take longer than anybody waits."""
+    assert migrated(f"{{'found': $string({expression})}}", {"text": "a" * 5000 + "!"}) is not None
+
+
+def test_a_replacement_that_is_done_again_and_again_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.2)
+    with pytest.raises(SerializationError, match=r"the expression took more than 0\.2 seconds"):
+        migrated("$replace(name, /z/, 'y', 1000000000000)", MESSAGE)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$replace(name, /(J)(o)/, '$2-$1$$$0')",
+        "$replace(name, /(J)/, '$12')",
+        "$replace(name, /O/i, 'a', 1)",
+        "$replace(name, /./, function($m) {$uppercase($m.match) & $count($m.groups)})",
+        "$match('ab12 cd3', /([a-z]+)([0-9]+)/).groups",
+        "$match('ab12 cd3', /([a-z]+)([0-9]+)/, 1)",
+        "$split('a1b22c', /[0-9]+/)",
+        "$split('a1b22c', /[0-9]+/, 2)",
+        "$contains('x\\ny', /^y$/m)",
+        "$match('äöü', /ö/).index",
+        "(name ~> /J/).match",
+        "$pad(name, 5, '-') & $pad(name, -4)",
+        "name.$pad(5, 'xy')",
+    ],
+)
+def test_functions_of_texts_do_what_they_do_in_the_original(expression: str) -> None:
+    rule: Any = original.Rule("up", None, None, None, "JSONATA", None, None, expression, None, None, None)
+    none: Any = None
+    context = original_serde.RuleContext(
+        None, none, None, None, "s", original.RuleMode.UPGRADE, rule, 0, [rule], None, None
+    )
+    assert migrated(expression, MESSAGE) == OriginalExecutor().transform(context, MESSAGE)
+
+
+@pytest.mark.parametrize("width", ["1000001", "-1000001", "1e300"])
+def test_a_text_is_not_padded_without_end(width: str) -> None:
+    with pytest.raises(SerializationError, match=r"\$pad takes widths up to 1000000"):
+        migrated(f"$pad(name, {width})", MESSAGE)
+    assert len(migrated("$pad(name, 1000000)", MESSAGE)) == 1_000_000
+
+
+@pytest.mark.parametrize("pattern", ["a(?=b)", r"(a)\1", "(?<!a)b"])
+def test_a_regular_expression_that_cannot_be_linear_is_refused(pattern: str) -> None:
+    with pytest.raises(SerializationError, match="which have no look-ahead and no references to groups"):
+        migrated(f"$match(name, /{pattern}/)", MESSAGE)
 
 
 def test_threads_do_not_see_each_others_messages() -> None:

@@ -6,18 +6,14 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 from barnabas.errors import MissingExtraError
+from barnabas.registry.rules import limits
 from barnabas.registry.rules.context import RuleContext
 from barnabas.registry.rules.errors import RuleError
 from barnabas.registry.rules.executors import RuleExecutor
 
-LONGEST_SECONDS = 10.0
-"""That an expression may take with one message: it may call itself without end."""
-LOOKS_AT_CLOCK_EVERY = 256
 REMEMBERED_EXPRESSIONS = 1000
 
 
@@ -42,8 +38,8 @@ class JsonataExecutor(RuleExecutor):
         expression = ctx.rule.expr
         try:
             compiled = self._compiled(expression)
-            compiled.environment.set_evaluate_entry_callback(_bound(time.monotonic() + LONGEST_SECONDS))
-            return compiled.evaluate(message)
+            with limits.limited():
+                return compiled.evaluate(message)
         except RecursionError:
             raise RuleError(f"the expression {expression!r:.200} goes too deep") from None
         except (RuleError, MissingExtraError):
@@ -56,25 +52,11 @@ class JsonataExecutor(RuleExecutor):
         compiled = known.get(expression)
         if compiled is None:
             try:
-                import jsonata
+                from barnabas.registry.rules import jsonata_bounds
             except ImportError:
                 raise MissingExtraError("a rule in JSONata", "rules") from None
-            compiled = jsonata.Jsonata(expression)
-            # What Avro has besides JSON, such as bytes, may be carried along.
-            compiled.validate_input = False
+            compiled = jsonata_bounds.compiled(expression)
             if len(known) >= REMEMBERED_EXPRESSIONS:
                 known.clear()
             known[expression] = compiled
         return compiled
-
-
-def _bound(deadline: float) -> Callable[..., None]:
-    steps = 0
-
-    def step(_expression: Any, _input: Any, _environment: Any) -> None:
-        nonlocal steps
-        steps += 1
-        if not steps % LOOKS_AT_CLOCK_EVERY and time.monotonic() > deadline:
-            raise RuleError(f"the expression took more than {LONGEST_SECONDS:g} seconds")
-
-    return step

@@ -17,6 +17,7 @@ from barnabas.errors import SerializationError
 from barnabas.formats.variant import Variant
 from barnabas.registry import Rule, RuleSet, Schema
 from barnabas.registry import rules as ours
+from barnabas.registry.rules import limits
 from barnabas.registry.rules.cel import CelExecutor, CelFieldExecutor
 from barnabas.registry.rules.engine import RuleEngine
 
@@ -369,6 +370,29 @@ def test_what_blows_up_is_one_error_that_names_rule_and_subject(what: str) -> No
 def test_a_pattern_that_would_take_for_ever_does_not() -> None:
     rule = Rule("r", kind="CONDITION", mode="WRITE", type="CEL", expr="!message.matches('(a*)*b')")
     assert run(rule, "a" * 10_000) == "a" * 10_000
+
+
+@pytest.mark.parametrize("macro", ["map", "filter", "all", "exists", "exists_one"])
+def test_an_expression_that_takes_too_long_is_stopped(macro: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of six lists within each other: without a limit it would take years."""
+    monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.2)
+    within = {"all": "true", "exists": "false", "exists_one": "false"}.get(macro, "true")
+    for name in "fedcba":
+        within = f"message.numbers.{macro}({name}, {within})"
+        if macro in ("map", "filter"):
+            within = f"{within}.size() > 0"
+    rule = Rule("slow", kind="CONDITION", mode="WRITE", type="CEL", expr=within)
+    with pytest.raises(SerializationError, match=r"the expression took more than 0\.2 seconds"):
+        run(rule, {"numbers": list(range(300))})
+
+
+def test_a_limit_is_one_for_each_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LONGEST_SECONDS", -1)
+    rule = Rule("r", kind="CONDITION", mode="WRITE", type="CEL", expr="message.numbers.all(n, n >= 0)")
+    with pytest.raises(SerializationError, match="the expression took more than"):
+        run(rule, {"numbers": list(range(300))})
+    monkeypatch.undo()
+    assert run(rule, {"numbers": list(range(300))}) == {"numbers": list(range(300))}
 
 
 def test_functions_with_dots_are_known_within_macros() -> None:

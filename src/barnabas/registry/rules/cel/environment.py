@@ -20,6 +20,7 @@ from celpy import celtypes
 from celpy.evaluation import Evaluator
 
 from barnabas.registry.cache import Cache
+from barnabas.registry.rules import limits
 from barnabas.registry.rules.cel import decimals, strings, timestamps, variants
 from barnabas.registry.rules.cel.messages import within_has
 
@@ -39,7 +40,8 @@ _compiling = threading.Lock()
 
 
 def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
-    """What an expression gives. `now` is bound where it is named. Raises: celpy's errors."""
+    """What an expression gives. `now` is bound where it is named. Raises: celpy's errors,
+    RuleError."""
     program = _programs.get(expression)
     if program is None:
         with _compiling:
@@ -49,7 +51,8 @@ def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
     bound = dict(values)
     if "now" in expression and "now" not in bound:
         bound["now"] = celtypes.TimestampType(datetime.datetime.now(datetime.UTC))
-    result = program.evaluate(bound)
+    with limits.limited():
+        result = program.evaluate(bound)
     return bool(result) if isinstance(result, celtypes.BoolType) else result
 
 
@@ -59,6 +62,11 @@ class _Runner(celpy.InterpretedRunner):
 
 
 class _Evaluator(Evaluator):
+    def _visit_tree(self, tree: lark.Tree) -> Any:
+        # Of each part of an expression, and again for each element that a macro goes through.
+        limits.step()
+        return super()._visit_tree(tree)
+
     def sub_evaluator(self, ast: lark.Tree) -> Evaluator:
         return _Evaluator(ast, activation=self.activation)
 

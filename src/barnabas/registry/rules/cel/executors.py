@@ -94,6 +94,8 @@ def _evaluated(expression: str, args: Mapping[str, Any]) -> Any:
         return environment.evaluated(expression, args)
     except RecursionError:
         raise RuleError(f"the expression {expression.strip()!r:.200} is nested too deeply") from None
+    except RuleError:
+        raise
     except Exception as error:
         raise RuleError(f"the expression {expression.strip()!r:.200} failed: {_words(error)}") from error
 
