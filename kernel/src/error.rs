@@ -6,10 +6,16 @@ use std::fmt;
 /// Why some bytes cannot be read, in words for the user.
 pub type Reason = Cow<'static, str>;
 
+const TOO_LARGE: &str = "the batch decompresses to more than the limit of";
+
+/// Whether `too_large` said so.
+pub fn is_too_large(reason: &Reason) -> bool {
+    reason.starts_with(TOO_LARGE)
+}
+
 #[cold]
 pub fn too_large(limit: usize) -> Reason {
-    format!("the batch decompresses to more than the limit of {limit} bytes (a consumer takes twice fetch_max_bytes, 100 MiB at least)")
-        .into()
+    format!("{TOO_LARGE} {limit} bytes (a consumer takes twice fetch_max_bytes, 100 MiB at least)").into()
 }
 
 /// A batch that cannot be read, with the offset that it claims.

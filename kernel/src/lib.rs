@@ -18,6 +18,7 @@ pub mod handed_out;
 pub mod loan;
 pub mod locks;
 pub mod memory;
+pub mod name_pattern;
 pub mod partitioner;
 pub mod producing;
 pub mod records;

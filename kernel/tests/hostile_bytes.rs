@@ -92,7 +92,7 @@ fn read_in_every_way(data: &[u8]) {
             }
             columns.finish();
         }
-        let _ = find_first_at_or_after(data, 5, &limits);
+        let _ = find_first_at_or_after(data, 5, 0, &limits);
         let _ = find_max_timestamp(data, &limits);
         let mut keys = KeyOffsets::default();
         let _ = keys.add(data, &limits);

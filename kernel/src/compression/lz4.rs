@@ -8,6 +8,7 @@ use std::hash::Hasher;
 use lz4_flex::block;
 use twox_hash::XxHash32;
 
+use super::Blocks;
 use crate::error::{Reason, too_large};
 use crate::spare_memory::SpareBytes;
 
@@ -154,6 +155,52 @@ pub fn decompress(data: &[u8], limit: usize, checksum: HeaderChecksum) -> Result
     Ok(output.truncated(length))
 }
 
+/// The blocks of frames, to be unpacked one after the other.
+pub struct PackedBlocks<'a> {
+    input: Input<'a>,
+    frame: Option<(FrameHeader, XxHash32)>,
+    /// What the frame held last, which blocks that are not independent refer to.
+    window: Vec<u8>,
+}
+
+impl<'a> PackedBlocks<'a> {
+    pub fn new(data: &'a [u8]) -> Self {
+        Self { input: Input(data), frame: None, window: Vec::new() }
+    }
+}
+
+impl Blocks for PackedBlocks<'_> {
+    fn unpack_next(&mut self, output: &mut Vec<u8>) -> Result<bool, Reason> {
+        let Some((header, content)) = &mut self.frame else {
+            if self.input.0.is_empty() {
+                return Ok(false);
+            }
+            let header = read_header(&mut self.input, HeaderChecksum::Standard)?;
+            self.frame = Some((header, XxHash32::with_seed(0)));
+            self.window.clear();
+            return Ok(true);
+        };
+        let Some(block) = next_block(&mut self.input, header)? else {
+            if header.flags & CONTENT_CHECKSUM != 0 && self.input.take_u32()? != content.finish() as u32 {
+                return Err("lz4: wrong checksum of the frame's content".into());
+            }
+            self.frame = None;
+            return Ok(true);
+        };
+        let start = output.len();
+        output.resize(start + block.size_at_most(header), 0);
+        let length = block.decompress(header, &self.window, &mut output[start..], usize::MAX)?;
+        output.truncate(start + length);
+        let unpacked = &output[start..];
+        content.write(unpacked);
+        if header.flags & INDEPENDENT_BLOCKS == 0 {
+            self.window.extend_from_slice(&unpacked[unpacked.len().saturating_sub(WINDOW_BYTES)..]);
+            self.window.drain(..self.window.len().saturating_sub(WINDOW_BYTES));
+        }
+        Ok(true)
+    }
+}
+
 /// More bytes than this do not come out of the frames; what is wrong with them shows when they are read.
 fn size_at_most(data: &[u8], checksum: HeaderChecksum) -> usize {
     let mut input = Input(data);
@@ -267,5 +314,8 @@ mod tests {
         frame.extend_from_slice(&[0; 4]);
         let output = decompress(&frame, 10_000, HeaderChecksum::Standard).unwrap();
         assert_eq!(output[..], first.repeat(2));
+        let (mut blocks, mut in_blocks) = (PackedBlocks::new(&frame), Vec::new());
+        while blocks.unpack_next(&mut in_blocks).unwrap() {}
+        assert_eq!(in_blocks, first.repeat(2));
     }
 }

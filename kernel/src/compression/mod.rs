@@ -1,4 +1,4 @@
-//! The codecs of record batches, one shot from bytes to bytes, never above a given size.
+//! The codecs of record batches: one shot from bytes to bytes, never above a given size, or piece by piece.
 
 mod level_choice;
 mod lz4;
@@ -85,6 +85,17 @@ impl Compression {
         self.decompress_with(data, limit, HeaderChecksum::Standard)
     }
 
+    /// The decompressed bytes as they come: little of them is in memory at a time.
+    pub fn reader(self, data: &[u8]) -> Result<Box<dyn Read + '_>, Reason> {
+        Ok(match self {
+            Self::None => Box::new(data),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(data)),
+            Self::Snappy => Box::new(BlockReader::new(snappy::PackedBlocks::new(data)?)),
+            Self::Lz4 => Box::new(BlockReader::new(lz4::PackedBlocks::new(data))),
+            Self::Zstd => Box::new(zstandard::reader(data)?),
+        })
+    }
+
     /// As `decompress`, with the LZ4 header checksum that batches of this age have.
     pub fn decompress_with(
         self,
@@ -100,6 +111,43 @@ impl Compression {
             Self::Lz4 => lz4::decompress(data, limit, header_checksum)?,
             Self::Zstd => zstandard::decompress(data, limit)?,
         })
+    }
+}
+
+/// What is packed in blocks, to be unpacked one after the other.
+trait Blocks {
+    /// Appends the content of the next one; whether there was one.
+    fn unpack_next(&mut self, output: &mut Vec<u8>) -> Result<bool, Reason>;
+}
+
+/// Gives out what blocks hold, a piece at a time.
+struct BlockReader<B> {
+    blocks: B,
+    block: Vec<u8>,
+    taken: usize,
+}
+
+impl<B: Blocks> BlockReader<B> {
+    fn new(blocks: B) -> Self {
+        Self { blocks, block: Vec::new(), taken: 0 }
+    }
+}
+
+impl<B: Blocks> Read for BlockReader<B> {
+    fn read(&mut self, output: &mut [u8]) -> std::io::Result<usize> {
+        while self.taken == self.block.len() {
+            self.block.clear();
+            self.taken = 0;
+            match self.blocks.unpack_next(&mut self.block) {
+                Ok(true) => {}
+                Ok(false) => return Ok(0),
+                Err(reason) => return Err(std::io::Error::other(reason.into_owned())),
+            }
+        }
+        let count = output.len().min(self.block.len() - self.taken);
+        output[..count].copy_from_slice(&self.block[self.taken..self.taken + count]);
+        self.taken += count;
+        Ok(count)
     }
 }
 
@@ -175,6 +223,19 @@ mod tests {
             assert_eq!(zstd(data, Some(level)), zstd::bulk::compress(data, level).unwrap());
         }
         assert_eq!(zstd(small, None), zstd(small, Some(3)));
+    }
+
+    #[test]
+    fn piece_by_piece_the_same_comes_out() {
+        for codec in ALL {
+            for sample in samples() {
+                let mut compressed = Vec::new();
+                codec.compress(&sample, None, &mut compressed);
+                let mut output = Vec::new();
+                codec.reader(&compressed).unwrap().read_to_end(&mut output).unwrap();
+                assert_eq!(output, sample, "{codec:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Snappy as Kafka has it: blocks in the framing of xerial's snappy-java. Bare snappy is read as well.
 
+use super::Blocks;
 use crate::error::{Reason, too_large};
 
 /// Magic, version 1, oldest reader's version 1.
@@ -27,19 +28,52 @@ pub fn compress(data: &[u8], output: &mut Vec<u8>) {
 
 pub fn decompress(data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
     let mut output = Vec::new();
-    if !data.starts_with(XERIAL_MAGIC) {
-        append_block(data, limit, &mut output)?;
-        return Ok(output);
-    }
-    let mut rest = data.get(XERIAL_HEADER.len()..).ok_or("snappy: the xerial header is cut short")?;
-    while !rest.is_empty() {
-        let (length, after) = rest.split_first_chunk::<4>().ok_or("snappy: a block's length is cut short")?;
-        let length = u32::from_be_bytes(*length) as usize;
-        let block = after.get(..length).ok_or("snappy: a block is longer than the bytes that follow")?;
+    let mut blocks = PackedBlocks::new(data)?;
+    while let Some(block) = blocks.cut_next()? {
         append_block(block, limit, &mut output)?;
-        rest = &after[length..];
     }
     Ok(output)
+}
+
+/// The blocks of xerial's framing; of bare snappy the only one.
+pub struct PackedBlocks<'a> {
+    rest: &'a [u8],
+    /// Of bare snappy that is still to come.
+    is_bare: bool,
+}
+
+impl<'a> PackedBlocks<'a> {
+    pub fn new(data: &'a [u8]) -> Result<Self, Reason> {
+        if !data.starts_with(XERIAL_MAGIC) {
+            return Ok(Self { rest: data, is_bare: true });
+        }
+        let rest = data.get(XERIAL_HEADER.len()..).ok_or("snappy: the xerial header is cut short")?;
+        Ok(Self { rest, is_bare: false })
+    }
+
+    fn cut_next(&mut self) -> Result<Option<&'a [u8]>, Reason> {
+        if std::mem::take(&mut self.is_bare) {
+            return Ok(Some(std::mem::take(&mut self.rest)));
+        }
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (length, after) =
+            self.rest.split_first_chunk::<4>().ok_or("snappy: a block's length is cut short")?;
+        let length = u32::from_be_bytes(*length) as usize;
+        let (block, rest) =
+            after.split_at_checked(length).ok_or("snappy: a block is longer than the bytes that follow")?;
+        self.rest = rest;
+        Ok(Some(block))
+    }
+}
+
+impl Blocks for PackedBlocks<'_> {
+    fn unpack_next(&mut self, output: &mut Vec<u8>) -> Result<bool, Reason> {
+        let Some(block) = self.cut_next()? else { return Ok(false) };
+        append_block(block, usize::MAX, output)?;
+        Ok(true)
+    }
 }
 
 fn append_block(block: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Reason> {

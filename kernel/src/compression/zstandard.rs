@@ -55,6 +55,11 @@ pub fn compress(data: &[u8], search: Search, output: &mut Vec<u8>) {
     });
 }
 
+/// Has a window of 128 MiB at most, as Kafka's has.
+pub fn reader(data: &[u8]) -> Result<impl std::io::Read + '_, Reason> {
+    zstd::stream::read::Decoder::with_buffer(data).map_err(|error| format!("zstd: {error}").into())
+}
+
 pub fn decompress(data: &[u8], limit: usize) -> Result<SpareBytes, Reason> {
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {

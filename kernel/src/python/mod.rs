@@ -30,8 +30,9 @@ mod _kernel {
     use super::consume::batch_openers::PyBatchOpeners;
     #[pymodule_export]
     use super::consume::batches::{
-        BatchInfo, PyKeyOffsets, PyLogCleaner, compact_batches, convert_to_current, convert_to_old,
-        find_batch_offset_for_timestamp, find_max_timestamp, scan_batches, stamp_batches,
+        BatchInfo, PyKeyOffsets, PyLogCleaner, check_batches, compact_batches, convert_to_current,
+        convert_to_old, find_batch_offset_for_timestamp, find_max_timestamp, scan_batches, stamp_batches,
+        with_max_timestamp,
     };
     #[cfg(unix)]
     #[pymodule_export]
@@ -66,6 +67,8 @@ mod _kernel {
     use super::objects::codecs::{compress, crc32, crc32c, decompress, fnv1a, murmur2};
     #[pymodule_export]
     use super::objects::formats::{ArrowColumn, PyFormat, schema_keys};
+    #[pymodule_export]
+    use super::objects::name_pattern::PyNamePattern;
     #[pymodule_export]
     use super::objects::receive_buffer::{PyFrameRoom, ReceiveBuffer};
     #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ mod cursor;
 mod header;
 mod legacy;
 mod limits;
+mod looking;
 mod record;
 mod scan;
 mod sealing;
@@ -26,6 +27,7 @@ pub use limits::Limits;
 pub use record::{HeaderIter, RecordDecoder, RecordSlices, Span};
 pub use scan::{
     BatchSummary, RecordPosition, find_first_at_or_after, find_max_timestamp, scan_batches, stamp_batches,
+    with_max_timestamp,
 };
 pub use sealing::{BatchBody, NoBytes, Sealer};
 pub use varint::{read_varint, read_varlong, write_varint, write_varlong};

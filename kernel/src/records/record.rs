@@ -138,7 +138,7 @@ impl RecordDecoder {
     }
 }
 
-const LEFT_OVER: &str = "bytes are left over after the batch's last record";
+pub(super) const LEFT_OVER: &str = "bytes are left over after the batch's last record";
 
 #[inline(always)]
 fn nullable_span(data: &[u8], position: &mut usize) -> Option<Option<Span>> {

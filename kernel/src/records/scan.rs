@@ -1,11 +1,17 @@
 //! What a broker asks of a run of batches: their headers, whether they are sound, where a timestamp is, and
 //! the offsets it gives them. Keeps no state.
 
+use std::ops::ControlFlow;
+
 use super::batch::{Batch, frames};
 use super::legacy::LegacyEntry;
 use super::limits::Limits;
+use super::looking::{Sight, look_at_records};
 use crate::compression::Compression;
 use crate::error::CorruptBatch;
+
+/// Of a record without one.
+const NO_TIMESTAMP: i64 = -1;
 
 /// A batch's header in the terms of every magic. Values that an old format does not have are -1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +32,12 @@ pub struct BatchSummary {
     pub producer_epoch: i16,
     pub base_sequence: i32,
     pub record_count: i32,
+    /// Of those records that have one, once they were checked; of the header before that.
+    pub earliest_timestamp: i64,
+    /// Of the records, once they were checked; of the header before that.
+    pub latest_timestamp: i64,
+    /// Whether every record has a key; false before they were checked.
+    pub has_all_keys: bool,
 }
 
 impl BatchSummary {
@@ -48,6 +60,9 @@ impl BatchSummary {
             producer_epoch: -1,
             base_sequence: -1,
             record_count: -1,
+            earliest_timestamp: batch.max_timestamp(),
+            latest_timestamp: batch.max_timestamp(),
+            has_all_keys: false,
         };
         Ok(match batch {
             Batch::Current(header) => Self {
@@ -58,6 +73,7 @@ impl BatchSummary {
                 producer_epoch: header.producer_epoch,
                 base_sequence: header.base_sequence,
                 record_count: header.record_count,
+                earliest_timestamp: header.base_timestamp,
                 ..common
             },
             Batch::Legacy(LegacyEntry { magic, .. }) => Self {
@@ -99,28 +115,47 @@ fn check_all_records(
     limits: &Limits,
     summary: &mut BatchSummary,
 ) -> Result<(), CorruptBatch> {
-    let (_, records) = batch.records(bytes, limits)?;
-    match batch {
-        Batch::Current(header) => {
-            let corrupt = |reason: String| Err(CorruptBatch::new(header.base_offset, reason));
-            if i64::from(header.last_offset_delta) != records.len() as i64 - 1 {
-                return corrupt(format!(
-                    "the batch has {} records but a last offset delta of {}",
-                    records.len(),
-                    header.last_offset_delta
-                ));
-            }
-            for (record, offset) in records.iter().zip(header.base_offset..) {
+    let corrupt = |reason: String| Err(CorruptBatch::new(batch.base_offset(), reason));
+    if let Batch::Current(header) = batch
+        && header.last_offset_delta != header.record_count - 1
+    {
+        return corrupt(format!(
+            "the batch has {} records but a last offset delta of {}",
+            header.record_count, header.last_offset_delta
+        ));
+    }
+    let mut count = 0;
+    let mut wrong = None;
+    summary.has_all_keys = true;
+    look_at_records(batch, bytes, limits, &mut |record| {
+        match batch {
+            Batch::Current(header) => {
+                let offset = header.base_offset + i64::from(count);
                 if record.offset != offset {
-                    return corrupt(format!("a record has offset {} in place of {offset}", record.offset));
+                    wrong = Some((record.offset, offset));
+                    return ControlFlow::Break(());
                 }
             }
+            Batch::Legacy(_) if count == 0 => summary.base_offset = record.offset,
+            Batch::Legacy(_) => {}
         }
-        Batch::Legacy(_) => {
-            summary.base_offset = records[0].offset;
-            summary.record_count = records.len() as i32;
+        if count == 0 {
+            (summary.earliest_timestamp, summary.latest_timestamp) = (record.timestamp, record.timestamp);
         }
+        if record.timestamp != NO_TIMESTAMP {
+            let earliest = summary.earliest_timestamp;
+            summary.earliest_timestamp =
+                if earliest == NO_TIMESTAMP { record.timestamp } else { earliest.min(record.timestamp) };
+        }
+        summary.latest_timestamp = summary.latest_timestamp.max(record.timestamp);
+        summary.has_all_keys &= record.has_key;
+        count += 1;
+        ControlFlow::Continue(())
+    })?;
+    if let Some((found, expected)) = wrong {
+        return corrupt(format!("a record has offset {found} in place of {expected}"));
     }
+    summary.record_count = count;
     Ok(())
 }
 
@@ -132,26 +167,30 @@ pub struct RecordPosition {
     pub leader_epoch: i32,
 }
 
-/// The first record with at least this timestamp.
+/// The first record from an offset on with at least this timestamp.
 pub fn find_first_at_or_after(
     data: &[u8],
     timestamp: i64,
+    from_offset: i64,
     limits: &Limits,
 ) -> Result<Option<RecordPosition>, CorruptBatch> {
     for frame in frames(data) {
         let frame = frame?;
         let bytes = &data[frame.start..frame.end];
         let batch = Batch::read(bytes)?;
-        if batch.max_timestamp() < timestamp {
+        if batch.max_timestamp() < timestamp || batch.last_offset() < from_offset {
             continue;
         }
-        let (_, records) = batch.records(bytes, limits)?;
-        if let Some(record) = records.iter().find(|record| record.timestamp >= timestamp) {
-            return Ok(Some(RecordPosition {
-                offset: record.offset,
-                timestamp: record.timestamp,
-                leader_epoch: batch.leader_epoch(),
-            }));
+        let mut found = None;
+        look_at_records(&batch, bytes, limits, &mut |record| {
+            if record.timestamp < timestamp || record.offset < from_offset {
+                return ControlFlow::Continue(());
+            }
+            found = Some(position_of(record, &batch));
+            ControlFlow::Break(())
+        })?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)
@@ -167,18 +206,33 @@ pub fn find_max_timestamp(data: &[u8], limits: &Limits) -> Result<Option<RecordP
         if greatest.is_some_and(|found| batch.max_timestamp() <= found.timestamp) {
             continue;
         }
-        let (_, records) = batch.records(bytes, limits)?;
-        for record in records {
+        look_at_records(&batch, bytes, limits, &mut |record| {
             if greatest.is_none_or(|found| record.timestamp > found.timestamp) {
-                greatest = Some(RecordPosition {
-                    offset: record.offset,
-                    timestamp: record.timestamp,
-                    leader_epoch: batch.leader_epoch(),
-                });
+                greatest = Some(position_of(record, &batch));
             }
-        }
+            ControlFlow::Continue(())
+        })?;
     }
     Ok(greatest)
+}
+
+fn position_of(record: Sight, batch: &Batch) -> RecordPosition {
+    RecordPosition { offset: record.offset, timestamp: record.timestamp, leader_epoch: batch.leader_epoch() }
+}
+
+/// A copy of one batch of magic 2 whose header says that this is the greatest timestamp of its records.
+pub fn with_max_timestamp(data: &[u8], max_timestamp: i64) -> Result<Vec<u8>, CorruptBatch> {
+    let mut output = data.to_vec();
+    match frames(data).next().transpose()? {
+        Some(frame) if frame.end == data.len() => {}
+        _ => return Err(CorruptBatch::new(-1, "the bytes are not one batch")),
+    }
+    let Batch::Current(mut header) = Batch::read(data)? else {
+        return Err(CorruptBatch::new(-1, "only batches of magic 2 say so"));
+    };
+    header.max_timestamp = max_timestamp;
+    header.write(&mut output);
+    Ok(output)
 }
 
 /// A copy of `data`, whole batches of magic 2, with offsets from `base_offset` on, the leader epoch, and,

@@ -22,6 +22,7 @@ from barnabas._kernel.consume import (
     Record,
     RecordReader,
     TakenBack,
+    check_batches,
     compact_batches,
     convert_to_current,
     convert_to_old,
@@ -30,6 +31,7 @@ from barnabas._kernel.consume import (
     scan_batches,
     stamp_batches,
     take_arrow,
+    with_max_timestamp,
 )
 from barnabas._kernel.kafka_python import FutureRecordMetadata, RecordPoller, RecordTeller, TopicSender
 from barnabas._kernel.librdkafka import EventQueue, MessagePoller, MessageSender, ParkedMessages
@@ -40,6 +42,7 @@ from barnabas._kernel.objects import (
     Format,
     FrameRoom,
     HeadersIn,
+    NamePattern,
     ReceiveBuffer,
     Waker,
     acknowledge_at_once,
@@ -96,6 +99,7 @@ __all__ = [
     "MessageOutlet",
     "MessagePoller",
     "MessageSender",
+    "NamePattern",
     "ParkedMessages",
     "PartitionPoller",
     "ProducerBatch",
@@ -111,6 +115,7 @@ __all__ = [
     "TopicSender",
     "Waker",
     "acknowledge_at_once",
+    "check_batches",
     "check_json_depth",
     "compact_batches",
     "compress",
@@ -128,6 +133,7 @@ __all__ = [
     "schema_keys",
     "stamp_batches",
     "take_arrow",
+    "with_max_timestamp",
     "write_json",
 ]
 

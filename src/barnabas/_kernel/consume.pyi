@@ -194,6 +194,12 @@ class BatchInfo:
     producer_epoch: int
     base_sequence: int
     record_count: int
+    earliest_timestamp: int
+    """Of those records that have one, once they were checked; of the header before that."""
+    latest_timestamp: int
+    """Of the records, once they were checked; of the header before that."""
+    has_all_keys: bool
+    """Whether every record has a key; False before they were checked."""
 
 def scan_batches(
     data: Buffer,
@@ -209,8 +215,23 @@ def scan_batches(
     Raises: CorruptBatchError without topic and partition; `offset` is the base offset that the batch
     claims."""
 
-def find_batch_offset_for_timestamp(data: Buffer, timestamp: int) -> tuple[int, int, int] | None:
-    """(offset, timestamp, leader_epoch) of the first record with at least this timestamp, or None."""
+def check_batches(data: Buffer, *, max_decompressed_bytes: int) -> list[BatchInfo] | None:
+    """As `scan_batches` with all checks; None where the records of a batch take more bytes than that. However
+    many they take, few of them are in memory at a time.
+
+    Raises: CorruptBatchError."""
+
+def with_max_timestamp(data: Buffer, max_timestamp: int) -> bytes:
+    """A copy of one batch of magic 2 whose header says that this is the greatest timestamp of its records.
+
+    Raises: CorruptBatchError."""
+
+def find_batch_offset_for_timestamp(
+    data: Buffer, timestamp: int, *, from_offset: int = 0, max_decompressed_bytes: int = 1 << 30
+) -> tuple[int, int, int] | None:
+    """(offset, timestamp, leader_epoch) of the first record from an offset on with at least this timestamp.
+
+    Raises: CorruptBatchError."""
 
 def find_max_timestamp(data: Buffer) -> tuple[int, int, int] | None:
     """(offset, timestamp, leader_epoch) of the record with the greatest timestamp, the earliest of equals."""

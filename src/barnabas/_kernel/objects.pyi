@@ -29,6 +29,15 @@ class FrameRoom:
     def __new__(cls, bytes: int) -> FrameRoom: ...
 
 @final
+class NamePattern:
+    """A regular expression in the syntax of Rust's crate regex, which takes linear time."""
+
+    def __new__(cls, pattern: str) -> NamePattern:
+        """Raises: ValueError, also for one that is too large once it is compiled, or too deep."""
+    def matches(self, name: str) -> bool:
+        """Whether it matches the whole name."""
+
+@final
 class ArrowColumn:
     """A column. `pyarrow.array(x)` takes it without a copy, as often as one likes."""
 

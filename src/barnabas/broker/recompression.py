@@ -21,18 +21,29 @@ _UNSIGNED = struct.Struct(">I")
 _SHORT = struct.Struct(">h")
 
 
+def needs_recompression(batch: BatchInfo, compression_type: str) -> bool:
+    return _codec(compression_type) not in ("producer", batch.compression)
+
+
+def _codec(compression_type: str) -> str:
+    return "none" if compression_type == "uncompressed" else compression_type
+
+
 def recompress(
-    records: Records, batch: BatchInfo, compression_type: str, level: int | None = None
+    records: Records, batch: BatchInfo, compression_type: str, level: int | None = None, *, max_bytes: int
 ) -> tuple[Records, Sequence[BatchInfo]]:
     """The one batch in `records` as the topic wants it: "producer" as it came, "uncompressed", or a codec, at
-    a level or as hard as by default."""
-    codec = "none" if compression_type == "uncompressed" else compression_type
-    if codec in ("producer", batch.compression):
+    a level or as hard as by default.
+
+    Raises: CorruptBatchError for records that take more than `max_bytes`.
+    """
+    if not needs_recompression(batch, compression_type):
         return records, [batch]
+    codec = _codec(compression_type)
     view = memoryview(records)
     plain = view[RECORDS_POSITION:]
     if batch.compression != "none":
-        plain = _kernel.decompress(batch.compression, plain)
+        plain = _kernel.decompress(batch.compression, plain, max_bytes)
     body = plain if codec == "none" else _kernel.compress(codec, plain, level)
     out = bytearray(view[:RECORDS_POSITION]) + body
     (attributes,) = _SHORT.unpack_from(out, ATTRIBUTES_POSITION)

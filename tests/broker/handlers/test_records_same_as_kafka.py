@@ -9,6 +9,8 @@ import pytest
 from tests.broker.conftest import NOW_MS, batch_of, values
 from tests.broker.in_process import fetch_request, produce_request
 
+from barnabas import _kernel
+from barnabas.broker.log.manager import now_ms
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
@@ -19,6 +21,7 @@ from barnabas.testing import ApacheKafka, EmbeddedBroker
 from .dialogue import Dialogue, Scenario, play
 
 TIMEOUT_MS = 30_000
+FAR_IN_FUTURE_MS = 4_102_444_800_000
 UNKNOWN_ID = uuid.UUID("11111111-2222-3333-4444-555555555555")
 SCENARIOS: dict[str, Scenario] = {}
 
@@ -74,6 +77,77 @@ async def when_records_are_written(dialogue: Dialogue) -> None:
         produced(batch_of(values(*"abcde")), name=compacted),
     ):
         await dialogue.ask(request, 12)
+
+
+def batch_at(*times: int, compression: str = "none") -> bytes:
+    builder = _kernel.BatchBuilder(compression=compression, max_bytes=1 << 20)
+    for time in times:
+        assert builder.append(time, b"k", b"v")
+    return builder.build()
+
+
+def times_of(name: str, *timestamps: int) -> list[ListOffsetsRequest]:
+    Topic, Part = ListOffsetsRequest.ListOffsetsTopic, ListOffsetsRequest.ListOffsetsPartition
+    return [
+        ListOffsetsRequest(topics=[Topic(name, [Part(0, timestamp=timestamp)])]) for timestamp in timestamps
+    ]
+
+
+@scenario
+async def when_some_records_have_times_that_are_far_off(dialogue: Dialogue) -> None:
+    early, late = map(dialogue.name, ("early", "late"))
+    await dialogue.create_topic(early, 1, message_timestamp_before_max_ms="3600000")
+    # Near enough to be a time of thirteen digits, as `Dialogue` knows them.
+    before = {"message_timestamp_before_max_ms": "100000000000"}
+    await dialogue.create_topic(late, 1, message_timestamp_after_max_ms="3600000", **before)
+    now = now_ms()
+    for name, bad in ((early, 1000), (early, 0), (late, FAR_IN_FUTURE_MS)):
+        for place in range(3):
+            for compression in ("none", "zstd"):
+                times = [bad if each == place else now for each in range(3)]
+                await dialogue.ask(produced(batch_at(*times, compression=compression), name=name), 12)
+    for name in (early, late):
+        for times in ([-1], [-1, now], [now, -1, now - 1000]):
+            await dialogue.ask(produced(batch_at(*times), name=name), 12)
+
+
+@scenario
+async def when_a_header_says_other_times_than_its_records(dialogue: Dialogue) -> None:
+    for place, wrong in enumerate((NOW_MS - 1000, NOW_MS + 1_000_000)):
+        for compression in ("none", "lz4"):
+            name = dialogue.name(f"claimed-{place}-{compression}")
+            await dialogue.create_topic(name, retention_ms="-1")
+            good = batch_at(NOW_MS, NOW_MS + 5, NOW_MS + 2, compression=compression)
+            await dialogue.ask(produced(_kernel.with_max_timestamp(good, wrong), name=name), 12)
+            for request in times_of(name, -3, NOW_MS, NOW_MS + 3, NOW_MS + 6):
+                await dialogue.ask(request)
+
+
+@scenario
+async def when_the_head_of_a_batch_is_deleted(dialogue: Dialogue) -> None:
+    for compression in ("none", "gzip"):
+        name = dialogue.name(f"beheaded-{compression}")
+        await dialogue.create_topic(name, retention_ms="-1")
+        for times in (range(10), range(30, 20, -1), range(15, 25)):
+            batch = batch_at(*(NOW_MS + time for time in times), compression=compression)
+            await dialogue.send(produced(batch, name=name), 12)
+        Topic, Part = DeleteRecordsRequest.DeleteRecordsTopic, DeleteRecordsRequest.DeleteRecordsPartition
+        for offset in (0, 4, 13, 20, 29, 30):
+            await dialogue.ask(DeleteRecordsRequest([Topic(name, [Part(0, offset)])], TIMEOUT_MS))
+            for request in times_of(name, -3, 0, *(NOW_MS + time for time in (0, 5, 9, 12, 24, 27, 30, 31))):
+                await dialogue.ask(request)
+
+
+@scenario
+async def when_records_are_packed_anew(dialogue: Dialogue) -> None:
+    """What is too large for its topic once it is unpacked is refused where the topic wants it unpacked."""
+    zeros = [(b"k", bytes(200_000))]
+    for wanted in ("producer", "uncompressed", "gzip", "zstd"):
+        name = dialogue.name(f"packed-{wanted}")
+        await dialogue.create_topic(name, compression_type=wanted, max_message_bytes="100000")
+        for compression in ("gzip", "snappy", "lz4", "zstd"):
+            request = produced(batch_of(zeros, compression=compression), name=name)
+            await dialogue.ask(request, 12, but="error_message")
 
 
 @scenario

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::compaction;
+use crate::error::is_too_large;
 use crate::python::objects::errors::to_corrupt_batch;
 use crate::python::objects::input::InputBytes;
 use crate::records::{self, BatchSummary, Limits, RecordPosition};
@@ -83,6 +84,18 @@ impl BatchInfo {
     fn record_count(&self) -> i32 {
         self.0.record_count
     }
+    #[getter]
+    fn earliest_timestamp(&self) -> i64 {
+        self.0.earliest_timestamp
+    }
+    #[getter]
+    fn latest_timestamp(&self) -> i64 {
+        self.0.latest_timestamp
+    }
+    #[getter]
+    fn has_all_keys(&self) -> bool {
+        self.0.has_all_keys
+    }
 
     fn __repr__(&self) -> String {
         format!("{:?}", self.0).replacen("BatchSummary", "BatchInfo", 1)
@@ -105,17 +118,52 @@ pub fn scan_batches(
     Ok(summaries.into_iter().map(BatchInfo).collect())
 }
 
+#[pyfunction]
+#[pyo3(signature = (data, *, max_decompressed_bytes))]
+pub fn check_batches(
+    py: Python<'_>,
+    data: InputBytes,
+    max_decompressed_bytes: usize,
+) -> PyResult<Option<Vec<BatchInfo>>> {
+    let limits = Limits { check_crcs: true, max_decompressed_bytes };
+    // What is not compressed takes as many.
+    if data.as_ref().len() > max_decompressed_bytes {
+        return Ok(None);
+    }
+    match py.detach(|| records::scan_batches(data.as_ref(), &limits, true)) {
+        Ok(summaries) => Ok(Some(summaries.into_iter().map(BatchInfo).collect())),
+        Err(corrupt) if is_too_large(&corrupt.reason) => Ok(None),
+        Err(corrupt) => Err(to_corrupt_batch(py)(corrupt)),
+    }
+}
+
+#[pyfunction]
+pub fn with_max_timestamp<'py>(
+    py: Python<'py>,
+    data: InputBytes,
+    max_timestamp: i64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let changed = py
+        .detach(|| records::with_max_timestamp(data.as_ref(), max_timestamp))
+        .map_err(to_corrupt_batch(py))?;
+    Ok(PyBytes::new(py, &changed))
+}
+
 fn position_tuple(position: RecordPosition) -> (i64, i64, i32) {
     (position.offset, position.timestamp, position.leader_epoch)
 }
 
 #[pyfunction]
+#[pyo3(signature = (data, timestamp, *, from_offset=0, max_decompressed_bytes=1 << 30))]
 pub fn find_batch_offset_for_timestamp(
     py: Python<'_>,
     data: InputBytes,
     timestamp: i64,
+    from_offset: i64,
+    max_decompressed_bytes: usize,
 ) -> PyResult<Option<(i64, i64, i32)>> {
-    let found = py.detach(|| records::find_first_at_or_after(data.as_ref(), timestamp, &TRUSTED));
+    let limits = Limits { max_decompressed_bytes, ..TRUSTED };
+    let found = py.detach(|| records::find_first_at_or_after(data.as_ref(), timestamp, from_offset, &limits));
     Ok(found.map_err(to_corrupt_batch(py))?.map(position_tuple))
 }
 

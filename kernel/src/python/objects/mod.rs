@@ -8,4 +8,5 @@ pub mod fast_method;
 pub mod formats;
 pub mod input;
 pub mod locked_rc;
+pub mod name_pattern;
 pub mod receive_buffer;

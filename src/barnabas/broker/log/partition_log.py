@@ -21,7 +21,14 @@ from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.markers import EndMarker, end_marker
 from barnabas.broker.log.memory_files import AnyPath
 from barnabas.broker.log.producers import AbortedSpan, ProducerStates
-from barnabas.broker.log.segment import MAX_RELATIVE_OFFSET, Segment, UnreadableError, end_of_batches
+from barnabas.broker.log.segment import (
+    MAX_RELATIVE_OFFSET,
+    MOST_UNPACKED_BYTES,
+    Found,
+    Segment,
+    UnreadableError,
+    end_of_batches,
+)
 from barnabas.broker.log.settings import LogSettings
 from barnabas.broker_errors import CorruptMessageError, KafkaStorageError, OffsetOutOfRangeError
 from barnabas.protocol.file_part import FilePart
@@ -37,7 +44,6 @@ LEADER_EPOCHS_FILE = "leader-epoch-checkpoint"
 UNFINISHED_SUFFIXES = (".cleaned", ".tmp")
 # Of the last segment after a crash nobody knows where it ends.
 NO_END = 2**63 - 1
-SEARCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,35 +483,23 @@ class PartitionLog:
                 f"{self.log_start_offset} to {self.log_end_offset}"
             )
 
-    def first_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the first record at or after a time in milliseconds."""
+    def first_at_or_after(
+        self, timestamp: int, max_unpacked_bytes: int = MOST_UNPACKED_BYTES
+    ) -> Found | None:
+        """(offset, timestamp, leader epoch) of the first record at or after a time in milliseconds, of those
+        from the log's start on. Raises: LargeBatchError."""
         for segment in self.segments:
             if segment.max_timestamp >= timestamp:
-                found = segment.first_at_or_after(timestamp)
-                if found is not None and found[0] < self.log_start_offset:
-                    return self._first_left_at_or_after(timestamp)
+                found = segment.first_at_or_after(timestamp, self.log_start_offset, max_unpacked_bytes)
                 if found is not None:
                     return found
         return None
 
-    def _first_left_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
-        """As above, where records before the log's start are as late."""
-        offset = self.log_start_offset
-        while offset < self.log_end_offset:
-            data = self.read(offset, SEARCH_BYTES, at_least_one=True)
-            reader = _kernel.RecordReader(*self.partition, data, fetch_offset=offset)
-            for record in reader:
-                if record.timestamp >= timestamp:
-                    return record.offset, record.timestamp, self.leader_epochs.epoch_at(record.offset)
-            if reader.next_offset <= offset:
-                break
-            offset = reader.next_offset
-        return None
-
-    def with_max_timestamp(self) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the record with the greatest timestamp."""
+    def with_max_timestamp(self, max_unpacked_bytes: int = MOST_UNPACKED_BYTES) -> Found | None:
+        """(offset, timestamp, leader epoch) of the record with the greatest timestamp. Raises:
+        LargeBatchError."""
         newest = max(self.segments, key=lambda segment: segment.max_timestamp)
-        return newest.with_max_timestamp()
+        return newest.with_max_timestamp(max_unpacked_bytes)
 
     def size(self) -> int:
         """Bytes in all segments."""

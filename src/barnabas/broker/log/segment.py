@@ -42,6 +42,9 @@ LEAST_FILE_BYTES = 32_768
 # Kafka's indexes hold positions and relative offsets as int32.
 MAX_SEGMENT_BYTES = (1 << 31) - 1
 MAX_RELATIVE_OFFSET = (1 << 31) - 1
+MOST_UNPACKED_BYTES = 1 << 30
+Found = tuple[int, int, int]
+"""The offset of a record, its timestamp, its leader epoch."""
 
 
 class UnreadableError(Exception):
@@ -54,6 +57,23 @@ class UnreadableError(Exception):
 
 class _BadBatchError(Exception):
     """A batch does not stand where it should; a scan tells more."""
+
+
+class LargeBatchError(Exception):
+    """A batch takes more bytes once it is unpacked than were allowed. `search` goes on in what was read; it
+    needs no segment, so that another thread may do it."""
+
+    def __init__(self, chunk: bytes, timestamp: int, from_offset: int) -> None:
+        super().__init__("a batch is large once it is unpacked")
+        self._chunk = chunk
+        self._timestamp = timestamp
+        self._from_offset = from_offset
+
+    def search(self) -> Found | None:
+        """Raises: CorruptBatchError."""
+        return _kernel.find_batch_offset_for_timestamp(
+            self._chunk, self._timestamp, from_offset=self._from_offset
+        )
 
 
 class Segment:
@@ -283,18 +303,32 @@ class Segment:
             raise UnreadableError(left)
         return None
 
-    def first_at_or_after(self, timestamp: int) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the first record with at least this timestamp."""
-        position = self.index.position_at_or_before(self.time_index.offset_before(timestamp))
-        for chunk in self.chunks(position):
-            found = _kernel.find_batch_offset_for_timestamp(chunk, timestamp)
+    def first_at_or_after(
+        self, timestamp: int, from_offset: int = 0, max_unpacked_bytes: int = MOST_UNPACKED_BYTES
+    ) -> Found | None:
+        """(offset, timestamp, leader epoch) of the first record from an offset on with at least this
+        timestamp. Raises: LargeBatchError."""
+        offset = max(self.time_index.offset_before(timestamp), from_offset)
+        for chunk in self.chunks(self.index.position_at_or_before(offset)):
+            try:
+                found = _kernel.find_batch_offset_for_timestamp(
+                    chunk, timestamp, from_offset=from_offset, max_decompressed_bytes=max_unpacked_bytes
+                )
+            except CorruptBatchError:
+                if max_unpacked_bytes == MOST_UNPACKED_BYTES:
+                    raise
+                raise LargeBatchError(chunk, timestamp, from_offset) from None
             if found is not None:
                 return found
         return None
 
-    def with_max_timestamp(self) -> tuple[int, int, int] | None:
-        """(offset, timestamp, leader epoch) of the earliest record with the greatest timestamp."""
-        return self.first_at_or_after(self.max_timestamp) if self.max_timestamp >= 0 else None
+    def with_max_timestamp(self, max_unpacked_bytes: int = MOST_UNPACKED_BYTES) -> Found | None:
+        """(offset, timestamp, leader epoch) of the earliest record with the greatest timestamp.
+
+        Raises: LargeBatchError."""
+        if self.max_timestamp < 0:
+            return None
+        return self.first_at_or_after(self.max_timestamp, 0, max_unpacked_bytes)
 
     def scan(
         self, position: int, *, check_crcs: bool, chunk_bytes: int = SCAN_CHUNK_BYTES

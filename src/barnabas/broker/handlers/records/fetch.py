@@ -29,6 +29,7 @@ from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
 from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker.turns import in_turns
 from barnabas.broker_errors import (
     ErrorCode,
     NotLeaderOrFollowerError,
@@ -100,13 +101,13 @@ async def handle(call: Call, request: FetchRequest) -> FetchResponse:
     if throttle.is_on:
         request = copy(request)
         request.max_bytes = min(request.max_bytes, throttle.most_at_once(CONSUMER_BYTE_RATE, call))
-    read = _read_all(call, request)
+    read = await _read_all(call, request)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + max(0, request.max_wait_ms) / 1000
     while not read.failed and read.bytes_read < request.min_bytes and loop.time() < deadline:
         if not await _wait_for_bytes(read, request.min_bytes, deadline - loop.time()):
             break
-        read = _read_all(call, request)
+        read = await _read_all(call, request)
     if throttle.is_on:
         size = sum(map(len, encode_to_send(read.response, call.version))) + LENGTH_BYTES
         delay_ms = throttle.charge_or_refuse(CONSUMER_BYTE_RATE, call, size)
@@ -148,13 +149,14 @@ async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
             partition.waiters.discard(woken)
 
 
-def _read_all(call: Call, request: FetchRequest) -> _Read:
+async def _read_all(call: Call, request: FetchRequest) -> _Read:
     reads_committed = request.isolation_level == READ_COMMITTED
     read = _Read(FetchResponse(), 0, False, reads_committed, call.connection.sends_files, call.version, [])
-    for topic in request.topics:
+    async for topic in in_turns(request.topics):
         answer = FetchResponse.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id)
         read.response.responses.append(answer)
-        answer.partitions.extend(_read_partitions(call, request, topic, read))
+        async for data in in_turns(_read_partitions(call, request, topic, read)):
+            answer.partitions.append(data)
     return read
 
 

@@ -9,14 +9,17 @@ segments begin that were last written before a time, the newest first.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.segment import Found, LargeBatchError
 from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.broker_errors import ErrorCode, UnsupportedVersionError
 from barnabas.errors import BrokerError
+from barnabas.net.addresses import in_thread
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = (
@@ -28,6 +31,8 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
     -6,
 )
 FIRST_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+AT_ONCE_BYTES = 4 << 20
+"""A batch that takes more once it is unpacked is looked through on another thread."""
 NOTHING = (-1, -1, -1)
 READ_COMMITTED = 1
 FIRST_VERSION_WITH_LEADER_EPOCH = 4
@@ -45,7 +50,7 @@ async def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse
             ListOffsetsResponse.ListOffsetsTopicResponse(
                 name=topic.name,
                 partitions=[
-                    _look_up(call, topic.name, asked, reads_committed=reads_committed)
+                    await _look_up(call, topic.name, asked, reads_committed=reads_committed)
                     if times[topic.name, asked.partition_index] == 1
                     else PartitionResponse(asked.partition_index, ErrorCode.INVALID_REQUEST)
                     for asked in {asked.partition_index: asked for asked in topic.partitions}.values()
@@ -57,7 +62,7 @@ async def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse
     )
 
 
-def _look_up(
+async def _look_up(
     call: Call, topic: str, asked: ListOffsetsRequest.ListOffsetsPartition, *, reads_committed: bool
 ) -> PartitionResponse:
     cluster, version = call.parts.cluster, call.version
@@ -69,7 +74,7 @@ def _look_up(
             return PartitionResponse(
                 partition_index=asked.partition_index, old_style_offsets=_find_segments(partition.log, asked)
             )
-        offset, timestamp, leader_epoch = _find(
+        offset, timestamp, leader_epoch = await _find(
             partition.log, asked.timestamp, version, reads_committed=reads_committed
         )
     except BrokerError as error:
@@ -80,7 +85,7 @@ def _look_up(
     return response
 
 
-def _find(log: PartitionLog, timestamp: int, version: int, *, reads_committed: bool) -> tuple[int, int, int]:
+async def _find(log: PartitionLog, timestamp: int, version: int, *, reads_committed: bool) -> Found:
     if timestamp < EARLIEST_PENDING_UPLOAD or version < FIRST_VERSION.get(timestamp, 0):
         raise UnsupportedVersionError(f"version {version} has no meaning for timestamp {timestamp}")
     if timestamp == LATEST:
@@ -90,7 +95,11 @@ def _find(log: PartitionLog, timestamp: int, version: int, *, reads_committed: b
         return log.log_start_offset, -1, log.leader_epochs.epoch_at(log.log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOTHING
-    found = log.with_max_timestamp() if timestamp == MAX_TIMESTAMP else log.first_at_or_after(timestamp)
+    find = log.with_max_timestamp if timestamp == MAX_TIMESTAMP else partial(log.first_at_or_after, timestamp)
+    try:
+        found = find(max_unpacked_bytes=AT_ONCE_BYTES)
+    except LargeBatchError as large:
+        found = await in_thread(large.search) or find()
     if found is None or found[0] >= (log.last_stable_offset if reads_committed else log.high_watermark):
         return NOTHING
     return found

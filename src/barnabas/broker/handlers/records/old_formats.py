@@ -9,6 +9,7 @@ from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.segment import end_of_batches
 from barnabas.broker_errors import CorruptMessageError, UnsupportedCompressionTypeError
 from barnabas.errors import CorruptBatchError
+from barnabas.net.addresses import in_thread
 from barnabas.protocol.schema import Records
 
 FIRST_PRODUCE_WITH_BATCHES = 3
@@ -19,18 +20,25 @@ FIRST_FETCH_WITH_WHOLE_MESSAGES = 3
 of one that is too large for them."""
 MAGIC_POSITION = 16
 CURRENT_MAGIC = 2
+CONVERTED_AT_ONCE_BYTES = 4096
+MOST_UNPACKED_BYTES = 100 << 20
 
 
-def produced_in_old_format(name: str, records: Records) -> Records:
-    """The one batch to append; as in Kafka, old requests may have one already.
+async def produced_in_old_format(name: str, records: Records) -> Records:
+    """The one batch to append; as in Kafka, old requests may have one already. What may be large is converted
+    on another thread.
 
     Raises: CorruptMessageError.
     """
     view = memoryview(records)
     if len(view) > MAGIC_POSITION and view[MAGIC_POSITION] == CURRENT_MAGIC:
         return records
+
+    def converted() -> bytes:
+        return _kernel.convert_to_current(records, max_decompressed_bytes=MOST_UNPACKED_BYTES)
+
     try:
-        return _kernel.convert_to_current(records)
+        return converted() if len(view) <= CONVERTED_AT_ONCE_BYTES else await in_thread(converted)
     except CorruptBatchError as error:
         raise CorruptMessageError(f"{name}: {error.reason}") from None
 

@@ -11,8 +11,7 @@ messages, which are converted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from itertools import islice
+from collections.abc import Awaitable
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
@@ -21,27 +20,22 @@ from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
 from barnabas.broker.handlers.records.old_formats import FIRST_PRODUCE_WITH_BATCHES, produced_in_old_format
+from barnabas.broker.handlers.records.produced_batches import ProducedBatch, RejectedRecordsError
 from barnabas.broker.handlers.transactions.admission import admit, until_admitted
-from barnabas.broker.log.manager import now_ms
-from barnabas.broker.recompression import recompress
 from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker.turns import in_turns
 from barnabas.broker_errors import (
-    CorruptMessageError,
     InvalidProducerIdMappingError,
-    InvalidRecordError,
     InvalidRequiredAcksError,
-    InvalidTimestampError,
-    MessageTooLargeError,
     NotLeaderOrFollowerError,
     TransactionalIdAuthorizationFailedError,
     UnsupportedCompressionTypeError,
-    UnsupportedForMessageFormatError,
 )
 from barnabas.errors import BrokerError, CorruptBatchError
 from barnabas.net.server import DisconnectError
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
-from barnabas.protocol.schema import ZERO_UUID, Records
+from barnabas.protocol.schema import ZERO_UUID
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
 ALL = -1
@@ -49,8 +43,6 @@ FIRST_VERSION_WITH_ZSTD = 7
 FIRST_VERSION_THAT_NAMES_LEADERS = 10
 FIRST_VERSION_THAT_TELLS_ABORTABLE = 11
 FIRST_VERSION_THAT_ADDS = 12
-KEEP_ALL_TOMBSTONES = -(1 << 62)
-MOST_RECORD_ERRORS_SHOWN = 3
 
 
 async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -60,10 +52,10 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
         producers = _transactional_producers(request)
     failed: BrokerError | None = None
     waiting: list[Awaitable[None]] = []
-    for asked in request.topic_data:
+    async for asked in in_turns(request.topic_data):
         answer = ProduceResponse.TopicProduceResponse(name=asked.name, topic_id=asked.topic_id)
         response.responses.append(answer)
-        for data in asked.partition_data:
+        async for data in in_turns(asked.partition_data):
             topic: Topic | None = None
             try:
                 _check_request(call, request, producers)
@@ -71,11 +63,14 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
                 partition = call.parts.cluster.led_partition(topic, data.index, call.node)
                 records = b"" if data.records is None else data.records
                 if call.version < FIRST_PRODUCE_WITH_BATCHES:
-                    records = produced_in_old_format(str(partition.name), records)
+                    records = await produced_in_old_format(str(partition.name), records)
+                    partition = call.parts.cluster.led_partition(topic, data.index, call.node)
                     if not records:
                         answer.partition_responses.append(PartitionResponse(data.index, base_offset=-1))
                         continue
-                batch = _checked(partition, records)
+                produced = ProducedBatch(partition, records)
+                await produced.check()
+                batch = produced.info
                 if batch.compression == "zstd" and call.version < FIRST_VERSION_WITH_ZSTD:
                     raise UnsupportedCompressionTypeError(
                         f"Produce requests with version {call.version} are not allowed to use ZStandard "
@@ -83,7 +78,11 @@ async def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
                     )
                 if batch.is_transactional and request.transactional_id is not None:
                     await _admit(call, request, partition, batch)
-                taken = _append(request, partition, records, batch)
+                await produced.prepare()
+                if produced.has_waited:
+                    topic = _topic(call, asked)
+                    partition = call.parts.cluster.led_partition(topic, data.index, call.node)
+                taken = _append(request, partition, produced)
                 answer.partition_responses.append(taken)
                 if request.acks == ALL and partition.log.replicated_to is not None:
                     end_offset = taken.base_offset + batch.last_offset - batch.base_offset + 1
@@ -157,18 +156,10 @@ async def _admit(call: Call, request: ProduceRequest, partition: Partition, batc
         call.parts.cluster.led_partition(partition.topic, partition.index, call.node)
 
 
-def _append(
-    request: ProduceRequest, partition: Partition, records: Records, batch: BatchInfo
-) -> PartitionResponse:
-    topic = partition.topic
+def _append(request: ProduceRequest, partition: Partition, produced: ProducedBatch) -> PartitionResponse:
     if request.acks == ALL:
         check_in_sync(partition)
-    _check_settings(partition, records, batch)
-    if topic.rules.needs_keys:
-        _check_keys(partition, records, batch)
-    rules = topic.rules
-    records, batches = recompress(records, batch, rules.compression_type, rules.compression_level)
-    appended = partition.append(records, batches)
+    appended = partition.append(produced.records, produced.batches)
     return PartitionResponse(
         index=partition.index,
         base_offset=appended.base_offset,
@@ -198,90 +189,6 @@ def _name_leader(
         response.node_endpoints.append(
             ProduceResponse.NodeEndpoint(found.node_id, found.host, found.port, found.rack)
         )
-
-
-def _checked(partition: Partition, records: Records) -> BatchInfo:
-    """The batch, if it is one and whole. Raises: the errors of a broken batch."""
-    try:
-        batches = _kernel.scan_batches(records, check_crcs=True, check_records=True)
-    except CorruptBatchError as error:
-        raise CorruptMessageError(f"{partition.name}: {error.reason}") from None
-    if len(batches) != 1 or batches[0].size != len(records):
-        raise InvalidRecordError(
-            f"{partition.name}: one whole record batch is taken for each partition, "
-            f"{len(records)} bytes hold {len(batches)}"
-        )
-    batch = batches[0]
-    if batch.magic != 2:
-        raise UnsupportedForMessageFormatError(f"{partition.name}: message format {batch.magic} is too old")
-    if batch.is_control:
-        raise InvalidRecordError(f"{partition.name}: control batches are the broker's own")
-    if batch.is_transactional and batch.producer_id < 0:
-        raise InvalidRecordError(f"{partition.name}: a batch of a transaction needs a producer id")
-    if batch.producer_id >= 0 and (batch.producer_epoch < 0 or batch.base_sequence < 0):
-        raise InvalidRecordError(f"{partition.name}: a producer id needs an epoch and a sequence")
-    return batch
-
-
-def _check_settings(partition: Partition, records: Records, batch: BatchInfo) -> None:
-    topic, rules = partition.topic, partition.topic.rules
-    limit = rules.max_message_bytes
-    if batch.size > limit:
-        raise MessageTooLargeError(
-            f"record batch of {batch.size} bytes is larger than "
-            f"max.message.bytes={limit} of topic {topic.name}"
-        )
-    if not rules.set_append_time and batch.max_timestamp >= 0:
-        now = now_ms()
-        earliest, latest = now - rules.timestamp_before_max_ms, now + rules.timestamp_after_max_ms
-        if batch.max_timestamp > latest or batch.base_timestamp < earliest:
-            raise UntimelyRecordsError(
-                "One or more records have been rejected due to invalid timestamp",
-                {
-                    place: f"Timestamp {record.timestamp} of message with offset {record.offset} is out of "
-                    f"range. The timestamp should be within [{earliest}, {latest}]"
-                    for place, record in enumerate(_kernel.RecordReader(*partition.name, records))
-                    if not earliest <= record.timestamp <= latest
-                },
-                partition.log.log_start_offset,
-            )
-
-
-class RejectedRecordsError(BrokerError):
-    """`rejected`: what is wrong with records, in Kafka's words, by their places in the batch."""
-
-    def __init__(self, context: str, rejected: Mapping[int, str], log_start_offset: int) -> None:
-        super().__init__(context)
-        self.rejected = rejected
-        self.log_start_offset = log_start_offset
-
-
-class UntimelyRecordsError(RejectedRecordsError, InvalidTimestampError):
-    """Timestamps too far from the broker's time."""
-
-
-class KeylessRecordsError(RejectedRecordsError, InvalidRecordError):
-    """Records without a key for a compacted topic."""
-
-
-def _check_keys(partition: Partition, records: Records, batch: BatchInfo) -> None:
-    """Raises: KeylessRecordsError."""
-    keyed = _kernel.compact_batches(records, _kernel.KeyOffsets(), keep_tombstones_from=KEEP_ALL_TOMBSTONES)
-    if sum(kept.record_count for kept in _kernel.scan_batches(keyed)) == batch.record_count:
-        return
-    wrong = f"Compacted topic cannot accept message without key in topic partition {partition.name}"
-    reader = _kernel.RecordReader(*partition.name, records)
-    rejected = {place: wrong for place, record in enumerate(reader) if record.key is None}
-    shown = ", ".join(
-        f"RecordError(batchIndex={place}, message='{text}')"
-        for place, text in islice(rejected.items(), MOST_RECORD_ERRORS_SHOWN)
-    )
-    raise KeylessRecordsError(
-        f"One or more records have been rejected due to {len(rejected)} record errors in total, and only "
-        f"showing the first three errors at most: [{shown}]",
-        rejected,
-        partition.log.log_start_offset,
-    )
 
 
 def _refusal(index: int, error: BrokerError) -> PartitionResponse:

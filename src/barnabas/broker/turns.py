@@ -1,0 +1,27 @@
+"""Long lists are gone through in turns, so that who asks for much holds nobody up.
+
+Owns how long a turn is. Knows nothing of what is in the lists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+TURN_SECONDS = 0.005
+ITEMS_BETWEEN_LOOKS = 32
+
+
+async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """Each of them; whenever a turn has taken its time, others are let in first. What can change meanwhile
+    may be another when the next item comes. A few items are always of one turn."""
+    ends_at = time.monotonic() + TURN_SECONDS
+    for place, item in enumerate(items, 1):
+        yield item
+        if place % ITEMS_BETWEEN_LOOKS == 0 and time.monotonic() >= ends_at:
+            await asyncio.sleep(0)
+            ends_at = time.monotonic() + TURN_SECONDS
