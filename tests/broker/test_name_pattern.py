@@ -4,7 +4,9 @@ its brokers refuse the same ones in the same words."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
+import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -244,6 +246,27 @@ PATTERNS = (
     r"[[:alpha]+",
     r"[a-c-z]+",
     r"(?P<n>a",
+    r"(a+)+c",
+    r"(a|a)*b",
+    r"(a|aa)+b",
+    r"((a*)*)*b",
+    r"(.*a){3}b",
+    r"(((((a)))))b",
+    r"((a)|(b)){1,3}",
+    r"((?i)a|b)+",
+    r"(|a)+",
+    r"(a?)*b",
+    r"(^a)b$",
+    r"(^|a)b",
+    r"(a$|b)*",
+    r"[[:alpha:][:digit:]]+",
+    r"[[:alpha:]-z]+",
+    r"[:alpha:]+",
+    r"[[:]+",
+    r"[[:a]+",
+    r"\x{d800}a*",
+    r"a{0,1000}",
+    r"(?:a{10}){10}",
 )
 
 
@@ -270,10 +293,10 @@ ODD_PATTERNS = (
 
 def made_of(pattern: str, names: Sequence[str] = TOPICS) -> str:
     try:
-        compiled = name_pattern(pattern, frozenset("".join(names)))
+        matches = name_pattern(pattern, frozenset("".join(names))).matches
     except NamePatternError as error:
         return f"! {error}"
-    return "= " + " ".join(str(place) for place, name in enumerate(names, 1) if compiled.fullmatch(name))
+    return "= " + " ".join(str(place) for place, name in enumerate(names, 1) if matches(name))
 
 
 @pytest.mark.parametrize(
@@ -291,6 +314,42 @@ def test_the_same_names_match_as_by_re2j_and_the_same_is_refused(
     )
     theirs = dict(zip(patterns, done.stdout.splitlines(), strict=True))
     assert {pattern: made_of(pattern, names) for pattern in patterns} == theirs
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+c", "(a|a)*c", "(a|aa)+c", "((a*)*)*c", "(?i)(A+)+c", "(.*a){12}c"]
+)
+def test_no_expression_takes_longer_for_a_name_that_does_not_match(pattern: str) -> None:
+    """One that goes back would take longer than there is time."""
+    assert not name_pattern(pattern).matches("a" * 5_000 + "b")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(" * 30_000, "(" * 15_000 + ")" * 15_000, "[[:" * 10_000, "[a" + "[:" * 15_000, r"\Q" * 10_000),
+        *("(?i)" * 8_000, "[a-z]" * 6_000, r"\pL" * 10_000, "(?P<" * 8_000, "a|" * 16_000, "[^a]" * 8_000),
+        *("(a" * 10_000 + ")*" * 10_000, "((a{1000}){1000}){1000}", "a" * 32_767, "a" * 32_768),
+    ],
+    ids=lambda pattern: pattern[:8],
+)
+def test_long_expressions_are_read_or_refused_in_a_moment(pattern: str) -> None:
+    """As each is read once, character by character, what is not refused takes time as its length does."""
+    before = time.thread_time()
+    with contextlib.suppress(NamePatternError):
+        name_pattern(pattern).matches("a")
+    whole = time.thread_time() - before
+    before = time.thread_time()
+    with contextlib.suppress(NamePatternError):
+        name_pattern(pattern[: len(pattern) // 8]).matches("a")
+    eighth = time.thread_time() - before
+    assert whole < max(0.5, 30 * eighth)
+
+
+def test_what_is_refused_for_its_size_is_said_so() -> None:
+    for pattern in ("a" * 32_768, "((a{1000}){1000}){1000}"):
+        with pytest.raises(NamePatternError, match="too large"):
+            name_pattern(pattern)
 
 
 def test_brokers_refuse_an_expression_in_the_words_of_kafkas(

@@ -26,6 +26,7 @@ from barnabas.broker.configs.client_metrics import (
     INTERVAL,
     MATCH,
     METRICS,
+    PRINTABLE,
     patterns_of,
     words_of,
 )
@@ -49,6 +50,7 @@ RESERVED_IDS = frozenset({uuid.UUID(int=0), uuid.UUID(int=1)})
 LONGEST_INTERVAL_MS = int(CLIENT_METRICS_SETTINGS[INTERVAL].default or 0)
 # What Kafka takes where a client does not say what it is.
 UNKNOWN_SOFTWARE = "unknown"
+MOST_UNPACKED_BYTES = 8 << 20
 MOST_INSTANCES = 16_384
 FORGOTTEN_AFTER_MS, FORGOTTEN_AFTER_INTERVALS = 60_000, 3
 
@@ -142,7 +144,7 @@ class ClientTelemetry:
             raise TelemetryTooLargeError(f"{len(metrics)} bytes are more than {max_bytes}")
         if metrics and compression_type != UNCOMPRESSED:
             try:
-                _kernel.decompress(CODECS[compression_type], metrics)
+                _kernel.decompress(CODECS[compression_type], metrics, MOST_UNPACKED_BYTES)
             except BarnabasError as error:
                 raise InvalidRecordError(f"the metrics cannot be decompressed: {error}") from error
 
@@ -171,11 +173,12 @@ class ClientTelemetry:
     def _subscribed(self, instance_id: uuid.UUID, attributes: Mapping[str, str]) -> ClientInstance:
         metrics: set[str] = set()
         interval_ms = LONGEST_INTERVAL_MS
+        characters = PRINTABLE.union(*attributes.values())
         for name in self._subscriptions:
             settings = self._subscriptions.of(name)
-            patterns = patterns_of(settings.get(MATCH, ""))
+            patterns = patterns_of(settings.get(MATCH, ""), characters)
             if all(
-                attribute in attributes and pattern.fullmatch(attributes[attribute])
+                attribute in attributes and pattern.matches(attributes[attribute])
                 for attribute, pattern in patterns.items()
             ):
                 metrics.update(words_of(settings.get(METRICS, "")))

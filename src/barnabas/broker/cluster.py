@@ -192,6 +192,7 @@ class Cluster:
         self.client_metrics = NamedSettings(self._metadata.client_metrics, self._save)
         self.group_settings = NamedSettings(self._metadata.group_settings, self._save)
         self.topics: dict[str, Topic] = {}
+        self.topics_changes = 0
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}
         """Names of topics by what stands for all that would collide with them."""
@@ -317,6 +318,7 @@ class Cluster:
 
     def _register(self, topic: Topic) -> None:
         self.topics[topic.name] = topic
+        self.topics_changes += 1
         self._topics_by_id[topic.topic_id] = topic
         self._colliding_names[topic.name.replace(".", "_")] = topic.name
 
@@ -743,6 +745,7 @@ class Cluster:
 
     def _unregister(self, topic: Topic) -> None:
         self.topics.pop(topic.name, None)
+        self.topics_changes += 1
         self._topics_by_id.pop(topic.topic_id, None)
         self._colliding_names.pop(topic.name.replace(".", "_"), None)
 

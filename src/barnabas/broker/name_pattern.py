@@ -1,9 +1,9 @@
 """Regular expressions by which topics and transactional ids are chosen, in the syntax of RE2, as Kafka takes
 them.
 
-Owns which ones there are, and which names each matches as a whole: they are translated for Python. A class is
-what it has of the characters that the names at hand are made of; greed makes no difference to a whole name.
-Must not know groups or transactions.
+Owns which ones there are, and which names each matches as a whole: they are translated for the kernel, which
+takes linear time. A class is what it has of the characters that the names at hand are made of; greed makes no
+difference to a whole name. Must not know groups or transactions.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import string
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+
+from barnabas._kernel import NamePattern
+from barnabas.net.addresses import in_thread
 
 TOPIC_CHARACTERS = frozenset(string.ascii_letters + string.digits + "._-")
 MOST_REPEATS = 1000
@@ -34,7 +37,12 @@ Old_South_Arabian Inscriptional_Parthian Inscriptional_Pahlavi Old_Turkic Brahmi
 CATEGORIES, SCRIPTS = frozenset(_CATEGORIES.split()), frozenset(_SCRIPTS.split())
 ANY, LATIN, COMMON = "Any", "Latin", "Common"
 CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-ASSERTIONS = {"A": r"\A", "b": r"(?a:\b)", "B": r"(?a:\B)", "z": r"\Z"}
+ASSERTIONS = {"A": r"\A", "b": r"(?-u:\b)", "B": r"(?-u:\B)", "z": r"\z"}
+LONGEST = 32_767
+"""As long as Kafka's older strings may be; RE2/J takes any."""
+READ_AT_ONCE = 500
+MOST_CLASS_CHARACTERS = 1_000_000
+"""Of all classes of an expression together."""
 _ASCII = frozenset(map(chr, range(128)))
 _LETTERS, _DIGITS = frozenset(string.ascii_letters), frozenset(string.digits)
 _WORD = _LETTERS | _DIGITS | {"_"}
@@ -56,6 +64,7 @@ POSIX_CLASSES = {
     "xdigit": frozenset(string.hexdigits),
 }
 
+TOO_LARGE = "expression is too large"
 BAD_CLASS = "invalid character class range"
 BAD_ESCAPE = "invalid escape sequence"
 BAD_NAME = "invalid named capture"
@@ -70,6 +79,8 @@ TWICE_NAMED = "duplicate capture group name"
 # What RE2/J says of a closing parenthesis that closes nothing.
 UNOPENED = "regexp/syntax: internal error"
 
+NOTHING = r"[^\x{0}-\x{10FFFF}]"
+"""Matches none."""
 _REPEATS = re.compile(r"\{(\d+)(?:(,)(\d*))?\}", re.ASCII)
 _NAME = re.compile(r"\w+", re.ASCII)
 _HEX = re.compile(r"\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{2})")
@@ -80,10 +91,33 @@ class NamePatternError(ValueError):
     """An expression that RE2 does not take, in the words of Kafka's RE2/J."""
 
 
-@lru_cache(maxsize=1024)
-def name_pattern(text: str, characters: frozenset[str] = TOPIC_CHARACTERS) -> re.Pattern[str]:
+def name_pattern(text: str, characters: frozenset[str] = TOPIC_CHARACTERS) -> NamePattern:
     """To be matched with whole names that are made of these characters. Raises: NamePatternError."""
-    return re.compile(_Translation(text, characters).whole())
+    if len(text) > LONGEST:
+        raise NamePatternError(TOO_LARGE)
+    read = _read(text, characters)
+    if isinstance(read, str):
+        raise NamePatternError(read)
+    return read
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str, characters: frozenset[str]) -> NamePattern | str:
+    """What is wrong where something is, so that this is remembered as well."""
+    try:
+        return NamePattern(_Translation(text, characters).whole())
+    except NamePatternError as error:
+        return str(error)
+    except ValueError:
+        return TOO_LARGE
+
+
+async def read_name_pattern(text: str, characters: frozenset[str] = TOPIC_CHARACTERS) -> NamePattern:
+    """As `name_pattern`, on another thread where that takes long; it is remembered. Raises:
+    NamePatternError."""
+    if READ_AT_ONCE < len(text) <= LONGEST:
+        return await in_thread(lambda: name_pattern(text, characters))
+    return name_pattern(text, characters)
 
 
 class _Translation:
@@ -95,11 +129,14 @@ class _Translation:
         self._at: int = 0
         self._flags: frozenset[str] = frozenset()
         self._names: set[str] = set()
+        self._ranges: dict[tuple[str, str, frozenset[str]], frozenset[str]] = {}
         # Of each open group: what is before the last bar, what is behind it, and the flags.
         self._open: list[tuple[list[str], list[str], frozenset[str]]] = []
         self._before: list[str] = []
         self._atoms: list[str] = []
         self._repeated_until = -1
+        self._last_class_end = text.rfind(":]")
+        self._class_characters = 0
 
     def whole(self) -> str:
         while self._at < len(self._text):
@@ -140,14 +177,14 @@ class _Translation:
             case "^":
                 return "(?m:^)" if "m" in self._flags else "^"
             case "$":
-                return "(?m:$)" if "m" in self._flags else r"\Z"
+                return "(?m:$)" if "m" in self._flags else r"\z"
             case _:
                 return None
 
     def _literal(self, character: str) -> str:
         if "i" in self._flags and character.swapcase() != character:
-            return f"(?i:{re.escape(character)})"
-        return re.escape(character)
+            return f"(?i:{_written(character)})"
+        return _written(character)
 
     # Repetition
 
@@ -167,39 +204,40 @@ class _Translation:
         if self._text.startswith("?", self._at):
             self._at += 1
         self._repeated_until = self._at
-        self._atoms.append(f"(?:{self._atoms.pop()}){how}")
+        self._atoms.append(f"{_grouped(self._atoms.pop())}{how}")
 
     # Groups
 
     def _open_group(self) -> None:
-        rest = self._text[self._at :]
         flags = self._flags
-        if rest.startswith(("(?P<", "(?<")):
-            self._name_group(rest)
-        elif rest.startswith("(?"):
-            if not self._take_flags(rest):
+        if self._text.startswith(("(?P<", "(?<"), self._at):
+            self._name_group()
+        elif self._text.startswith("(?", self._at):
+            if not self._take_flags():
                 return
         else:
             self._at += 1
         self._open.append((self._before, self._atoms, flags))
         self._before, self._atoms = [], []
 
-    def _name_group(self, rest: str) -> None:
-        begin = rest.index("<") + 1
-        name, closing, _ = rest[begin:].partition(">")
-        if not closing or not _NAME.fullmatch(name):
+    def _name_group(self) -> None:
+        begin = self._text.index("<", self._at) + 1
+        found = _NAME.match(self._text, begin)
+        if found is None or not self._text.startswith(">", found.end()):
             raise NamePatternError(BAD_NAME)
+        name = found[0]
         if name in self._names:
             raise NamePatternError(TWICE_NAMED)
         self._names.add(name)
-        self._at += begin + len(name) + 1
+        self._at = found.end() + 1
 
-    def _take_flags(self, rest: str) -> bool:
+    def _take_flags(self) -> bool:
         """Whether they open a group, and are not for what follows in this one."""
         flags, is_set, is_complete = self._flags, True, True
-        for length, flag in enumerate(rest[2:], 3):
+        for at in range(self._at + 2, len(self._text)):
+            flag = self._text[at]
             if flag in ":)" and is_complete:
-                self._at += length
+                self._at = at + 1
                 self._flags = flags
                 return flag == ":"
             if flag == "-" and is_set:
@@ -215,7 +253,8 @@ class _Translation:
         if not self._open:
             raise NamePatternError(UNOPENED)
         self._at += 1
-        group = f"(?:{self._alternatives()})"
+        is_one = not self._before and len(self._atoms) == 1
+        group = self._atoms[0] if is_one else f"(?:{self._alternatives()})"
         self._before, self._atoms, self._flags = self._open.pop()
         self._atoms.append(group)
 
@@ -227,8 +266,10 @@ class _Translation:
             self._at += 2
             self._atoms.append(ASSERTIONS[kind])
         elif kind == "Q":
-            quoted, _, _ = self._text[self._at + 2 :].partition("\\E")
-            self._at += 2 + len(quoted)
+            begin = self._at + 2
+            end = self._text.find("\\E", begin)
+            quoted = self._text[begin : None if end < 0 else end]
+            self._at = begin + len(quoted)
             self._at += 2 if self._text.startswith("\\E", self._at) else 0
             self._atoms += map(self._literal, quoted)
         elif (found := self._class_behind_backslash()) is not None:
@@ -250,10 +291,11 @@ class _Translation:
         name = self._text[self._at + 2 : self._at + 3]
         self._at += 3
         if name == "{":
-            name, closing, _ = self._text[self._at :].partition("}")
-            if not closing:
+            end = self._text.find("}", self._at)
+            if end < 0:
                 raise NamePatternError(BAD_CLASS)
-            self._at += len(name) + 1
+            name = self._text[self._at : end]
+            self._at = end + 1
             if name.startswith("^"):
                 name, is_negated = name[1:], not is_negated
         found: Iterable[str]
@@ -275,20 +317,20 @@ class _Translation:
     def _escaped(self) -> str:
         """The character that a backslash stands for with what follows it."""
         self._at += 1
-        rest = self._text[self._at :]
-        if not rest:
+        if self._at == len(self._text):
             raise NamePatternError(TRAILING_BACKSLASH)
-        if found := _OCTAL.match(rest):
-            self._at += len(found[0])
+        if found := _OCTAL.match(self._text, self._at):
+            self._at = found.end()
             return chr(int(found[0], 8))
-        if rest[0] == "x" and (found := _HEX.match(rest, 1)):
+        kind = self._text[self._at]
+        if kind == "x" and (found := _HEX.match(self._text, self._at + 1)):
             number = int(found[1] or found[2], 16)
             if number <= LARGEST_CHARACTER:
-                self._at += found.end()
+                self._at = found.end()
                 return chr(number)
-        elif rest[0] in CONTROLS or rest[0] not in _LETTERS | _DIGITS:
+        elif kind in CONTROLS or kind not in _LETTERS | _DIGITS:
             self._at += 1
-            return CONTROLS.get(rest[0], rest[0])
+            return CONTROLS.get(kind, kind)
         raise NamePatternError(BAD_ESCAPE)
 
     # Classes in brackets
@@ -312,9 +354,9 @@ class _Translation:
         return self._range() if found is None else found
 
     def _named_class(self) -> frozenset[str] | None:
-        end = self._text.find(":]", self._at + 2)
-        if not self._text.startswith("[:", self._at) or end < 0:
+        if not self._text.startswith("[:", self._at) or self._at + 1 > self._last_class_end:
             return None
+        end = self._text.index(":]", self._at + 1)
         name = self._text[self._at + 2 : end]
         characters = POSIX_CLASSES.get(name.removeprefix("^"))
         if characters is None:
@@ -329,9 +371,13 @@ class _Translation:
             high = self._class_character()
             if high < low:
                 raise NamePatternError(BAD_CLASS)
-        return self._folded(
-            (each for each in self._in_any_case | _ASCII if low <= each <= high), is_negated=False
-        )
+        found = self._ranges.get((low, high, self._flags))
+        if found is None:
+            found = self._folded(
+                (each for each in self._in_any_case | _ASCII if low <= each <= high), is_negated=False
+            )
+            self._ranges[low, high, self._flags] = found
+        return found
 
     def _class_character(self) -> str:
         if self._at == len(self._text):
@@ -342,8 +388,25 @@ class _Translation:
         return self._text[self._at - 1]
 
     def _one_of(self, characters: frozenset[str]) -> str:
-        found = "".join(map(re.escape, sorted(characters & self._characters)))
-        return f"[{found}]" if found else "(?!)"
+        found = sorted(characters & self._characters)
+        self._class_characters += len(found)
+        if self._class_characters > MOST_CLASS_CHARACTERS:
+            raise NamePatternError(TOO_LARGE)
+        return f"[{''.join(map(_written, found))}]" if found else NOTHING
+
+
+def _written(character: str) -> str:
+    """For the kernel."""
+    if character in _LETTERS or character in _DIGITS:
+        return character
+    number = ord(character)
+    # Halves of a surrogate are in no name.
+    return NOTHING if 0xD800 <= number < 0xE000 else f"\\x{{{number:x}}}"
+
+
+def _grouped(atom: str) -> str:
+    """What a repetition behind it is of."""
+    return atom if len(atom) == 1 and atom.isalnum() else f"(?:{atom})"
 
 
 def _script(character: str) -> str:

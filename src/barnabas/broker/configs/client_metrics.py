@@ -5,12 +5,16 @@ Owns names and rules, in Kafka's words. Must not know requests, nor where subscr
 
 from __future__ import annotations
 
-import re
+import string
 from collections.abc import Mapping
 
+from barnabas._kernel import NamePattern
 from barnabas.broker.configs.setting_kinds import Setting, SettingType, table_of
+from barnabas.broker.name_pattern import name_pattern
 from barnabas.broker_errors import InvalidConfigError, InvalidRequestError
 
+LONGEST_MATCH = 4096
+PRINTABLE = frozenset(string.printable)
 INTERVAL, MATCH, METRICS = "interval.ms", "match", "metrics"
 SHORTEST_INTERVAL_MS, LONGEST_INTERVAL_MS = 100, 3_600_000
 CLIENT_INSTANCE_ID, CLIENT_ID = "client_instance_id", "client_id"
@@ -35,16 +39,21 @@ def words_of(value: str) -> list[str]:
     return [word.strip() for word in value.split(",") if word.strip()]
 
 
-def patterns_of(match: str) -> dict[str, re.Pattern[str]]:
-    """What a client must be like, each by name. Raises: InvalidConfigError."""
-    found: dict[str, re.Pattern[str]] = {}
+def patterns_of(match: str, characters: frozenset[str] = PRINTABLE) -> dict[str, NamePattern]:
+    """What a client must be like, each by name, to be matched with what is made of these characters. They are
+    RE2's, which take linear time; Kafka's are Java's. Raises: InvalidConfigError."""
+    if len(match) > LONGEST_MATCH:
+        raise InvalidConfigError(
+            f"Illegal client matching pattern: it has {len(match)} characters, {LONGEST_MATCH} at most"
+        )
+    found: dict[str, NamePattern] = {}
     for word in words_of(match):
         name, equals, pattern = (part.strip() for part in word.partition("="))
         try:
             if not equals or name not in MATCHED_BY:
                 raise ValueError
-            found[name] = re.compile(pattern)
-        except (ValueError, re.error):
+            found[name] = name_pattern(pattern, characters)
+        except ValueError:
             raise InvalidConfigError(f"Illegal client matching pattern: {word}") from None
     return found
 

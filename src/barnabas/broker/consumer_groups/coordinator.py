@@ -7,12 +7,12 @@ first. Must not know requests and responses, nor how an assignment is made.
 from __future__ import annotations
 
 import logging
-import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
+from barnabas._kernel import NamePattern
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.consumer_groups.assignors import ASSIGNORS, TopicIdPartition
 from barnabas.broker.consumer_groups.classic_members import ClassicMembers
@@ -46,6 +46,8 @@ from barnabas.broker_errors import (
     UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
+
+MOST_PATTERNS_KEPT = 1024
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +99,8 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
 
     def __init__(self, cluster: Cluster, store: GroupStore, groups: GroupCoordinator) -> None:
         super().__init__(CONSUMER, cluster, store, groups)
+        self._matched: dict[str, list[str]] = {}
+        self._matched_at = 0
         self.classic_members = ClassicMembers(cluster, self, groups)
         groups.classic_members = self.classic_members
 
@@ -261,15 +265,22 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
     def _subscriptions(self, group: ConsumerGroup) -> dict[str, frozenset[uuid.UUID]]:
         topics = self._cluster.topics
         patterns = {member.subscribed_topic_regex for member in group.members.values()}
-        resolved = {
-            pattern: [name for name in topics if _compiled(pattern).fullmatch(name)]
-            for pattern in patterns
-            if pattern is not None
-        }
+        resolved = {pattern: self._matching(pattern) for pattern in patterns if pattern is not None}
         return {
             member_id: frozenset(topics[name].topic_id for name in names if name in topics)
             for member_id, names in group.subscribed_topics(resolved).items()
         }
+
+    def _matching(self, pattern: str) -> list[str]:
+        """The topics that a regular expression matches, which are looked for again when topics come or go."""
+        if self._matched_at != self._cluster.topics_changes or len(self._matched) > MOST_PATTERNS_KEPT:
+            self._matched.clear()
+            self._matched_at = self._cluster.topics_changes
+        found = self._matched.get(pattern)
+        if found is None:
+            matches = _compiled(pattern).matches
+            found = self._matched[pattern] = [name for name in self._cluster.topics if matches(name)]
+        return found
 
     def _partition_counts(self, subscriptions: dict[str, frozenset[uuid.UUID]]) -> dict[uuid.UUID, int]:
         wanted = frozenset[uuid.UUID]().union(*subscriptions.values())
@@ -347,7 +358,7 @@ class ConsumerGroupCoordinator(HeartbeatGroupCoordinator[ConsumerGroup, Consumer
         member.rebalance_timer = None
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> NamePattern:
     """Raises: InvalidRegularExpressionError."""
     try:
         return name_pattern(pattern)

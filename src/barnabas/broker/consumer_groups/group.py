@@ -188,7 +188,7 @@ class ConsumerGroup(HeartbeatGroup[ConsumerMember, Partitions]):
             topic in member.subscribed_topic_names
             or (
                 member.subscribed_topic_regex is not None
-                and name_pattern(member.subscribed_topic_regex).fullmatch(topic)
+                and name_pattern(member.subscribed_topic_regex).matches(topic)
             )
             for member in self.members.values()
         )

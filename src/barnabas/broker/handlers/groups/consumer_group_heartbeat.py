@@ -1,11 +1,11 @@
 """ConsumerGroupHeartbeat, versions 0 and 1 (KIP-848): joining, staying and leaving, all in one.
 
-From version 1 on the member brings its id, and may subscribe by a regular expression, which is Python's here
-(Kafka's is RE2's).
+From version 1 on the member brings its id, and may subscribe by a regular expression (RE2's).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 
@@ -15,6 +15,7 @@ from barnabas.broker.consumer_groups.coordinator import Heartbeat
 from barnabas.broker.consumer_groups.records import by_topic, partitions_of
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, STATIC_LEAVING_EPOCH
+from barnabas.broker.name_pattern import NamePatternError, read_name_pattern
 from barnabas.broker_errors import InvalidRequestError, UnsupportedAssignorError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.consumer_group_heartbeat import (
@@ -32,6 +33,10 @@ async def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> Consumer
         for name in request.subscribed_topic_names or ():
             authorizer.require(call, Operation.DESCRIBE, ResourceKind.TOPIC, name)
         _check(call.version, request)
+        if request.subscribed_topic_regex:
+            # Of one that is refused the coordinator speaks, when its turn has come.
+            with contextlib.suppress(NamePatternError):
+                await read_name_pattern(request.subscribed_topic_regex)
         names, owned = request.subscribed_topic_names, request.topic_partitions
         answer = call.parts.consumer_groups.heartbeat(
             Heartbeat(
