@@ -25,7 +25,7 @@ from barnabas.broker.controller import Controller
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.data_directory import DataDirectory, DataDirectoryError, data_directory
 from barnabas.broker.group_store import GroupStore
-from barnabas.broker.handlers import HANDLERS, offered_versions, within_quotas
+from barnabas.broker.handlers import HANDLERS, large_requests, offered_versions, within_quotas
 from barnabas.broker.handlers.api import BrokerParts, Call
 from barnabas.broker.handlers.coordination import handle_coordinated
 from barnabas.broker.handlers.coordinator_moves import CoordinatorMoves
@@ -362,6 +362,8 @@ class Broker:
         handle = HANDLERS[header.request_api_key].handle
         if not self._parts.cluster.has_one_node:
             handle = partial(handle_coordinated, handle)
+        if large_requests.is_large(request):
+            handle = partial(large_requests.in_pieces, handle)
         if self._faults is None:
             answering = handle(call, request)
         else:

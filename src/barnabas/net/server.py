@@ -18,17 +18,20 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, Protocol, TypeVar, cast
 
 from barnabas import background
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.listening import stop_listening
+from barnabas.net.addresses import in_thread
 from barnabas.net.frames import FrameProtocol
 from barnabas.net.server_tls import REFUSE
-from barnabas.protocol.codec import encode_parts, encode_to_send
+from barnabas.protocol.codec import encode, encode_parts, encode_to_send
+from barnabas.protocol.decoder import TooManyItemsError
 from barnabas.protocol.encoder import Part
 from barnabas.protocol.file_part import FilePart
 from barnabas.protocol.frame import LARGE_PART_BYTES, response_header_version
+from barnabas.protocol.measure import has_more_items_than
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
@@ -45,11 +48,14 @@ IDLE_CHECK_SECONDS = 15.0
 MAX_WAITING_REQUESTS = 64
 MAX_WAITING_BYTES = 16 << 20
 MAX_JOINED_BYTES = 65_536
+# Messages with more in their arrays are read and written on another thread, a few milliseconds at a time.
+MOST_ITEMS_AT_ONCE = 2000
 # A client that goes on without a goodbye of TLS is not waited for.
 SHUTDOWN_SECONDS = 2.0
 MAX_HANDSHAKE_SECONDS = 60.0
 # How long a client that is refused has to read why.
 ALERT_SECONDS = 2.0
+T = TypeVar("T")
 _REQUEST_START = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
 
@@ -162,6 +168,7 @@ class KafkaServer:
         self._max_idle_seconds = max_idle_ms / 1000
         self._idle_timer: asyncio.TimerHandle | None = None
         self.connections: set[ServerConnection] = set()
+        self._beside = asyncio.Lock()
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -200,6 +207,12 @@ class KafkaServer:
     def handshake_seconds(self) -> float:
         """How long a handshake of TLS may take."""
         return min(MAX_HANDSHAKE_SECONDS, self._max_idle_seconds)
+
+    async def beside(self, work: Callable[[], T]) -> T:
+        """The result of long work that never waits, done on another thread. One is done at a time, so that
+        those that wait for Python's lock are two: the loop has it again within moments."""
+        async with self._beside:
+            return await in_thread(work)
 
     def hang_up(self) -> None:
         """Ends all connections at once; requests under way are given up, and get no further."""
@@ -461,7 +474,10 @@ class ServerConnection:
                 fallback.api_keys = [ApiVersionsResponse.ApiVersion(api_key, lowest, highest)]
             await self._write(fallback, ApiVersionsRequest, 0, correlation_id)
             return
-        header, request = decode_request(frame)
+        try:
+            header, request = decode_request(frame, MOST_ITEMS_AT_ONCE)
+        except TooManyItemsError:
+            header, request = await self._server.beside(lambda: decode_request(frame))
         self.context.request_bytes = len(frame)
         response = await self._ask_handler(header, request)
         if isinstance(response, CutShort):
@@ -499,10 +515,13 @@ class ServerConnection:
         self, response: Response, request_type: type[Request[Any]], version: int, correlation_id: int
     ) -> None:
         header_version = response_header_version(request_type, version)
-        parts = [
-            *encode_parts(ResponseHeader(correlation_id), header_version),
-            *encode_to_send(response, version),
-        ]
+        start = encode_parts(ResponseHeader(correlation_id), header_version)
+        if has_more_items_than(response, MOST_ITEMS_AT_ONCE):
+            # In one piece: a list of so many would hold up whoever looks through it.
+            body: list[Part | FilePart] = [await self._server.beside(lambda: encode(response, version))]
+        else:
+            body = encode_to_send(response, version)
+        parts = [*start, *body]
         self._join(_LENGTH.pack(sum(map(len, parts))))
         try:
             for part in parts:

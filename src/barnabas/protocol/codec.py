@@ -9,7 +9,7 @@ import struct
 from typing import TypeVar, cast
 
 from barnabas.errors import BrokenProtocolError
-from barnabas.protocol.decoder import Decoder, compile_decoder
+from barnabas.protocol.decoder import NO_LIMIT, Decoder, compile_decoder
 from barnabas.protocol.encoder import Encoder, Part, compile_encoder
 from barnabas.protocol.faults import find_fault
 from barnabas.protocol.file_part import FilePart
@@ -78,14 +78,21 @@ def decode(cls: type[M], version: int, buffer: bytes | bytearray | memoryview, s
 
 
 def decode_prefix(
-    cls: type[M], version: int, buffer: bytes | bytearray | memoryview, start: int = 0
+    cls: type[M],
+    version: int,
+    buffer: bytes | bytearray | memoryview,
+    start: int = 0,
+    most_items: int = NO_LIMIT,
 ) -> tuple[M, int]:
-    """The message that begins at byte `start` of `buffer`, and the byte after it."""
+    """The message that begins at byte `start` of `buffer`, and the byte after it.
+
+    Raises: BrokenProtocolError; TooManyItemsError where its arrays have more than `most_items`.
+    """
     decoder = _decoders.get((cls, version))
     if decoder is None:
         _check_version(cls, version)
         decoder = _decoders[cls, version] = compile_decoder(cls, version)
-    return cast("tuple[M, int]", decoder(buffer, start))
+    return cast("tuple[M, int]", decoder(buffer, start, most_items))
 
 
 def _check_version(cls: type[Message], version: int) -> None:

@@ -8,6 +8,7 @@ bytes can neither read past the end nor allocate more than a small multiple of t
 from __future__ import annotations
 
 import struct
+import sys
 import uuid
 from collections.abc import Callable
 from itertools import repeat
@@ -24,8 +25,8 @@ from barnabas.protocol.schema import (
     keeps_tags,
 )
 
-Decoder = Callable[[Any, int], tuple[Any, int]]
-"""(buffer, first byte) -> (message, the byte after it)."""
+Decoder = Callable[[Any, int, int], tuple[Any, int]]
+"""(buffer, first byte, most items of all arrays) -> (message, the byte after it)."""
 
 FIXED_FORMATS = {
     "bool": "?",
@@ -39,6 +40,15 @@ FIXED_FORMATS = {
 }
 
 _LARGEST_CACHED_ARRAY = 64
+
+
+NO_LIMIT = sys.maxsize
+NUMBERS_OF_AN_ITEM = 16
+"""So many numbers of an array are read as quickly as one struct or string."""
+
+
+class TooManyItemsError(Exception):
+    """A message has more in its arrays than whoever reads it wanted to read."""
 
 
 class MalformedError(Exception):
@@ -122,6 +132,7 @@ class _DecoderSource:
         self.names: dict[str, Any] = {
             "BrokenProtocolError": BrokenProtocolError,
             "MalformedError": MalformedError,
+            "TooManyItemsError": TooManyItemsError,
             "NO_TAGGED_FIELDS": NO_TAGGED_FIELDS,
             "ZERO_UUID": ZERO_UUID,
             "new": object.__new__,
@@ -145,7 +156,7 @@ class _DecoderSource:
         self.read_struct(self.cls, "message")
         body = "\n".join(self.lines)
         source = (
-            "def decode(buffer, position):\n"
+            "def decode(buffer, position, left):\n"
             "    end = len(buffer)\n"
             "    view = memoryview(buffer)\n"
             "    try:\n"
@@ -309,7 +320,13 @@ class _DecoderSource:
             self.line(f"    {target} = None")
             self.line("else:")
             self.indent += 1
-        if element in FIXED_FORMATS and element != "uuid":
+        is_of_numbers = element in FIXED_FORMATS and element != "uuid"
+        # A length may be -1, for null.
+        self.line(f"if {length} > {offset}:")
+        self.indent += 1
+        self.count_items(f"{length} // {NUMBERS_OF_AN_ITEM}" if is_of_numbers else length)
+        self.indent -= 1
+        if is_of_numbers:
             self.run_array = (target, FIXED_FORMATS[element], length)
             if nullable:
                 self.flush()
@@ -317,6 +334,11 @@ class _DecoderSource:
             self.read_array_by_element(element, target, length, offset)
         if nullable:
             self.indent -= 1
+
+    def count_items(self, count: str) -> None:
+        self.line(f"left -= {count}")
+        self.line("if left < 0:")
+        self.line("    raise TooManyItemsError")
 
     def read_array_by_element(self, element: str, target: str, length: str, offset: int) -> None:
         smallest = max(1, self.smallest_size(element))
@@ -355,6 +377,7 @@ class _DecoderSource:
         self.indent += 1
         self.line(f"if {count} > 127:")
         self.line(f"    {count}, position = read_long_varint(buffer, position, {count})")
+        self.count_items(count)
         if tagged:
             self.read_known_tags(variable, tagged, count)
         else:

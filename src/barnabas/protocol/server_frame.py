@@ -11,6 +11,7 @@ from typing import Any
 from barnabas.errors import BrokenProtocolError
 from barnabas.protocol.api_key import ApiKey
 from barnabas.protocol.codec import decode_prefix, encode_parts
+from barnabas.protocol.decoder import NO_LIMIT
 from barnabas.protocol.frame import Frame, request_header_version, response_header_version
 from barnabas.protocol.messages.request_header import RequestHeader
 from barnabas.protocol.messages.response_header import ResponseHeader
@@ -21,8 +22,10 @@ _LENGTH = struct.Struct(">i")
 _REQUEST_START = struct.Struct(">hhi")
 
 
-def decode_request(frame: Frame) -> tuple[RequestHeader, Request[Any]]:
+def decode_request(frame: Frame, most_items: int = NO_LIMIT) -> tuple[RequestHeader, Request[Any]]:
     """The header and the request in a frame, which is given without its length.
+
+    Raises TooManyItemsError where the request's arrays have more than `most_items`.
 
     Raises BrokenProtocolError where the bytes are malformed, or the API or its version is unknown; the latter
     as UnsupportedRequestError, from which a broker can still answer.
@@ -35,9 +38,10 @@ def decode_request(frame: Frame) -> tuple[RequestHeader, Request[Any]]:
     request_type = REQUESTS[api_key]
     if not request_type.VERSIONS[0] <= version <= request_type.VERSIONS[1]:
         raise UnsupportedRequestError(api_key, version, correlation_id)
-    header, position = decode_prefix(RequestHeader, request_header_version(request_type, version), frame)
+    header_version = request_header_version(request_type, version)
+    header, position = decode_prefix(RequestHeader, header_version, frame, 0, most_items)
     # As in Kafka, left-over bytes are not looked at: librdkafka 2.16 sends three when it asks for all topics.
-    request, _ = decode_prefix(request_type, version, frame, position)
+    request, _ = decode_prefix(request_type, version, frame, position, most_items)
     return header, request
 
 
