@@ -27,6 +27,11 @@ from barnabas.net.addresses import in_thread
 from barnabas.protocol.frame import decode_response, encode_request
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
+from barnabas.protocol.messages.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
@@ -40,6 +45,7 @@ TOPIC = "t" * 34 + "b"
 EVIL_PATTERNS = ("(t+)+c", "(t|t)*c", "((t*)*)*c", "(.*t){12}c", "(?i)(T+)+c", "(" * 3000 + "t" + ")" * 3000)
 REPLY_SECONDS = 60
 RECORDS_AT = 61
+CLIENT_METRICS = 16
 
 
 class Watch:
@@ -100,8 +106,8 @@ def ask(port: int, frame: bytes) -> bytes:
             return b""
 
 
-async def asked(broker: Broker, request: Any, version: int) -> bytes:
-    return await in_thread(lambda: ask(broker.port, encode_request(request, version, 1, "hostile")))
+async def asked(broker: Broker, request: Any, version: int, client_id: str = "hostile") -> bytes:
+    return await in_thread(lambda: ask(broker.port, encode_request(request, version, 1, client_id)))
 
 
 def watch_while(
@@ -204,6 +210,27 @@ def test_no_pattern_holds_the_loop(tmp_path: Path) -> None:
             assert await asked(broker, ListTransactionsRequest(transactional_id_pattern=pattern), 2)
 
     longest = watch_while(tmp_path, attack, with_a_topic)
+    assert longest < LONGEST_TURN_SECONDS * how_slow_this_machine_is()
+
+
+def test_no_pattern_for_clients_metrics_holds_the_loop(tmp_path: Path) -> None:
+    Resource, Config = (
+        IncrementalAlterConfigsRequest.AlterConfigsResource,
+        IncrementalAlterConfigsRequest.AlterableConfig,
+    )
+    answers: list[GetTelemetrySubscriptionsResponse] = []
+
+    async def attack(broker: Broker) -> None:
+        for place, pattern in enumerate(("(t+)+c", "(t|t)*c", "(t+)+b")):
+            configs = [Config("match", 0, f"client_id={pattern}"), Config("metrics", 0, f"metric.{place}")]
+            subscribe = IncrementalAlterConfigsRequest([Resource(CLIENT_METRICS, f"of-{place}", configs)])
+            altered = decode_response(IncrementalAlterConfigsRequest, 1, await asked(broker, subscribe, 1))
+            assert altered.responses[0].error_code == 0
+        answer = await asked(broker, GetTelemetrySubscriptionsRequest(), 0, TOPIC)
+        answers.append(decode_response(GetTelemetrySubscriptionsRequest, 0, answer))
+
+    longest = watch_while(tmp_path, attack, with_a_topic)
+    assert [answer.requested_metrics for answer in answers] == [["metric.2"]]
     assert longest < LONGEST_TURN_SECONDS * how_slow_this_machine_is()
 
 
