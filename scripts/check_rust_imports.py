@@ -30,6 +30,7 @@ LAYERS: list[list[list[str]]] = [
         ["loan"],
         ["locks"],
         ["memory"],
+        ["name_pattern"],
         ["shared_bytes"],
         ["signal"],
     ],

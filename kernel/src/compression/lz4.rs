@@ -8,7 +8,7 @@ use std::hash::Hasher;
 use lz4_flex::block;
 use twox_hash::XxHash32;
 
-use super::Blocks;
+use super::blocks::Blocks;
 use crate::error::{Reason, too_large};
 use crate::spare_memory::SpareBytes;
 
@@ -156,20 +156,20 @@ pub fn decompress(data: &[u8], limit: usize, checksum: HeaderChecksum) -> Result
 }
 
 /// The blocks of frames, to be unpacked one after the other.
-pub struct PackedBlocks<'a> {
+pub struct Lz4Blocks<'a> {
     input: Input<'a>,
     frame: Option<(FrameHeader, XxHash32)>,
     /// What the frame held last, which blocks that are not independent refer to.
     window: Vec<u8>,
 }
 
-impl<'a> PackedBlocks<'a> {
+impl<'a> Lz4Blocks<'a> {
     pub fn new(data: &'a [u8]) -> Self {
         Self { input: Input(data), frame: None, window: Vec::new() }
     }
 }
 
-impl Blocks for PackedBlocks<'_> {
+impl Blocks for Lz4Blocks<'_> {
     fn unpack_next(&mut self, output: &mut Vec<u8>) -> Result<bool, Reason> {
         let Some((header, content)) = &mut self.frame else {
             if self.input.0.is_empty() {
@@ -314,7 +314,7 @@ mod tests {
         frame.extend_from_slice(&[0; 4]);
         let output = decompress(&frame, 10_000, HeaderChecksum::Standard).unwrap();
         assert_eq!(output[..], first.repeat(2));
-        let (mut blocks, mut in_blocks) = (PackedBlocks::new(&frame), Vec::new());
+        let (mut blocks, mut in_blocks) = (Lz4Blocks::new(&frame), Vec::new());
         while blocks.unpack_next(&mut in_blocks).unwrap() {}
         assert_eq!(in_blocks, first.repeat(2));
     }

@@ -1,5 +1,6 @@
 //! The codecs of record batches: one shot from bytes to bytes, never above a given size, or piece by piece.
 
+mod blocks;
 mod level_choice;
 mod lz4;
 mod snappy;
@@ -9,6 +10,8 @@ use std::io::{Read, Write};
 
 use crate::error::{Reason, too_large};
 use crate::spare_memory::SpareBytes;
+
+use blocks::BlockReader;
 
 pub use level_choice::LevelChoice;
 pub use lz4::{HeaderChecksum, checksum_header_with_magic};
@@ -90,8 +93,8 @@ impl Compression {
         Ok(match self {
             Self::None => Box::new(data),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(data)),
-            Self::Snappy => Box::new(BlockReader::new(snappy::PackedBlocks::new(data)?)),
-            Self::Lz4 => Box::new(BlockReader::new(lz4::PackedBlocks::new(data))),
+            Self::Snappy => Box::new(BlockReader::new(snappy::SnappyBlocks::new(data)?)),
+            Self::Lz4 => Box::new(BlockReader::new(lz4::Lz4Blocks::new(data))),
             Self::Zstd => Box::new(zstandard::reader(data)?),
         })
     }
@@ -111,43 +114,6 @@ impl Compression {
             Self::Lz4 => lz4::decompress(data, limit, header_checksum)?,
             Self::Zstd => zstandard::decompress(data, limit)?,
         })
-    }
-}
-
-/// What is packed in blocks, to be unpacked one after the other.
-trait Blocks {
-    /// Appends the content of the next one; whether there was one.
-    fn unpack_next(&mut self, output: &mut Vec<u8>) -> Result<bool, Reason>;
-}
-
-/// Gives out what blocks hold, a piece at a time.
-struct BlockReader<B> {
-    blocks: B,
-    block: Vec<u8>,
-    taken: usize,
-}
-
-impl<B: Blocks> BlockReader<B> {
-    fn new(blocks: B) -> Self {
-        Self { blocks, block: Vec::new(), taken: 0 }
-    }
-}
-
-impl<B: Blocks> Read for BlockReader<B> {
-    fn read(&mut self, output: &mut [u8]) -> std::io::Result<usize> {
-        while self.taken == self.block.len() {
-            self.block.clear();
-            self.taken = 0;
-            match self.blocks.unpack_next(&mut self.block) {
-                Ok(true) => {}
-                Ok(false) => return Ok(0),
-                Err(reason) => return Err(std::io::Error::other(reason.into_owned())),
-            }
-        }
-        let count = output.len().min(self.block.len() - self.taken);
-        output[..count].copy_from_slice(&self.block[self.taken..self.taken + count]);
-        self.taken += count;
-        Ok(count)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Snappy as Kafka has it: blocks in the framing of xerial's snappy-java. Bare snappy is read as well.
 
-use super::Blocks;
+use super::blocks::Blocks;
 use crate::error::{Reason, too_large};
 
 /// Magic, version 1, oldest reader's version 1.
@@ -28,7 +28,7 @@ pub fn compress(data: &[u8], output: &mut Vec<u8>) {
 
 pub fn decompress(data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
     let mut output = Vec::new();
-    let mut blocks = PackedBlocks::new(data)?;
+    let mut blocks = SnappyBlocks::new(data)?;
     while let Some(block) = blocks.cut_next()? {
         append_block(block, limit, &mut output)?;
     }
@@ -36,13 +36,13 @@ pub fn decompress(data: &[u8], limit: usize) -> Result<Vec<u8>, Reason> {
 }
 
 /// The blocks of xerial's framing; of bare snappy the only one.
-pub struct PackedBlocks<'a> {
+pub struct SnappyBlocks<'a> {
     rest: &'a [u8],
     /// Of bare snappy that is still to come.
     is_bare: bool,
 }
 
-impl<'a> PackedBlocks<'a> {
+impl<'a> SnappyBlocks<'a> {
     pub fn new(data: &'a [u8]) -> Result<Self, Reason> {
         if !data.starts_with(XERIAL_MAGIC) {
             return Ok(Self { rest: data, is_bare: true });
@@ -68,7 +68,7 @@ impl<'a> PackedBlocks<'a> {
     }
 }
 
-impl Blocks for PackedBlocks<'_> {
+impl Blocks for SnappyBlocks<'_> {
     fn unpack_next(&mut self, output: &mut Vec<u8>) -> Result<bool, Reason> {
         let Some(block) = self.cut_next()? else { return Ok(false) };
         append_block(block, usize::MAX, output)?;

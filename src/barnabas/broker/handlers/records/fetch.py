@@ -25,11 +25,11 @@ from barnabas.broker.handlers.records.old_formats import (
     FIRST_FETCH_WITH_WHOLE_MESSAGES,
     fetched_in_old_format,
 )
+from barnabas.broker.handlers.turns import in_turns
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
 from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.broker.replication.registration import NO_LEADER
-from barnabas.broker.turns import in_turns
 from barnabas.broker_errors import (
     ErrorCode,
     NotLeaderOrFollowerError,

@@ -22,9 +22,9 @@ from barnabas.broker.handlers.nodes import endpoint
 from barnabas.broker.handlers.records.old_formats import FIRST_PRODUCE_WITH_BATCHES, produced_in_old_format
 from barnabas.broker.handlers.records.produced_batches import ProducedBatch, RejectedRecordsError
 from barnabas.broker.handlers.transactions.admission import admit, until_admitted
+from barnabas.broker.handlers.turns import in_turns
 from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.replication.registration import NO_LEADER
-from barnabas.broker.turns import in_turns
 from barnabas.broker_errors import (
     InvalidProducerIdMappingError,
     InvalidRequiredAcksError,
