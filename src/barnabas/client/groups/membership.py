@@ -253,6 +253,8 @@ class GroupMembership(ABC):
         await self._tasks.end()
         self._tell_left(reason)
         if operation != "remain_in_group" or self._config.group_instance_id is not None:
+            # One request, which nobody waits for longer than for any other, however long closing may take.
+            timeout_ms = min(timeout_ms, self._config.request_timeout_ms)
             leaving = self._leaving(reason, timeout_ms, operation)
             if leaving is not None:
                 await say_goodbye(self.group_id, leaving, timeout_ms)

@@ -135,7 +135,8 @@ class ShareMembership:
             return
         if self._client.steps:
             self._client.steps.emit(GroupLeft(self._config.group_id, self._member_id, "leaving"))
-        timeout_ms = self._config.request_timeout_ms if timeout_ms is None else timeout_ms
+        limit_ms = self._config.request_timeout_ms
+        timeout_ms = limit_ms if timeout_ms is None else min(timeout_ms, limit_ms)
         request = ShareGroupHeartbeatRequest(
             group_id=self._config.group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
         )
