@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import socket
 import struct
 from typing import Literal
 
-from tests.hostile.proxy import HostileProxy, framed, random_bytes
+from tests.hostile.proxy import HostileProxy, framed, say_nothing
 
 Ending = Literal["reset", "end", "silence"]
 ENDINGS: tuple[Ending, ...] = ("reset", "end", "silence")
@@ -19,39 +18,31 @@ class CuttingProxy(HostileProxy):
     last byte at most. Then its connection is reset, or ends, or says nothing any more."""
 
     def __init__(self, broker: str, at_answer: int | None, ending: Ending, seed: int) -> None:
-        super().__init__(broker, random_bytes, seed=seed)
+        super().__init__(broker, say_nothing, seed=seed)
         self._at_answer = at_answer
         self._ending = ending
-        self._chance = random.Random(seed)
         self.answers = 0
         self.cut_after = ""
         """Which answer was cut, and where; empty before."""
 
-    async def _pass_answers(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        asked: dict[int, tuple[int, int]],
-    ) -> None:
-        while True:
-            (length,) = struct.unpack(">i", await reader.readexactly(4))
-            answer = await reader.readexactly(length)
-            api_key = asked[struct.unpack(">i", answer[:4])[0]][0]
-            frame = framed(self._with_own_address(answer, asked))
-            number, self.answers = self.answers, self.answers + 1
-            if number != self._at_answer:
-                writer.write(frame)
-                await writer.drain()
-                continue
-            # As often at the edges as within.
-            taken = self._chance.choice([0, 3, 4, 8, len(frame) - 1, self._chance.randrange(len(frame))])
-            self.cut_after = f"{taken} of {len(frame)} bytes of answer {number}, to API {api_key}"
-            writer.write(frame[:taken])
+    async def _pass_answer(
+        self, writer: asyncio.StreamWriter, answer: bytes, api_key: int, number: int
+    ) -> bool:
+        frame = framed(answer)
+        of_all, self.answers = self.answers, self.answers + 1
+        if of_all != self._at_answer:
+            writer.write(frame)
             await writer.drain()
-            if self._ending == "silence":
-                await asyncio.Event().wait()
-            if self._ending == "reset":
-                sock: socket.socket = writer.get_extra_info("socket")
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                writer.transport.abort()
-            return
+            return True
+        # As often at the edges as within.
+        taken = self._random.choice([0, 3, 4, 8, len(frame) - 1, self._random.randrange(len(frame))])
+        self.cut_after = f"{taken} of {len(frame)} bytes of answer {of_all}, to API {api_key}"
+        writer.write(frame[:taken])
+        await writer.drain()
+        if self._ending == "silence":
+            await asyncio.Event().wait()
+        if self._ending == "reset":
+            sock: socket.socket = writer.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+        return False

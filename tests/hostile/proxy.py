@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 import struct
 from collections.abc import Callable
@@ -161,8 +162,11 @@ class HostileProxy:
             frame = await reader.readexactly(struct.unpack(">i", length)[0])
             api_key, version, correlation_id = struct.unpack(">hhi", frame[:8])
             asked[correlation_id] = (api_key, version)
-            writer.write(length + frame)
-            await writer.drain()
+            await self._pass_request(writer, length + frame, api_key)
+
+    async def _pass_request(self, writer: asyncio.StreamWriter, request: bytes, api_key: int) -> None:
+        writer.write(request)
+        await writer.drain()
 
     async def _pass_answers(
         self,
@@ -170,30 +174,35 @@ class HostileProxy:
         writer: asyncio.StreamWriter,
         asked: dict[int, tuple[int, int]],
     ) -> None:
-        count = 0
-        while True:
+        for number in itertools.count():
             (length,) = struct.unpack(">i", await reader.readexactly(4))
-            answer = self._with_own_address(await reader.readexactly(length), asked)
-            count += 1
-            if count <= self._spared or self._random.random() >= self._share:
-                writer.write(framed(answer))
-                await writer.drain()
-                continue
-            self.harmed += 1
-            harmed = self._harm(self._random, answer)
-            if harmed is None:
-                continue
-            if self._dribble_seconds:
-                for index in range(len(harmed)):
-                    if writer.is_closing():
-                        return
-                    writer.write(harmed[index : index + 1])
-                    await asyncio.sleep(self._dribble_seconds)
-            else:
-                writer.write(harmed)
-                await writer.drain()
-            if self._closes:
+            answer = await reader.readexactly(length)
+            api_key = asked[struct.unpack(">i", answer[:4])[0]][0]
+            if not await self._pass_answer(writer, self._with_own_address(answer, asked), api_key, number):
                 return
+
+    async def _pass_answer(
+        self, writer: asyncio.StreamWriter, answer: bytes, api_key: int, number: int
+    ) -> bool:
+        """Whether the connection goes on. `number`: the place of the answer among those of the connection."""
+        if number < self._spared or self._random.random() >= self._share:
+            writer.write(framed(answer))
+            await writer.drain()
+            return True
+        self.harmed += 1
+        harmed = self._harm(self._random, answer)
+        if harmed is None:
+            return True
+        if self._dribble_seconds:
+            for index in range(len(harmed)):
+                if writer.is_closing():
+                    return False
+                writer.write(harmed[index : index + 1])
+                await asyncio.sleep(self._dribble_seconds)
+        else:
+            writer.write(harmed)
+            await writer.drain()
+        return not self._closes
 
     def _with_own_address(self, answer: bytes, asked: dict[int, tuple[int, int]]) -> bytes:
         (correlation_id,) = struct.unpack(">i", answer[:4])

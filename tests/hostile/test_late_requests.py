@@ -27,22 +27,11 @@ class DelayingProxy(HostileProxy):
         self.is_delaying = False
         self._kept: list[bytes] = []
 
-    async def _pass_requests(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        asked: dict[int, tuple[int, int]],
-    ) -> None:
-        while True:
-            length = await reader.readexactly(4)
-            frame = await reader.readexactly(struct.unpack(">i", length)[0])
-            api_key, version, correlation_id = struct.unpack(">hhi", frame[:8])
-            if self.is_delaying and api_key == ProduceRequest.API_KEY:
-                self._kept.append(length + frame)
-                await asyncio.Future()
-            asked[correlation_id] = (api_key, version)
-            writer.write(length + frame)
-            await writer.drain()
+    async def _pass_request(self, writer: asyncio.StreamWriter, request: bytes, api_key: int) -> None:
+        if self.is_delaying and api_key == ProduceRequest.API_KEY:
+            self._kept.append(request)
+            await asyncio.Future()
+        await super()._pass_request(writer, request, api_key)
 
     async def deliver(self) -> int:
         """Returns how many requests the broker has answered."""

@@ -80,10 +80,12 @@ def run(checkout: Path) -> Run:
     """`run(text of a test file)` is the exit status of unit and integration, with `part` of all tiers but
     chaos, and what was printed."""
 
-    def run(tests: str, *, whole: bool = False, part: str | None = None) -> tuple[int, str]:
+    def run(
+        tests: str, *, whole: bool = False, part: str | None = None, tiers: str = "test"
+    ) -> tuple[int, str]:
         # With arguments of pytest there is one process, which begins sooner than several.
         arguments = [] if whole else ["-q"]
-        selected = ["test"] if part is None else ["all", f"--part={part}"]
+        selected = [tiers] if part is None else ["all", f"--part={part}"]
         (checkout / "tests" / "test_seeded.py").write_text(tests)
         ended = subprocess.run(
             [sys.executable, "-m", "scripts.suite", *selected, "--python-only", *arguments],
@@ -215,6 +217,16 @@ def test_a_test_that_is_known_to_be_flaky_runs_apart_and_decides_nothing(run: Ru
     assert status == 0, output
     line = "known flaky since 2026-11-28, failed: tests/test_seeded.py::test_fails (two clocks)"
     assert f"suite: {line}" in output
+
+
+@pytest.mark.differential
+def test_a_run_of_the_tier_unit_leaves_known_flaky_tests_alone(run: Run, checkout: Path) -> None:
+    (checkout / "tests" / "known_flaky.toml").write_text(
+        '[[flaky]]\ntest = "tests/test_seeded.py::test_fails"\ncause = "two clocks"\nsince = 2026-11-28\n'
+    )
+    status, output = run("def test_passes():\n    pass\n", whole=True, tiers="unit")
+    assert status == 0, output
+    assert "known flaky" not in output
 
 
 MANY_TESTS = """

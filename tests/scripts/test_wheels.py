@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
-from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tests.scripts.loading import ROOT, script
 
-ROOT = Path(__file__).parents[2]
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
     "optional-dependencies"
 ]
 OF_BARNABAS = re.compile(r"barnabas\[(.*)\]")
-
-
-def script(name: str) -> ModuleType:
-    found = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
 
 
 def whole(extra: str) -> set[str]:

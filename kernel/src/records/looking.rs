@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = 64 << 10;
 const LONGEST_VARINT: usize = 5;
 const LONGEST_VARLONG: usize = 10;
 
-/// What is told of a record.
+/// What a broker looks at in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sight {
     pub offset: i64,

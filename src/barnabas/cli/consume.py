@@ -271,7 +271,7 @@ class _ReaderGoneError(Exception):
 
 @contextlib.contextmanager
 def _until_interrupted(consumer: Consumer) -> Generator[None]:
-    """Ctrl-C and SIGTERM end it in good order, if there was anything to read. Raises: BootstrapError."""
+    """Ctrl-C and SIGTERM are no error. Raises: BootstrapError if no broker has answered."""
     try:
         yield
     except _ReaderGoneError:

@@ -1,5 +1,5 @@
-"""How a command ends that is told to: by Ctrl-C, by SIGTERM, as service managers and `kill` send it, or by
-SIGHUP, when its terminal is closed. All three end it in the same good order."""
+"""How signals end a command: SIGINT (Ctrl-C), SIGTERM (service managers, `kill`) and SIGHUP (a closed
+terminal). All three end it in the same way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Handler = Callable[[int, Any], None]
 
 @dataclass
 class Asked:
-    """Whether somebody wants the command to end, and by which signal."""
+    """The first signal that asked the command to end; None while there was none."""
 
     signal: int | None = None
 

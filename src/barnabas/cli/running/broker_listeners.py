@@ -50,7 +50,7 @@ def broker_listeners(
     certificates: Path | None,
     advertise: str | None = None,
 ) -> BrokerListeners:
-    """`given`: PROTOCOL or PROTOCOL:PORT of each. `advertise`: the host that clients are told.
+    """`given`: PROTOCOL or PROTOCOL:PORT of each. `advertise`: the host that clients connect to.
     `certificates`: the folder where they are made, or were.
 
     Raises: UsageError, InvalidSettingError, MissingProgramError.

@@ -273,7 +273,7 @@ def test_vault_s_certificate_is_verified_whatever_the_environment_says(
 
 @pytest.fixture
 def executor() -> Iterator[Callable[..., EncryptionExecutor]]:
-    """`executor(config)`: what encrypts for a serializer that is told `config` for rules."""
+    """`executor(config)`: what encrypts for a serializer whose rules have the settings `config`."""
     made: list[EncryptionExecutor] = []
 
     def begin(config: dict[str, str]) -> EncryptionExecutor:

@@ -29,7 +29,7 @@ async def handle(call: Call, request: ListTransactionsRequest) -> ListTransactio
         and authorize(call, Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID, metadata.transactional_id)
     ]
     if request.transactional_id_pattern:
-        # Of ids that the client may see alone, so that what it matches tells of no other.
+        # Only of ids that the client may see: the pattern must not show which others there are.
         characters = {each async for metadata in in_turns(found) for each in metadata.transactional_id}
         try:
             pattern = await read_name_pattern(request.transactional_id_pattern, frozenset(characters))

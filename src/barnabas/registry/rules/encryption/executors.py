@@ -42,7 +42,7 @@ DEK_ALGORITHM = "encrypt.dek.algorithm"
 DEK_EXPIRY_DAYS = "encrypt.dek.expiry.days"
 ALTERNATE_KMS_KEY_IDS = "encrypt.alternate.kms.key.ids"
 KMS_HOSTS = "encrypt.kms.hosts"
-"""Of what serializers are told for rules: hosts at which a KMS may be asked that the registry names."""
+"""A setting of the rules of serializers: the hosts of KMS addresses in the registry that may be used."""
 
 MILLISECONDS_IN_DAY = 24 * 60 * 60 * 1000
 MAGIC = b"\x00"
