@@ -178,22 +178,30 @@ WITH_LISTS = [handler for handler in HANDLERS.values() if any(True for _ in long
 
 @pytest.mark.parametrize("handler", WITH_LISTS, ids=lambda handler: handler.request_type.NAME)
 def test_no_request_that_is_long_holds_the_loop(handler: Any, tmp_path: Path) -> None:
-    requests = [
-        (name, encode_request(request, handler.highest, 1, "hostile"))
-        for name, request in long_lists(handler)
-    ]
+    frames = {
+        name: encode_request(request, handler.highest, 1, "hostile") for name, request in long_lists(handler)
+    }
+    limit = LONGEST_TURN_SECONDS * how_slow_this_machine_is()
+    # What holds the loop does so on each broker; what others do to the processor's caches, not.
+    for attempt in range(3):
+        longest = longest_turns(tmp_path / str(attempt), frames)
+        assert longest.keys() == frames.keys()
+        frames = {name: frame for name, frame in frames.items() if longest[name] > limit}
+    assert not frames, longest
+
+
+def longest_turns(folder: Path, frames: dict[str, bytes]) -> dict[str, float]:
     longest: dict[str, float] = {}
 
     async def attack(broker: Broker) -> None:
-        for name, frame in requests:
+        for name, frame in frames.items():
             with watched(asyncio.get_running_loop()) as watch:
                 await in_thread(lambda frame=frame: ask(broker.port, frame))
             longest[name] = watch.longest
 
-    watch_while(tmp_path, attack, with_a_topic)
-    limit = LONGEST_TURN_SECONDS * how_slow_this_machine_is()
-    assert {name: seconds for name, seconds in longest.items() if seconds > limit} == {}
-    assert longest.keys() == {name for name, _ in requests}
+    if frames:
+        watch_while(folder, attack, with_a_topic)
+    return longest
 
 
 def test_no_pattern_holds_the_loop(tmp_path: Path) -> None:
@@ -288,3 +296,17 @@ def test_a_batch_that_unpacks_to_much_takes_little_memory(make: Callable[[], byt
 def most_memory_bytes(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) << 10
+
+
+def test_a_topic_whose_replicas_are_named_for_thousands_of_partitions_does_not_hold_the_loop(
+    tmp_path: Path,
+) -> None:
+    assignment = CreateTopicsRequest.CreatableReplicaAssignment
+    assignments = [assignment(index, [1]) for index in range(5000)]
+    topic = CreateTopicsRequest.CreatableTopic("many", -1, -1, assignments)
+
+    async def attack(broker: Broker) -> None:
+        answer = await asked(broker, CreateTopicsRequest([topic], 5000, validate_only=True), 7)
+        assert decode_response(CreateTopicsRequest, 7, answer).topics[0].num_partitions == 5000
+
+    assert watch_while(tmp_path, attack, with_a_topic) < LONGEST_TURN_SECONDS * how_slow_this_machine_is()

@@ -129,13 +129,17 @@ def _assigned_by_hand(cluster: Cluster, asked: CreateTopicsRequest.CreatableTopi
                 f"A manual partition assignment was specified, but {name} was not set to -1."
             )
     assignments: dict[int, Sequence[int]] = {}
+    repeated = None
     for assignment in asked.assignments:
         if assignment.partition_index in assignments:
-            raise InvalidReplicaAssignmentError(
-                f"Found multiple manual partition assignments for partition {assignment.partition_index}"
-            )
+            repeated = assignment.partition_index
+            break
         assignments[assignment.partition_index] = assignment.broker_ids
-        check_assignments([*assignments.values()], cluster.registered, cluster.alive)
+    check_assignments([*assignments.values()], cluster.registered, cluster.alive)
+    if repeated is not None:
+        raise InvalidReplicaAssignmentError(
+            f"Found multiple manual partition assignments for partition {repeated}"
+        )
     if sorted(assignments) != list(range(len(assignments))):
         raise InvalidReplicaAssignmentError("partitions should be a consecutive 0-based integer sequence")
     return [assignments[index] for index in range(len(assignments))]
