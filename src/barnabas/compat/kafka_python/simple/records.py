@@ -11,12 +11,8 @@ from typing import Any
 
 from barnabas._kernel import BatchBuilder, RecordReader, decompress
 from barnabas.compat.kafka_python.values.structs import STRUCTS
-from barnabas.compat.kafka_python.wire.message_sets import (
-    CODEC_NAMES,
-    Message,
-    MessageSet,
-    PartialMessage,
-)
+from barnabas.compat.kafka_python.wire.message_sets import Message, MessageSet, PartialMessage
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, most_unpacked_bytes
 
 __all__ = ["batch_of", "messages_in"]
 
@@ -73,8 +69,10 @@ def messages_in(topic: str, partition: int, data: Any, offset: int, max_bytes: i
 
     Brokers give the first batch whole, however large it is. A message that is larger than `max_bytes` is a
     PartialMessage all the same, and the last one: programs find out so that they have to ask for more.
+    Raises: CorruptBatchError, also for a batch that unpacks to too much.
     """
-    reader = RecordReader(topic, partition, data, fetch_offset=offset)
+    limit = most_unpacked_bytes(max(max_bytes, len(data)))
+    reader = RecordReader(topic, partition, data, fetch_offset=offset, max_decompressed_bytes=limit)
     offset_and_message = STRUCTS["OffsetAndMessage"]
     found: list[Any] = []
     while records := reader.take(_RECORDS_AT_ONCE):

@@ -10,16 +10,17 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from barnabas._kernel import RecordReader, compress, crc32c, decompress
+from barnabas._kernel import RecordReader, compress, crc32c
 from barnabas.compat.kafka_python.values.errors import CLASSES
-from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
 from barnabas.compat.kafka_python.wire.record_bases import (
     ABCRecordBatch,
     ABCRecordBatchBuilder,
     AppendedRecord,
     RecordInBatch,
 )
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, most_unpacked_bytes, unpacked
 from barnabas.compat.kafka_python.wire.varints import decode_varint, encode_varint, size_of_varint
+from barnabas.errors import CorruptBatchError
 
 __all__ = [
     "ControlRecord",
@@ -257,8 +258,11 @@ class DefaultRecordBatch(DefaultRecordBase, ABCRecordBatch):
     next = __next__
 
     def _read(self) -> Iterator[DefaultRecord]:
-        reader = RecordReader("", 0, self._buffer, fetch_offset=self.base_offset)
-        while records := reader.take(_RECORDS_AT_ONCE):
+        limit = most_unpacked_bytes(len(self._buffer))
+        reader = RecordReader(
+            "", 0, self._buffer, fetch_offset=self.base_offset, max_decompressed_bytes=limit
+        )
+        while records := _next_of(reader):
             for each in records:
                 yield DefaultRecord(
                     each.serialized_size,
@@ -274,7 +278,7 @@ class DefaultRecordBatch(DefaultRecordBase, ABCRecordBatch):
         """The kernel passes over these."""
         data = self._buffer[self.HEADER_STRUCT.size : self.size_in_bytes]
         if self.compression_type:
-            data = bytes(decompress(CODEC_NAMES[self.compression_type], data))
+            data = unpacked(self.compression_type, data)
         position = 0
         for _ in range(self.records_count):
             size, position = decode_varint(data, position)
@@ -287,6 +291,14 @@ class DefaultRecordBatch(DefaultRecordBase, ABCRecordBatch):
             offset = self.base_offset + offset_delta
             yield ControlRecord(size, offset, at, self.timestamp_type, key, value, [])
             position = start + size
+
+
+def _next_of(reader: RecordReader) -> list[Any]:
+    """Raises: CorruptRecordError, also for a batch that unpacks to too much."""
+    try:
+        return reader.take(_RECORDS_AT_ONCE)
+    except CorruptBatchError as error:
+        raise CLASSES["CorruptRecordError"](str(error)) from None
 
 
 def _bytes_at(data: bytes, position: int) -> tuple[bytes | None, int]:

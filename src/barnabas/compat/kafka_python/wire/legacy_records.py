@@ -10,16 +10,16 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from barnabas._kernel import compress, decompress
+from barnabas._kernel import compress
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.compat.kafka_python.wire.lz4_of_old import as_of_old, as_of_today
-from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
 from barnabas.compat.kafka_python.wire.record_bases import (
     ABCRecordBatch,
     ABCRecordBatchBuilder,
     AppendedRecord,
     RecordInBatch,
 )
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, unpacked
 from barnabas.compat.kafka_python.wire.varints import calc_crc32
 
 __all__ = [
@@ -139,7 +139,7 @@ class LegacyRecordBatch(LegacyRecordBase, ABCRecordBatch):
         value = outer.value
         if self.compression_type == self.CODEC_LZ4 and self._magic == 0:
             value = as_of_today(value)
-        inner = [*_messages(decompress(CODEC_NAMES[self.compression_type], value), self._magic)]
+        inner = [*_messages(unpacked(self.compression_type, value), self._magic)]
         # Offsets of magic 1 count from the first message (KIP-31), once a broker has given them out.
         base = max(0, self._offset - inner[-1].offset) if self._magic else 0
         for message in inner:

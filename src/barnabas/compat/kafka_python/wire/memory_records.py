@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.compat.kafka_python.wire.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from barnabas.compat.kafka_python.wire.legacy_records import LegacyRecordBatch, LegacyRecordBatchBuilder
-from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES
 from barnabas.compat.kafka_python.wire.record_bases import ABCRecords
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES
 
 __all__ = ["MemoryRecords", "MemoryRecordsBuilder"]
 

@@ -10,17 +10,14 @@ import zlib
 from io import BytesIO
 from typing import Any, ClassVar
 
-from barnabas import _kernel
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.wire.structs import Struct, StructEncode
 from barnabas.compat.kafka_python.wire.types import AbstractType, Bytes, Int8, Int32, Int64, Schema
+from barnabas.compat.kafka_python.wire.unpacking import unpacked
 
-__all__ = ["CODEC_NAMES", "Message", "MessageSet", "PartialMessage", "crc32"]
+__all__ = ["Message", "MessageSet", "PartialMessage", "crc32"]
 
 _HOME = "barnabas.compat.kafka.protocol.message"
-
-CODEC_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
-"""By what the attributes of a message say."""
 
 
 def crc32(data: Any) -> int:
@@ -136,9 +133,12 @@ class Message(Struct):
         return self.attributes & self.CODEC_MASK != 0
 
     def decompress(self) -> list[Any]:
-        """The messages within a compressed one, as `MessageSet.decode` gives them."""
+        """The messages within a compressed one, as `MessageSet.decode` gives them.
+
+        Raises: UnsupportedCodecError; CorruptRecordError, also for what unpacks to too much.
+        """
         assert self.is_compressed(), "the message is not compressed"
-        raw = _kernel.decompress(CODEC_NAMES[self.attributes & self.CODEC_MASK], self.value or b"")
+        raw = unpacked(self.attributes & self.CODEC_MASK, self.value or b"")
         return MessageSet.decode(raw, bytes_to_read=len(raw))
 
     def __hash__(self) -> int:

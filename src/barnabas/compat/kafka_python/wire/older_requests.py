@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas._kernel import BatchBuilder, RecordReader, decompress
-from barnabas.compat.kafka_python.wire.message_sets import CODEC_NAMES, Message, MessageSet
+from barnabas.compat.kafka_python.wire.message_sets import Message, MessageSet
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, most_unpacked_bytes
 from barnabas.errors import CorruptBatchError
 
 __all__ = ["answer_in_old_version", "needs_newer", "request_in_newer_version"]
@@ -44,7 +45,7 @@ def request_in_newer_version(request: Any, version: int, newer: int) -> None:
 
 
 def answer_in_old_version(request: Any, response: Any, version: int, newer: int) -> None:
-    """Changes the core's answer to a request to what it was in `version`."""
+    """Changes the core's answer to a request to what it was in `version`. Raises: CorruptBatchError."""
     if response.API_KEY == FETCH and version < _FIRST_WITH_BATCHES[FETCH] <= newer:
         wanted = {
             (topic.topic, each.partition): each.fetch_offset
@@ -53,10 +54,15 @@ def answer_in_old_version(request: Any, response: Any, version: int, newer: int)
         }
         for topic in response.responses:
             for partition in topic.partitions:
-                offset = wanted[topic.topic, partition.partition_index]
-                partition.records = _message_set(
-                    bytes(partition.records or b""), offset, 0 if version < 2 else 1
+                batches = bytes(partition.records or b"")
+                reader = RecordReader(
+                    topic.topic,
+                    partition.partition_index,
+                    batches,
+                    fetch_offset=wanted[topic.topic, partition.partition_index],
+                    max_decompressed_bytes=most_unpacked_bytes(len(batches)),
                 )
+                partition.records = _message_set(reader, 0 if version < 2 else 1)
     elif response.API_KEY == LIST_OFFSETS and version < _FIRST_WITH_ONE_OFFSET <= newer:
         for topic in response.topics:
             for partition in topic.partitions:
@@ -98,9 +104,8 @@ def _add_records(message: Any, records: list[tuple[int, Any, Any]]) -> None:
         _add_records(each, records)
 
 
-def _message_set(batches: bytes, offset: int, magic: int) -> bytes:
-    """Of all records from an offset on, one by one."""
-    reader = RecordReader("", 0, batches, fetch_offset=offset)
+def _message_set(reader: RecordReader, magic: int) -> bytes:
+    """Of all records, one by one."""
     entries: list[tuple[int, bytes]] = []
     while records := reader.take(_RECORDS_AT_ONCE):
         for record in records:

@@ -1,0 +1,30 @@
+"""How far what a program reads by hand may unpack, without the settings of a consumer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas._kernel import decompress
+from barnabas.client import unpacking
+from barnabas.compat.kafka_python.values.errors import CLASSES
+from barnabas.errors import CorruptBatchError
+
+__all__ = ["CODEC_NAMES", "most_unpacked_bytes", "unpacked"]
+
+CODEC_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+"""By what the attributes of a message say."""
+
+
+def most_unpacked_bytes(fetched: int) -> int:
+    """Of what was fetched in so many bytes: as much as a consumer allows that asks for so many."""
+    return max(unpacking.LEAST_BYTES, 2 * fetched)
+
+
+def unpacked(codec: int, data: Any) -> bytes:
+    """Raises: UnsupportedCodecError; CorruptRecordError, also for what unpacks to too much."""
+    if codec not in CODEC_NAMES:
+        raise CLASSES["UnsupportedCodecError"](f"Unrecognized compression type: {codec}")
+    try:
+        return decompress(CODEC_NAMES[codec], data, most_unpacked_bytes(len(data)))
+    except CorruptBatchError as error:
+        raise CLASSES["CorruptRecordError"](str(error)) from None
