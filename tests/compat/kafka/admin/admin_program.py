@@ -3,6 +3,7 @@ gives, as JSON."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import struct
 import sys
@@ -28,6 +29,16 @@ def members(admin: Any, group: str) -> Any:
         *(type(member.member_metadata).__name__, member.member_metadata.topics, partitions),
         *(as_dict["member_metadata"]["topics"], as_dict["member_assignment"]["assigned_partitions"]),
     )
+
+
+def assign_partitions(admin: Any, topic: str) -> Any:
+    """Of a topic with one partition: to brokers 2 and 3 as an object, then 3 and 1 in a dictionary."""
+    from kafka.admin import NewPartitions  # pyright: ignore[reportMissingImports]
+
+    admin.create_partitions({topic: NewPartitions(3, [[2], [3]])})
+    if "raise_errors" in inspect.signature(admin.create_partitions).parameters:
+        admin.create_partitions({topic: {"count": 5, "assignments": [[3], [1]]}})
+    return None
 
 
 def remove_all(admin: Any, group: str) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from tests.compat.kafka.generation_runs import ours_with
 
 import barnabas
-from barnabas.testing import ApacheKafka
+from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 PROGRAM = Path(__file__).parent / "admin_program.py"
 
@@ -34,7 +34,7 @@ def run(generation: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-def printed(generation: str, kafka: ApacheKafka, function: str, *arguments: str) -> Any:
+def printed(generation: str, kafka: ApacheKafka | EmbeddedBroker, function: str, *arguments: str) -> Any:
     done = run(generation, str(PROGRAM), function, kafka.bootstrap, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -63,6 +63,17 @@ def test_directories_are_described_in_an_old_version_where_brokers_have_only_new
     with barnabas.Admin(apache_kafka.bootstrap) as admin:
         admin.create_topics([barnabas.NewTopic(name, num_partitions=1)])
     assert printed(generation, apache_kafka, "log_dirs", name) == ["DescribeLogDirsResponse_v0", [name]]
+
+
+@pytest.mark.integration
+def test_new_partitions_are_on_the_brokers_that_a_program_assigns_them_to(topic: Callable[[], str]) -> None:
+    with EmbeddedBroker(nodes=3) as broker, barnabas.Admin(broker.bootstrap) as admin:
+        for generation, expected in (("1.2", [[2], [3]]), ("2", [[2], [3]]), ("3", [[2], [3], [3], [1]])):
+            name = topic()
+            admin.create_topics([barnabas.NewTopic(name, num_partitions=1)])
+            printed(generation, broker, "assign_partitions", name)
+            partitions = admin.describe_topics([name])[name].partitions
+            assert [list(each.replicas) for each in partitions[1:]] == expected
 
 
 @pytest.mark.parametrize("generation", ["2", "3"])

@@ -20,7 +20,7 @@ from barnabas.compat.kafka.metrics._client_metrics import ClientMetrics
 from barnabas.compat.kafka_python.administer.session import BrokerSession
 from barnabas.compat.kafka_python.config.api_versions import version_spoken
 from barnabas.compat.kafka_python.config.client_settings import client_settings
-from barnabas.compat.kafka_python.config.given import merged
+from barnabas.compat.kafka_python.config.given import Settings, merged
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.told.client_log import tell_log
@@ -66,11 +66,11 @@ class KafkaAdminClient(_Calls):
     DEFAULT_CONFIG = default_config("KafkaAdminClient", kafka_client=None)
 
     def __init__(self, **configs: Any) -> None:
-        log.debug("Starting KafkaAdminClient with configuration: %s", configs)
         self._closed = True
         self.config: dict[str, Any] = merged(
             "KafkaAdminClient", self.DEFAULT_CONFIG, configs, Errors.KafkaConfigurationError
         )
+        log.debug("Starting KafkaAdminClient with configuration: %s", Settings(configs))
         try:
             # Nothing of a call is tried again beyond what one request may take.
             settings = client_settings(self.config)

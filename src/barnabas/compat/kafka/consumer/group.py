@@ -425,7 +425,10 @@ class KafkaConsumer(RecordPoller):
         self, timestamps: Mapping[Any, int], timeout_ms: float | None = None
     ) -> dict[Any, Any]:
         """The first record at or after a time (milliseconds since 1970), an OffsetAndTimestamp; None where
-        there is none. Raises: ValueError for a negative time, KafkaTimeoutError."""
+        there is none, and for a partition that does not exist, beside one that does.
+
+        Raises: ValueError for a negative time; KafkaTimeoutError, also where none of the partitions exists.
+        """
         for partition, timestamp in timestamps.items():
             check(timestamp >= 0, "negative timestamp", partition=partition, timestamp=timestamp)
         return offsets_at(self._session, timestamps, self._timeout(timeout_ms))

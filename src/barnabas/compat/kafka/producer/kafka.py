@@ -117,7 +117,7 @@ class KafkaProducer(TopicSender, Owned):
         log.debug("%s: Starting Kafka producer", self)
         if generation().codecs_are_checked_early:
             check_codec(self.config["compression_type"])
-        settle_idempotence(self.config, configs, log, str(self))
+        settle_idempotence(self.config, configs, version, log, str(self))
         check_times(self.config)
         self._thread = loop_thread()
         self._core = self._made_core(as_programs_know(producer_settings)(self.config, configs))

@@ -3,14 +3,18 @@ structs. Raises what the core raises."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
+from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.compat.kafka_python.values.structs import STRUCTS, MemberState
+from barnabas.errors import KafkaTimeoutError
 from barnabas.loop_thread import loop_thread
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.sync.consumer import Consumer
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+
+T = TypeVar("T")
 
 
 def partitions_of(consumer: Consumer, topic: str) -> set[int]:
@@ -26,19 +30,41 @@ def partitions_of(consumer: Consumer, topic: str) -> set[int]:
 
 def first_offsets(consumer: Consumer, partitions: Iterable[Any], timeout: float) -> dict[Any, int]:
     """Of the first record of each, by kafka-python's TopicPartition. `timeout` in seconds."""
-    return _by_struct(consumer.beginning_offsets(map(_core, partitions), timeout=timeout))
+    wanted = [_core(partition) for partition in partitions]
+    return _by_struct(_existing(lambda: consumer.beginning_offsets(wanted, timeout=timeout)))
 
 
 def next_offsets(consumer: Consumer, partitions: Iterable[Any], timeout: float) -> dict[Any, int]:
     """Which the next record of each will get. `timeout` in seconds."""
-    return _by_struct(consumer.end_offsets(map(_core, partitions), timeout=timeout))
+    wanted = [_core(partition) for partition in partitions]
+    return _by_struct(_existing(lambda: consumer.end_offsets(wanted, timeout=timeout)))
 
 
 def offsets_at(consumer: Consumer, timestamps: Mapping[Any, int], timeout: float) -> dict[Any, Any]:
-    """The first at or after a time (milliseconds since 1970), or None. `timeout` in seconds."""
+    """The first at or after a time (milliseconds since 1970), or None: where there is none, and where there
+    is no such partition, but others of these exist. `timeout` in seconds."""
     wanted = {_core(partition): int(timestamp) for partition, timestamp in timestamps.items()}
-    found = consumer.offsets_for_times(wanted, timeout=timeout)
-    return _by_struct({partition: _struct_at(at) for partition, at in found.items()})
+    known = _known(consumer, wanted) or wanted
+    asked = {partition: wanted[partition] for partition in known}
+    found = _existing(lambda: consumer.offsets_for_times(asked, timeout=timeout))
+    return _by_struct({partition: _struct_at(found.get(partition)) for partition in wanted})
+
+
+def _known(consumer: Consumer, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    """Those that exist."""
+    wanted = list(partitions)
+    metadata = consumer.kafka_client.metadata
+    unknown = {each.topic for each in wanted if metadata.partition(each) is None}
+    numbers = {topic: partitions_of(consumer, topic) for topic in unknown}
+    return [each for each in wanted if each.topic not in unknown or each.partition in numbers[each.topic]]
+
+
+def _existing(ask: Callable[[], dict[TopicPartition, T]]) -> dict[TopicPartition, T]:
+    """Raises: KafkaTimeoutError for a partition that does not exist, as the originals do in the end."""
+    try:
+        return ask()
+    except UnknownTopicOrPartitionError as error:
+        raise KafkaTimeoutError(str(error)) from error
 
 
 def committed_offset(

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from barnabas.compat.kafka_python.config.given import Settings
 from barnabas.compat.kafka_python.config.security import security_settings
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES
@@ -89,7 +90,9 @@ class _OnCore(SaslMechanism):
                 raise _complaint(f"{name} required for {self._name or self._called} sasl")
         if config.get("security_protocol") == "SASL_PLAINTEXT" and self._needs:
             log.warning("Sending credentials in the clear during Sasl Authentication")
-        self._settings = {"security_protocol": self._protocol, "sasl_mechanism": self._name, **config}
+        self._settings = Settings(
+            {"security_protocol": self._protocol, "sasl_mechanism": self._name, **config}
+        )
         self._host = str(config.get("host") or "localhost")
         self._conversation: Any = None
         self._next: bytes | None = None

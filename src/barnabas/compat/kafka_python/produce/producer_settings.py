@@ -9,6 +9,7 @@ import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from barnabas.compat.kafka_python.config.api_versions import Version
 from barnabas.compat.kafka_python.config.client_settings import client_settings, milliseconds
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.compat.kafka_python.values.errors import CLASSES
@@ -19,6 +20,7 @@ DEFAULT_MAX_REQUEST_SIZE = 1048576
 BUFFER_MEMORY = 64 * 1024 * 1024
 _MOST_RETRIES = 2**31 - 1
 _MOST_IN_FLIGHT = 5
+_IDEMPOTENT_SINCE = (0, 11)
 _IN_FLIGHT = "max_in_flight_requests_per_connection"
 
 
@@ -30,9 +32,15 @@ def check_codec(codec: Any) -> None:
         raise AssertionError("Unrecognized compression type")
 
 
-def settle_idempotence(config: dict[str, Any], given: Collection[str], log: logging.Logger, who: str) -> None:
+def settle_idempotence(
+    config: dict[str, Any], given: Collection[str], version: Version | None, log: logging.Logger, who: str
+) -> None:
     """Puts what the settings say together of `enable_idempotence` into the configuration. `given`: the
-    names that the program gave. Raises: KafkaConfigurationError for what excludes each other."""
+    names that the program gave; `version`: the `api_version` that it gave, if any.
+
+    Raises: KafkaConfigurationError for what excludes each other; AssertionError in generation 2 for brokers
+    that are too old.
+    """
     is_wanted = "enable_idempotence" in given
     if config.get("transactional_id"):
         if is_wanted and not config["enable_idempotence"]:
@@ -40,8 +48,13 @@ def settle_idempotence(config: dict[str, Any], given: Collection[str], log: logg
         config["enable_idempotence"] = is_wanted = True
     if not config.get("enable_idempotence"):
         return
+    is_old = version is not None and version < _IDEMPOTENT_SINCE
     if generation().idempotence_is_overridden:
         _settle_default(config, given, is_wanted, log, who)
+        if is_old and config["enable_idempotence"]:
+            _settle_old_brokers(config, version, is_wanted, log, who)
+    elif is_old:
+        raise AssertionError("Transactional/Idempotent producer requires >= Kafka 0.11 Brokers")
     else:
         _settle_wish(config, given, log, who)
     if config.get("enable_idempotence"):
@@ -72,6 +85,17 @@ def _settle_default(
         who,
         told,
     )
+    config["enable_idempotence"] = False
+
+
+def _settle_old_brokers(
+    config: dict[str, Any], version: Version | None, is_wanted: bool, log: logging.Logger, who: str
+) -> None:
+    if is_wanted:
+        raise _configuration_error(
+            f"Idempotent/Transactional producer requires broker >= 0.11 (got api_version={version})"
+        )
+    log.warning("%s: Idempotence will be disabled because broker api_version %s < (0, 11)", who, version)
     config["enable_idempotence"] = False
 
 

@@ -7,8 +7,9 @@ from tests.compat.playing.played.stage import UNREACHABLE
 
 @script()
 def a_setting_that_there_is_not_is_refused(kafka, stage):
-    stage.attempt("one", kafka.KafkaProducer, bootstrap_servers=UNREACHABLE, no_such_setting=1)
-    stage.attempt("a consumer's", kafka.KafkaProducer, bootstrap_servers=UNREACHABLE, group_id="group")
+    # The originals show values too, which may be secrets.
+    stage.raised("one", kafka.KafkaProducer, bootstrap_servers=UNREACHABLE, no_such_setting=1)
+    stage.raised("a consumer's", kafka.KafkaProducer, bootstrap_servers=UNREACHABLE, group_id="group")
 
 
 @script()
@@ -84,6 +85,14 @@ def idempotence_by_default_gives_way(kafka, stage):
     ):
         producer = stage.producer(**settings)
         stage.record(f"{settings}", (producer.config["enable_idempotence"], producer.config["acks"]))
+
+
+@on_kafka("2", "3")
+def idempotence_is_refused_where_brokers_are_said_to_be_old(kafka, stage):
+    for settings in ({"enable_idempotence": True}, {"transactional_id": "identity"}):
+        stage.attempt(f"{settings}", stage.producer, api_version=(0, 10, 0), **settings)
+    producer = stage.producer(api_version=(0, 10, 0))
+    stage.record("by default", producer.config["enable_idempotence"])
 
 
 @on_kafka("2", "3")
