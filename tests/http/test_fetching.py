@@ -81,3 +81,9 @@ def test_a_server_without_tls_is_told_from_one_that_is_away(url: str) -> None:
             timeout_seconds=5,
             tls=ssl.create_default_context(),
         )
+
+
+def test_the_text_of_a_request_shows_neither_headers_nor_body() -> None:
+    request = HttpRequest("http://one/token", {"Authorization": "Basic c2VjcmV0"}, b"client_secret=c2VjcmV0")
+    assert "c2VjcmV0" not in repr(request)
+    assert "http://one/token" in repr(request)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 from tests.proxy_server import ProxyServer
 
@@ -85,6 +87,27 @@ def test_a_server_that_is_no_proxy_is_an_error() -> None:
 def test_a_url_that_is_no_proxys_is_refused(url: str) -> None:
     with pytest.raises(InvalidSettingError, match="proxy_url"):
         proxy_of(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://user:secret@host:1",
+        "user:secret@host:1",
+        "socks5://user:secret@host:port",
+        "socks5://user:secret/more@host:1",
+        "socks5://user:more#secret@host:1",
+        "http://user:pass@host:secret",
+    ],
+)
+def test_a_url_that_is_refused_is_not_shown(url: str) -> None:
+    with pytest.raises(InvalidSettingError, match="proxy_url") as raised:
+        proxy_of(url)
+    assert "secret" not in "".join(traceback.format_exception(raised.value, limit=0))
+
+
+def test_the_text_of_a_proxy_leaves_out_user_and_password() -> None:
+    assert repr(proxy_of("socks5://user:secret@host:1")) == "Proxy(scheme='socks5', host='host', port=1)"
 
 
 def test_a_url_without_a_port_has_the_usual_one() -> None:

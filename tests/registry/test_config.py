@@ -48,6 +48,15 @@ def test_what_cannot_work_is_refused_by_name(url: str, settings: dict[str, Any],
         load_registry_config(url, settings)
 
 
+@pytest.mark.parametrize(
+    "url", ["ann:secret@one:8081", "http://ann:secret@one:port", "http://ann:secret/x@one"]
+)
+def test_an_address_that_is_refused_is_shown_without_user_and_password(url: str) -> None:
+    with pytest.raises(InvalidSettingError, match=r"url: 'one.*' is not like") as raised:
+        load_registry_config(url, {})
+    assert "secret" not in str(raised.value)
+
+
 def test_an_unknown_setting_names_the_nearest() -> None:
     with pytest.raises(UnknownSettingError, match="did you mean 'basic_auth_user_info'"):
         load_registry_config(URL, {"basic_auth_userinfo": "a:b"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from barnabas.values import frozen
 
@@ -19,11 +20,12 @@ class TlsFailedError(NoAnswerError):
 
 @frozen
 class HttpRequest:
-    """`asked_method` None is a GET, or a POST where there is a `body`."""
+    """`asked_method` None is a GET, or a POST where there is a `body`. Its text shows neither headers nor
+    body, which may have secrets."""
 
     url: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
     asked_method: str | None = None
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import socket
+from dataclasses import field
 from typing import Literal
 
 from barnabas.errors import InvalidSettingError, KafkaConnectionError
@@ -38,8 +39,8 @@ class Proxy:
     scheme: Literal["socks5", "socks5h", "http"]
     host: str
     port: int
-    user: str | None
-    password: str
+    user: str | None = field(repr=False)
+    password: str = field(repr=False)
 
     @property
     def resolves_names(self) -> bool:
@@ -114,16 +115,22 @@ def proxy_of(url: str) -> Proxy:
     # Few clients have a proxy, and this takes longer to import than all of barnabas.net.
     from urllib.parse import unquote, urlsplit
 
-    parts = urlsplit(url)
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
-        # What the URL says of user and password is told to nobody.
-        raise InvalidSettingError("proxy_url has to be socks5://, socks5h:// or http:// with host and port")
     try:
-        port = parts.port or _DEFAULT_PORTS[parts.scheme]
-    except ValueError as error:
-        raise InvalidSettingError(f"proxy_url: {error}") from None
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts = port = None
+    if parts is None or parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        # Nobody is told what it says of user and password. Python's own error may take a part of the password
+        # for the port.
+        raise InvalidSettingError(
+            "proxy_url has to be socks5://, socks5h:// or http:// with host and port; any of /?#[]@: in user "
+            "or password is written as in %2F"
+        )
     user = None if parts.username is None else unquote(parts.username)
-    return Proxy(parts.scheme, parts.hostname, port, user, unquote(parts.password or ""))  # pyright: ignore[reportArgumentType]
+    password = unquote(parts.password or "")
+    port = port or _DEFAULT_PORTS[parts.scheme]
+    return Proxy(parts.scheme, parts.hostname, port, user, password)  # pyright: ignore[reportArgumentType]
 
 
 async def _send(sock: socket.socket, data: bytes) -> None:

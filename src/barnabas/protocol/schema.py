@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, dataclass_transform
 
+from barnabas.protocol.secrets import shown_field
 from barnabas.values import InitParameter, compiled_init, frozen
 
 Records = bytes | bytearray | memoryview
@@ -113,8 +114,9 @@ class _Structure(metaclass=MessageType):
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields_of(type(self)))
-        return f"{type(self).__qualname__}({values})"
+        values = {field.name: getattr(self, field.name) for field in fields_of(type(self))}
+        shown = ", ".join(f"{name}={shown_field(name, values)}" for name in values)
+        return f"{type(self).__qualname__}({shown})"
 
 
 class Message(_Structure):

@@ -19,10 +19,18 @@ BearerCallback = Callable[[], str | Awaitable[str]]
 
 def _urls(name: str, urls: tuple[str, ...]) -> tuple[str, ...]:
     for url in urls:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidSettingError(f"{name}: {url!r} is not like http://host:8081")
+        if not _is_address(url):
+            # Without user and password, which may be before its last @.
+            raise InvalidSettingError(f"{name}: {url.rpartition('@')[2]!r} is not like http://host:8081")
     return tuple(url.rstrip("/") for url in urls)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _user_and_password(name: str, value: Secret | None) -> Secret | None:

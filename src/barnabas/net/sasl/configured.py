@@ -77,7 +77,8 @@ def _oidc_client(config: CommonConfig) -> OidcClient:
     url, grant = _endpoint_and_grant(config)
     scheme = urlsplit(url).scheme
     if scheme not in ("http", "https"):
-        raise InvalidSettingError(f"sasl_oauthbearer_token_endpoint_url: {url!r} is not an http(s) URL")
+        shown = url.rpartition("@")[2]
+        raise InvalidSettingError(f"sasl_oauthbearer_token_endpoint_url: {shown!r} is not an http(s) URL")
     return OidcClient(
         url,
         grant,

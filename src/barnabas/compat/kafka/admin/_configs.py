@@ -13,6 +13,7 @@ from barnabas.compat.kafka_python.administer.containers import container_of
 from barnabas.compat.kafka_python.administer.session import BrokerSession
 from barnabas.compat.kafka_python.generations import generation
 from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from barnabas.protocol.secrets import shown_field
 
 
 class AlterConfigOp(EnumHelper, IntEnum):
@@ -122,7 +123,17 @@ class ConfigResource:
         return generation().config_resource_text.format(type=self.resource_type, name=self.name)
 
     def __repr__(self) -> str:
-        return f"ConfigResource({self.resource_type}, {self.name}, {self.configs})"
+        return f"ConfigResource({self.resource_type}, {self.name}, {_shown(self.configs)})"
+
+
+def _shown(configs: Any) -> str:
+    if not isinstance(configs, Mapping):
+        return f"{configs}"
+    entries: Mapping[Any, Any] = configs  # pyright: ignore[reportUnknownVariableType]
+    shown = (
+        f"{name!r}: {shown_field('value', {'name': name, 'value': value})}" for name, value in entries.items()
+    )
+    return f"{{{', '.join(shown)}}}"
 
 
 def _changes(configs: Any, needs: str) -> dict[str, tuple[int, Any]]:

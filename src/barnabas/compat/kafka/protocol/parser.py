@@ -81,5 +81,6 @@ class KafkaProtocol:
         try:
             return correlation_id, answer.decode(received)
         except ValueError:
-            log.error("Response %d: Unable to decode %d-byte buffer: %r", correlation_id, len(frame), frame)
+            # Not with the bytes: a token may be among them.
+            log.error("Response %d: Unable to decode %d-byte buffer", correlation_id, len(frame))
             raise Errors.KafkaProtocolError("Unable to decode response") from None

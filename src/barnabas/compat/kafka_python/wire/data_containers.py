@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from barnabas.protocol.schema import ZERO_UUID, SchemaField, fields_of
+from barnabas.protocol.secrets import shown_field
 
 __all__ = ["DataContainer", "FieldOfContainer", "bits_of"]
 
@@ -155,7 +156,7 @@ class DataContainer:
                 setattr(self, name, field.default)
         unknown = {name: value for name, value in field_vals.items() if name.startswith("_")}
         self.unknown_tags = unknown or None
-        wrong = {name: value for name, value in field_vals.items() if name not in unknown}
+        wrong = set(field_vals) - set(unknown)
         if wrong:
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
             raise ValueError(f"Unrecognized fields for type {name}: {wrong}")
@@ -205,7 +206,8 @@ class DataContainer:
 
     def __repr__(self) -> str:
         shown = [] if self._version is None else [f"version={self._version}"]
-        shown += [f"{name}={getattr(self, name)!r}" for name in self._names()]
+        values = {name: getattr(self, name) for name in self._names()}
+        shown += [f"{name}={shown_field(name, values)}" for name in values]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _names(self) -> list[str]:

@@ -19,6 +19,7 @@ from barnabas.compat.kafka_python.wire.types import (
     String,
     TaggedFields,
 )
+from barnabas.protocol.secrets import shown_field
 
 __all__ = [
     "Request",
@@ -87,8 +88,9 @@ class Struct(AbstractType):
         return getattr(self, name)
 
     def __repr__(self) -> str:
+        values = {name: getattr(self, name) for name in self.SCHEMA.names}
         shown = [
-            f"{name}={field.repr(getattr(self, name))}"
+            f"{name}={shown_field(name, values, field.repr)}"
             for name, field in zip(self.SCHEMA.names, self.SCHEMA.fields, strict=True)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from barnabas.compat.kafka_python.generations import generation
+from barnabas.protocol.secrets import shown_field
 
 __all__ = [
     "AbstractType",
@@ -159,9 +160,13 @@ class Schema(AbstractType):
 
     def repr(self, value: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] as the original has it
         try:
+            values = {
+                name: getattr(value, name) if hasattr(value, name) else value[place]
+                for place, name in enumerate(self.names)
+            }
             shown = [
-                f"{name}={field.repr(getattr(value, name) if hasattr(value, name) else value[place])}"
-                for place, (name, field) in enumerate(zip(self.names, self.fields, strict=True))
+                f"{name}={shown_field(name, values, field.repr)}"
+                for name, field in zip(self.names, self.fields, strict=True)
             ]
         except Exception:
             return repr(value)

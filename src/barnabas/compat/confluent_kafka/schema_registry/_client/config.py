@@ -44,7 +44,7 @@ def _take_urls(conf: dict[str, Any]) -> list[str]:
     urls = [url.strip().rstrip("/") for url in given.split(",")]
     for url in urls:
         if not url.startswith(("http", "mock")):
-            raise ValueError(f"Invalid url {url}")
+            raise ValueError(f"Invalid url {url.rpartition('@')[2]}")
     return urls
 
 

@@ -86,6 +86,9 @@ class StaticSource(NamedTuple):
     identity_pool: str | None
     token: str
 
+    def __repr__(self) -> str:
+        return f"StaticSource({self.logical_cluster!r}, {self.identity_pool!r})"
+
 
 class OidcSource(NamedTuple):
     """An endpoint that gives tokens to a client with a secret."""
@@ -96,6 +99,9 @@ class OidcSource(NamedTuple):
     client_secret: str
     scope: str
     token_endpoint: str
+
+    def __repr__(self) -> str:
+        return f"OidcSource({self.logical_cluster!r}, {self.identity_pool!r}, {self.client_id!r})"
 
 
 class AzureSource(NamedTuple):
