@@ -1,7 +1,8 @@
 //! JSON into columns. serde_json reads the text; values go from its visitors into the columns.
 //!
 //! As Spark's from_json: fields that are missing are null, those that are not asked for are passed over, and a
-//! string column takes any value as its text.
+//! string column takes any value as its text. tests/spark/columns/json_documents.py compares both, and lists what
+//! differs.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,7 +15,7 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use super::failure::{Failure, Outcome};
-use super::{numbers, times};
+use super::{json_relaxed, numbers, times};
 use crate::arrow::DataType;
 use crate::arrow::tree::{Column, Full};
 
@@ -55,31 +56,53 @@ impl JsonNode {
     }
 }
 
+/// What has nothing in it is null.
 pub fn decode(node: &JsonNode, bytes: &[u8], column: &mut Column) -> Outcome {
-    let trail = RefCell::new(None);
+    if bytes.trim_ascii().is_empty() {
+        column.push_null();
+        return Ok(());
+    }
+    let row = column.rows();
+    decode_strictly(node, bytes, column, false).or_else(|failure| {
+        // Only documents that are no JSON pay for what else Spark reads.
+        let Some(strict) = json_relaxed::to_strict(bytes) else {
+            return Err(failure);
+        };
+        column.truncate(row);
+        decode_strictly(node, &strict, column, true)
+    })
+}
+
+fn decode_strictly(node: &JsonNode, bytes: &[u8], column: &mut Column, is_relaxed: bool) -> Outcome {
+    let reading = Reading { trail: RefCell::new(None), is_relaxed };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let result = Seed { node, column, trail: &trail }.deserialize(&mut deserializer);
+    let result = Seed { node, column, reading: &reading }.deserialize(&mut deserializer);
     result.and_then(|()| deserializer.end()).map_err(|error| {
         let mut failure = Failure::new(error.to_string());
-        for step in trail.take().unwrap_or_default() {
+        for step in reading.trail.take().unwrap_or_default() {
             failure = failure.in_field(&step);
         }
         failure
     })
 }
 
-/// Where an error happened: the innermost step first. None before there is one.
-type Trail = RefCell<Option<Vec<String>>>;
+/// Of one document.
+struct Reading {
+    /// Where an error happened: the innermost step first. None before there is one.
+    trail: RefCell<Option<Vec<String>>>,
+    /// Whether it was no JSON, so that a text may have been a number without quotation marks.
+    is_relaxed: bool,
+}
 
 struct Seed<'a> {
     node: &'a JsonNode,
     column: &'a mut Column,
-    trail: &'a Trail,
+    reading: &'a Reading,
 }
 
-fn note<E>(trail: &Trail, step: impl FnOnce() -> String) -> impl FnOnce(E) -> E {
+fn note<E>(reading: &Reading, step: impl FnOnce() -> String) -> impl FnOnce(E) -> E {
     move |error| {
-        trail.borrow_mut().get_or_insert_default().push(step());
+        reading.trail.borrow_mut().get_or_insert_default().push(step());
         error
     }
 }
@@ -131,7 +154,10 @@ impl Seed<'_> {
         match self.node.data_type {
             DataType::Utf8 => column.push_bytes(text.as_bytes()).map_err(full),
             DataType::Decimal { precision, scale } => {
-                let value = numbers::parse_decimal(&text, precision, scale).ok_or_else(wrong)?;
+                // Spark leaves out the commas of `"1,000.5"`.
+                let digits =
+                    if is_string && text.contains(',') { text.replace(',', "").into() } else { text };
+                let value = numbers::parse_decimal(&digits, precision, scale).ok_or_else(wrong)?;
                 column.push_decimal(value);
                 Ok(())
             }
@@ -246,6 +272,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         let is_pushed = match self.node.data_type {
+            DataType::Binary if self.reading.is_relaxed && named_float(text).is_some() => false,
             DataType::Binary => match from_base64(text) {
                 Some(bytes) => return self.column.push_bytes(&bytes).map_err(full),
                 None => false,
@@ -265,8 +292,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
         };
         let mut count = 0;
         while let Some(()) = sequence
-            .next_element_seed(Seed { node, column: self.column.items(), trail: self.trail })
-            .map_err(note(self.trail, || format!("[{count}]")))?
+            .next_element_seed(Seed { node, column: self.column.items(), reading: self.reading })
+            .map_err(note(self.reading, || format!("[{count}]")))?
         {
             count += 1;
         }
@@ -276,9 +303,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         match &self.node.inner {
             Inner::Struct { names, by_name, nodes } => {
-                visit_struct(names, by_name, nodes, map, self.column, self.trail)
+                visit_struct(names, by_name, nodes, map, self.column, self.reading)
             }
-            Inner::Map(node) => visit_entries(node, map, self.column, self.trail),
+            Inner::Map(node) => visit_entries(node, map, self.column, self.reading),
             _ => Err(A::Error::invalid_type(Unexpected::Map, &self)),
         }
     }
@@ -290,7 +317,7 @@ fn visit_struct<'de, A: MapAccess<'de>>(
     nodes: &[JsonNode],
     mut map: A,
     column: &mut Column,
-    trail: &Trail,
+    reading: &Reading,
 ) -> Result<(), A::Error> {
     let row = column.rows();
     // Most writers keep to an order, so that the next field is the likeliest.
@@ -306,8 +333,8 @@ fn visit_struct<'de, A: MapAccess<'de>>(
             // It was there before: the last one counts.
             field.truncate(row);
         }
-        let seed = Seed { node: &nodes[index], column: field, trail };
-        map.next_value_seed(seed).map_err(note(trail, || names[index].clone()))?;
+        let seed = Seed { node: &nodes[index], column: field, reading };
+        map.next_value_seed(seed).map_err(note(reading, || names[index].clone()))?;
     }
     for field in column.fields() {
         if field.rows() == row {
@@ -322,7 +349,7 @@ fn visit_entries<'de, A: MapAccess<'de>>(
     node: &JsonNode,
     mut map: A,
     column: &mut Column,
-    trail: &Trail,
+    reading: &Reading,
 ) -> Result<(), A::Error> {
     let mut count = 0;
     loop {
@@ -330,8 +357,8 @@ fn visit_entries<'de, A: MapAccess<'de>>(
         if map.next_key_seed(EntryKey(key))?.is_none() {
             break;
         }
-        let seed = Seed { node, column: value, trail };
-        map.next_value_seed(seed).map_err(note(trail, || format!("[{count}]")))?;
+        let seed = Seed { node, column: value, reading };
+        map.next_value_seed(seed).map_err(note(reading, || format!("[{count}]")))?;
         count += 1;
     }
     column.close_items().map_err(full)
@@ -390,11 +417,12 @@ impl Visitor<'_> for EntryKey<'_> {
     }
 }
 
-/// The standard alphabet, padded or not.
+/// The standard alphabet, padded or not. Lines may break between groups of four.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=').as_bytes();
-    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for group in digits.chunks(4) {
+    let mut rest = text.trim_ascii_end().trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(rest.len() / 4 * 3 + 2);
+    while !rest.is_empty() {
+        let (group, after) = rest.split_at(rest.len().min(4));
         if group.len() == 1 {
             return None;
         }
@@ -412,6 +440,7 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
         }
         bits <<= 6 * (4 - group.len());
         bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+        rest = after.trim_ascii_start();
     }
     Some(bytes)
 }

@@ -16,12 +16,14 @@ mod format;
 mod framing;
 mod json;
 mod json_encode;
+mod json_relaxed;
 mod numbers;
 pub mod plan;
 mod protobuf;
 mod protobuf_encode;
 mod times;
 mod wire;
+mod zones;
 
 pub use by_schema::{SchemaKey, Writer, Writers, decode_by_schema, schema_keys};
 pub use failure::Failure;

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use super::zones;
+
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -48,76 +50,72 @@ fn skip(text: &mut &[u8], accepted: &[u8]) -> Option<u8> {
     Some(first)
 }
 
-/// `yyyy-MM-dd`, where month and day may have one digit.
-fn read_date(text: &mut &[u8]) -> Option<i64> {
-    let year = digits(text, 4, 6)?;
-    skip(text, b"-")?;
-    let month = digits(text, 1, 2)?;
-    skip(text, b"-")?;
-    let day = digits(text, 1, 2)?;
+/// `yyyy-MM-dd`, where month and day may have one digit or be left out, and the year a sign. Also whether it has a
+/// day.
+fn read_date(text: &mut &[u8], most_digits: usize) -> Option<(i64, bool)> {
+    let sign = if skip(text, b"+-") == Some(b'-') { -1 } else { 1 };
+    let year = sign * digits(text, 4, most_digits)?;
+    let mut parts = [1, 1];
+    let mut count = 0;
+    while count < parts.len() && skip(text, b"-").is_some() {
+        parts[count] = digits(text, 1, 2)?;
+        count += 1;
+    }
+    let [month, day] = parts;
     if !(1..=12).contains(&month) || day < 1 {
         return None;
     }
     let days = days_of(year, month, day);
-    (date_of(days) == (year, month, day)).then_some(days)
+    (date_of(days) == (year, month, day)).then_some((days, count == parts.len()))
 }
 
-/// Days since 1970. None if the text is no date.
+/// Days since 1970. What comes after a day and `T` or a space is passed over, as by Spark. None if the text is no
+/// date.
 pub fn parse_date(text: &str) -> Option<i32> {
     let mut text = text.trim_ascii().as_bytes();
-    let days = read_date(&mut text)?;
-    text.is_empty().then_some(days as i32)
+    let (days, has_day) = read_date(&mut text, 7)?;
+    (text.is_empty() || has_day && skip(&mut text, b"T ").is_some()).then(|| days.try_into().ok())?
 }
 
 /// Microseconds since 1970. What is finer is cut off, a time that is left out is midnight. A zone counts where
 /// `is_utc`, in which case its absence means UTC, and must not be there otherwise.
 pub fn parse_timestamp(text: &str, is_utc: bool) -> Option<i64> {
     let mut text = text.trim_ascii().as_bytes();
-    let mut seconds = read_date(&mut text)? * SECONDS_PER_DAY;
+    let (days, has_day) = read_date(&mut text, 6)?;
+    let mut seconds = days * SECONDS_PER_DAY;
     let mut micros = 0;
-    if skip(&mut text, b"T ").is_some() {
-        let hours = digits(&mut text, 1, 2)?;
-        skip(&mut text, b":")?;
-        let minutes = digits(&mut text, 1, 2)?;
-        let mut second = 0;
-        if skip(&mut text, b":").is_some() {
-            second = digits(&mut text, 1, 2)?;
-            if skip(&mut text, b".,").is_some() {
-                let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-                if count == 0 || count > 9 {
-                    return None;
-                }
-                let fraction = digits(&mut text, 1, 6)?;
-                micros = fraction * 10_i64.pow(6 - count.min(6) as u32);
-                digits(&mut text, 0, 3)?;
-            }
-        }
-        if hours > 23 || minutes > 59 || second > 59 {
-            return None;
-        }
-        seconds += hours * 3600 + minutes * 60 + second;
+    if has_day && skip(&mut text, b"T ").is_some() {
+        let time;
+        (time, micros) = read_time(&mut text)?;
+        seconds += time;
     }
     if !text.is_empty() {
-        seconds -= if is_utc { read_zone(text)? } else { return None };
+        if !(is_utc && has_day) {
+            return None;
+        }
+        seconds = zones::seconds_of(seconds, std::str::from_utf8(text).ok()?.trim_ascii_start())?;
     }
-    Some(seconds * MICROS_PER_SECOND + micros)
+    seconds.checked_mul(MICROS_PER_SECOND)?.checked_add(micros)
 }
 
-/// Seconds east of Greenwich: `Z`, `UTC`, `+01:00`, `+0100`, `+01`.
-fn read_zone(text: &[u8]) -> Option<i64> {
-    let mut text = text.trim_ascii_start();
-    if matches!(text, b"Z" | b"z" | b"UTC" | b"GMT") {
-        return Some(0);
+/// Seconds of the day, and microseconds. Of hours alone nothing may follow: it would look like a zone.
+fn read_time(text: &mut &[u8]) -> Option<(i64, i64)> {
+    let hours = digits(text, 1, 2)?;
+    let (mut minutes, mut seconds, mut micros) = (0, 0, 0);
+    if !text.is_empty() {
+        skip(text, b":")?;
+        minutes = digits(text, 1, 2)?;
+        if skip(text, b":").is_some() {
+            seconds = digits(text, 1, 2)?;
+            if skip(text, b".,").is_some() {
+                let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let kept = count.min(6);
+                micros = digits(text, kept, kept)? * 10_i64.pow(6 - kept as u32);
+                *text = &text[count - kept..];
+            }
+        }
     }
-    let sign = if skip(&mut text, b"+-")? == b'-' { -1 } else { 1 };
-    let hours = digits(&mut text, 1, 2)?;
-    let minutes = if text.is_empty() {
-        0
-    } else {
-        skip(&mut text, b":");
-        digits(&mut text, 2, 2)?
-    };
-    (text.is_empty() && hours <= 18 && minutes <= 59).then_some(sign * (hours * 3600 + minutes * 60))
+    (hours <= 23 && minutes <= 59 && seconds <= 59).then_some((hours * 3600 + minutes * 60 + seconds, micros))
 }
 
 pub fn write_date(output: &mut Vec<u8>, days: i64) {
@@ -169,6 +167,14 @@ mod tests {
             ("1970-01-01T01:00:00+01:00", 0),
             ("1969-12-31T22:30:00-0130", 0),
             ("1970-01-01T05+05", -1),
+            ("1970-01-01 05", 18_000_000_000),
+            ("1970", 0),
+            ("1970-02", 2_678_400_000_000),
+            ("1970-01-01T00:00:00.Z", 0),
+            ("1970-01-01T00:00:00.1234567890Z", 123_456),
+            ("1970-01-01T09:00:00 Asia/Tokyo", 0),
+            ("1970-02 Z", -1),
+            ("294248-01-01", -1),
             ("1970-01-02", 86_400_000_000),
             ("1970-01-01T00:01", 60_000_000),
         ] {
@@ -180,12 +186,15 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "now", "2013-02-29", "2013-13-01", "2013-01-01T24:00:00", "2013-01-01T00:00:00 EST"]
+        for text in ["", "now", "2013-02-29", "2013-13-01", "2013-01-01T24:00:00", "2013-01-01T00:00:00 XYZ"]
         {
             assert_eq!(parse_timestamp(text, true), None, "{text}");
         }
         assert_eq!(parse_timestamp("1970-01-01T00:00:01Z", false), None);
-        assert_eq!(parse_date("2013-01-01T00:00:00"), None);
+        for text in ["", "13-01-01", "20130101", "2013-01-01x", "2013-01 x", "9999999-01-01"] {
+            assert_eq!(parse_date(text), None, "{text}");
+        }
+        assert_eq!(parse_date("1970-01-02T00:00:00"), Some(1));
     }
 
     #[test]
