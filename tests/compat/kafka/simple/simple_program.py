@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import os
 import signal
 import sys
@@ -118,6 +119,20 @@ def leave_processes(client: Any, topic: str, group: str) -> Any:
     settings = {"auto_offset_reset": "smallest", "auto_commit_every_t": 3600_000}
     LEFT_OPEN.append(kafka.MultiProcessConsumer(client.copy(), group, topic, **settings))
     return texts(read(LEFT_OPEN[0], 2))
+
+
+def tell_processes(client: Any, topic: str) -> Any:
+    """Prints the processes that a MultiProcessConsumer has begun, and reads for ever."""
+    kafka.SimpleProducer(client).send_messages(topic, b"a")
+    others = set(multiprocessing.active_children())
+    consumer = kafka.MultiProcessConsumer(client.copy(), None, topic, auto_commit=False, num_procs=2)
+    processes = set(multiprocessing.active_children()) - others
+    # Forked later, it has every pipe that the program has, and lives on.
+    sleeper = multiprocessing.get_context("fork").Process(target=signal.pause, daemon=True)
+    sleeper.start()
+    read(consumer, 1)
+    print(json.dumps([[each.pid for each in processes], sleeper.pid]), flush=True)
+    read(consumer, 1)
 
 
 def ask_all_leaders(client: Any, topic: str) -> Any:

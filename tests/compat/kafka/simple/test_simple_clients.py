@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.programs import running
 
 import barnabas
 from barnabas.compat.kafka_python.generations import ENVIRONMENT_VARIABLE
@@ -118,6 +121,36 @@ def test_processes_that_nobody_stopped_end_with_the_program_which_commits(
     group = f"group of {name}"
     assert printed(broker, "leave_processes", name, group) == ["a", "b"]
     assert printed(broker, "committed", name, group) == 2
+
+
+@pytest.mark.integration
+def test_processes_end_with_a_program_that_is_killed(
+    broker: Broker, make_topic: Callable[..., str], eventually: Callable[..., Any]
+) -> None:
+    program = ("-m", "barnabas.compat", "--kafka-python", "1.2", str(PROGRAM), "tell_processes")
+    command = [sys.executable, *program, broker.bootstrap, make_topic(broker, partitions=2)]
+    with running(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
+        assert process.stdout is not None
+        told, sleeper = json.loads(process.stdout.readline())
+        try:
+            # Two that read, and the manager of the queue between them and the program.
+            assert len(told) == 3
+            assert all(map(is_alive, told))
+            process.kill()
+            process.wait()
+            eventually(lambda: not any(map(is_alive, told)), 20)
+        finally:
+            for pid in (*told, sleeper):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def is_alive(pid: int) -> bool:
+    """What has ended may wait for somebody to ask how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_program_ends_soon_although_its_broker_is_gone(

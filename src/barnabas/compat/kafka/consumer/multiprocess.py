@@ -1,7 +1,7 @@
 """MultiProcessConsumer of kafka-python 1: processes that read, and one program that gets what they read.
 
 Each process has a client and a SimpleConsumer of its own, which commit nothing: offsets are committed by the
-program's process, for messages that the program got.
+program's process, for messages that the program got. None of them outlives the program.
 """
 
 from __future__ import annotations
@@ -9,10 +9,16 @@ from __future__ import annotations
 import atexit
 import logging
 import multiprocessing
+import os
 import queue
+import signal
+import sys
+import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import wait
+from multiprocessing.managers import SyncManager
 from typing import Any, NamedTuple
 
 from barnabas.compat.kafka.consumer.base import (
@@ -43,6 +49,7 @@ class Events(NamedTuple):
 
 _QUEUED_MESSAGES = 1024
 _FIRST_BACKOFF_SECONDS = 1
+_LOOK_SECONDS = 1.0
 # Programs for 1.2 begin processes without asking whether they are the main module.
 _METHOD = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
 
@@ -81,7 +88,8 @@ class MultiProcessConsumer(Consumer):
         with warnings.catch_warnings():
             # A child makes a thread of its own where it needs one, and uses none of this process.
             warnings.simplefilter("ignore", DeprecationWarning)
-            self._manager = processes.Manager()
+            self._manager = SyncManager(ctx=processes)
+            self._manager.start(_end_manager_with_program)
             self.queue = self._manager.Queue(_QUEUED_MESSAGES)
             self.events = Events(
                 start=self._manager.Event(), pause=self._manager.Event(), exit=self._manager.Event()
@@ -163,10 +171,34 @@ class MultiProcessConsumer(Consumer):
         return messages
 
 
+def _when_program_is_gone(end: Callable[[], object]) -> None:
+    """Has a thread of this process call `end` once the process that began it has ended, killed or not."""
+    program = multiprocessing.parent_process()
+    assert program is not None
+
+    def watch() -> None:
+        # The pipe tells it at once, but stays open in processes that the program forked after this one.
+        while os.getppid() == program.pid and not wait([program.sentinel], _LOOK_SECONDS):
+            pass
+        end()
+
+    threading.Thread(target=watch, name="end with the program", daemon=True).start()
+
+
+def _end_manager_with_program() -> None:
+    def end(*_: object) -> None:
+        sys.exit()
+
+    # By way of its main thread, which removes the manager's files.
+    signal.signal(signal.SIGTERM, end)
+    _when_program_is_gone(lambda: os.kill(os.getpid(), signal.SIGTERM))
+
+
 def _consume(
     client: Any, group: Any, topic: Any, messages: Any, size: Any, events: Any, **options: Any
 ) -> None:
     """What a process does."""
+    _when_program_is_gone(lambda: os._exit(0))  # It has nothing to finish, and may wait for anything.
     warnings.simplefilter("ignore", DeprecationWarning)
     backoff_seconds = _FIRST_BACKOFF_SECONDS
     offsets: dict[int, int] = {}
