@@ -7,15 +7,18 @@ What is in ZooKeeper is in `_balance/claims`. Knows nothing of Kafka's own group
 
 from __future__ import annotations
 
+import atexit
 import logging
 import socket
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from barnabas.client.cluster.lifetimes import Lifetime
+from barnabas.compat.pykafka._ask.ending import LastSteps, can_be_stopped, stop_dropped
 from barnabas.compat.pykafka._balance.claims import Claims, NodeTakenError
 from barnabas.compat.pykafka._balance.gate import RebalanceGate
 from barnabas.compat.pykafka._balance.inner import (
@@ -33,7 +36,8 @@ from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import ConsumerStoppedException, KafkaException, PartitionOwnedError
 from barnabas.compat.pykafka.membershipprotocol import GroupMembershipProtocol, RangeProtocol
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
-from barnabas.loop_thread import is_on_loop_thread
+from barnabas.fork import generation
+from barnabas.loop_thread import Steps, loop_thread
 
 __all__ = ["BalancedConsumer"]
 
@@ -144,6 +148,10 @@ class BalancedConsumer:
     ) -> None:
         """Sets what both kinds of balanced consumers have."""
         self._running = False
+        self._generation = generation()
+        self._life: Lifetime | None = None
+        self._last_steps = LastSteps(settings.consumer_group.decode(), 2)
+        self._exit_call = partial(_end_at_exit, weakref.ref(self))
         self._topic = topic
         self._cluster = cluster
         self._settings = settings
@@ -164,13 +172,8 @@ class BalancedConsumer:
         self._stopping = cluster.handler.Event()
 
     def __del__(self) -> None:
-        if not getattr(self, "_running", False):
-            return
-        if is_on_loop_thread():
-            # Wherever the collector happens to run, the loop does not wait for itself.
-            threading.Thread(target=self.stop, daemon=True).start()
-        else:
-            self.stop()
+        if getattr(self, "_running", False) and can_be_stopped(self._generation):
+            stop_dropped(self, log)
 
     def __repr__(self) -> str:
         name = f"pykafka.{type(self).__module__.rpartition('.')[2]}.{type(self).__name__}"
@@ -203,6 +206,9 @@ class BalancedConsumer:
             if self._zookeeper is None:
                 self._setup_zookeeper(self._zookeeper_connect, self._zookeeper_connection_timeout_ms)
             self._open_session()
+            self._begin_life()
+            # Before what kazoo has called at exit, which ends its threads: the last one is called first.
+            atexit.register(self._exit_call)
             self._add_self()
             self._running = True
             self._set_watches()
@@ -218,11 +224,44 @@ class BalancedConsumer:
         self._running = False
         self._stopping.set()
         is_gone = self._is_session_gone()
-        self._hurry()
-        with self._gate.rebalance(self._let_go):
+        with self._gate.rebalance(self._let_go, self._hurry):
             if self._consumer is not None:
                 self._halt_inner(commits=not is_gone)
+        # Outside: kazoo's thread, which is waited for, may wait for the gate.
+        self._leave()
+        atexit.unregister(self._exit_call)
+        if self._life is not None:
+            self._life.end()
+            self._life = None
+
+    def _begin_life(self) -> None:
+        """From now on the end of the interpreter has this consumer commit and leave."""
+        if self._life is None:
+            what = f"consumer of group {self._consumer_group.decode()!r}"
+            self._life = Lifetime(self._steps_at_exit, what, loop_thread(), self._last_steps)
+
+    def _steps_at_exit(self) -> Steps:
+        """As `stop`, but without waiting for a rebalance under way, nor for anything else in this thread."""
+        self._running = False
+        self._stopping.set()
+        if is_running(self._consumer):
+            yield from self._consumer.steps_at_exit(commits=not self._is_session_gone())
+        self._last_steps.done()
+        yield from self._leaving_at_exit()
+        self._last_steps.done()
+
+    def end_in_moments(self) -> None:
+        """Commits and leaves for only as long as that comes further: kazoo's threads end next."""
+        life = self._life
+        if life is not None:
+            life.close_in_moments(self._steps_at_exit())
+
+    def _leaving_at_exit(self) -> Steps:
+        try:
             self._leave()
+        except Exception as error:
+            log.warning("Claims of %s end with its session: %r", self._consumer_id, error)
+        yield from ()
 
     def _hurry(self) -> None:
         """Ends what a rebalance under way waits for, if it may be for long."""
@@ -237,17 +276,19 @@ class BalancedConsumer:
 
     def _leave(self) -> None:
         """Gives up all nodes. Consumption is over by then, so whoever claims a partition next is alone."""
-        if self._end_listening is not None:
-            self._end_listening()
-            self._end_listening = None
+        end_listening, self._end_listening = self._end_listening, None
+        session, self._session = self._session, None
+        claims, self._claims = self._claims, None
+        self._lease = None
+        if end_listening is not None:
+            end_listening()
         if self._owns_zookeeper:
-            if self._session is not None:
-                self._session.close()
             self._zookeeper = None
-        elif self._claims is not None:
-            self._claims.release_all()
-            self._claims.unregister()
-        self._session = self._claims = self._lease = None
+            if session is not None:
+                session.close()
+        elif claims is not None:
+            claims.release_all()
+            claims.unregister()
 
     def _setup_zookeeper(self, zookeeper_connect: str, timeout: int) -> None:
         """Opens a session of this consumer's own; `timeout` in milliseconds is how long it lasts unheard."""
@@ -611,3 +652,9 @@ class BalancedConsumer:
         if not self._consumer:
             raise KafkaException("Cannot commit offsets - consumer not started")
         return self._consumer.commit_offsets(partition_offsets=partition_offsets)
+
+
+def _end_at_exit(consumer_of: Callable[[], BalancedConsumer | None]) -> None:
+    consumer = consumer_of()
+    if consumer is not None:
+        consumer.end_in_moments()

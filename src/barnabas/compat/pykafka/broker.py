@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Coroutine
 from typing import Any, Self
 
 from barnabas.compat.pykafka.connection import BrokerConnection
@@ -90,7 +91,7 @@ class Broker:
         self._offsets_channel_connection: BrokerConnection | None = None
         self._offsets_channel_req_handler: RequestHandler | None = None
         self._req_handlers: dict[Any, RequestHandler] = {}
-        self._own_connections: dict[Any, BrokerConnection] = {}
+        self._member_connections: dict[Any, BrokerConnection] = {}
         try:
             self.connect()
         except SocketDisconnectedError:
@@ -182,12 +183,19 @@ class Broker:
 
     def disconnect(self) -> None:
         """Closes all connections. `connect` opens them again."""
-        for each in (self._connection, self._offsets_channel_connection, *self._own_connections.values()):
+        for each in (self._connection, self._offsets_channel_connection, *self._member_connections.values()):
             if each is not None:
                 each.disconnect()
 
     def _opened(self, timeout_ms: float, attempts: int) -> tuple[BrokerConnection, RequestHandler]:
-        connection = BrokerConnection(
+        connection = self._unconnected()
+        connection.connect(timeout_ms, attempts=attempts)
+        requests = RequestHandler(self._handler, connection)
+        requests.start()
+        return connection, requests
+
+    def _unconnected(self) -> BrokerConnection:
+        return BrokerConnection(
             self.host,
             self.port,
             self._handler,
@@ -197,24 +205,24 @@ class Broker:
             ssl_config=self._ssl_config,
             sasl_authenticator=self._sasl_authenticator,
         )
-        connection.connect(timeout_ms, attempts=attempts)
-        requests = RequestHandler(self._handler, connection)
-        requests.start()
-        return connection, requests
 
     def _get_unique_req_handler(self, connection_id: Any) -> RequestHandler:
-        """What sends the requests of one member of a group; the first one has the broker's own.
-
-        Raises: SocketDisconnectedError.
-        """
-        if not self._req_handlers:
-            self._req_handlers[connection_id] = self._main()
+        """What sends the requests of one member of a group. Raises: SocketDisconnectedError."""
         known = self._req_handlers.get(connection_id)
         if known is not None and known.shared.connection.connected:
             return known
-        own, self._req_handlers[connection_id] = self._opened(self._socket_timeout_ms, 1)
-        self._own_connections[connection_id] = own
-        return self._req_handlers[connection_id]
+        connection, requests = self._opened(self._socket_timeout_ms, 1)
+        self._member_connections[connection_id] = connection
+        self._req_handlers[connection_id] = requests
+        return requests
+
+    def drop_member_connection(self, connection_id: Any) -> None:
+        """Closes the connection of one member of a group: whoever waits for an answer on it is told so. The
+        member's next request opens another."""
+        self._req_handlers.pop(connection_id, None)
+        connection = self._member_connections.pop(connection_id, None)
+        if connection is not None:
+            connection.disconnect()
 
     def _main(self) -> RequestHandler:
         if self._req_handler is None:
@@ -309,6 +317,12 @@ class Broker:
     def leave_group(self, connection_id: Any, consumer_group: Any, member_id: Any) -> Any:
         return self._ask_as(connection_id, LeaveGroupRequest(consumer_group, member_id), LeaveGroupResponse)
 
+    def begin_leaving(self, consumer_group: Any, member_id: Any) -> Coroutine[Any, Any, Any]:
+        """`leave_group` for the core's loop to run, by a connection of its own: the member's may wait for the
+        answer to a join. Raises: OSError; the coroutine SocketDisconnectedError."""
+        request = LeaveGroupRequest(consumer_group, member_id)
+        return self._unconnected().begin_alone(request, self._socket_timeout_ms)
+
     def sync_group(
         self,
         connection_id: Any,
@@ -336,7 +350,16 @@ class Broker:
         return known.request(HeartbeatRequest(consumer_group, generation_id, member_id))
 
     def _ask_as(self, connection_id: Any, request: Any, response_class: Any) -> Any:
-        return self._get_unique_req_handler(connection_id).request(request).get(response_class)
+        answer = self._get_unique_req_handler(connection_id).request(request)
+        try:
+            return answer.get(response_class)
+        except Exception:
+            raise
+        except BaseException:
+            # Ctrl-C, or the end of a greenlet. What a member asks next would be answered behind this, which
+            # may be a join that waits for others.
+            self.drop_member_connection(connection_id)
+            raise
 
     def list_groups(self) -> Any:
         """A ListGroupsResponse with the groups that this broker coordinates."""

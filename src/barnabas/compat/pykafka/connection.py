@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import logging
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from barnabas.compat.pykafka._ask.channel import Channel
@@ -110,11 +111,29 @@ class BrokerConnection:
         raise self._disconnected()
 
     def _open(self, timeout_ms: float) -> Channel:
+        return self._wait_for(self._opening(timeout_ms))
+
+    def _opening(self, timeout_ms: float) -> concurrent.futures.Future[Channel]:
         settings = {"client_id": _CLIENT_ID, **security_settings(self._ssl_config, self._sasl_authenticator)}
         if self.source_host or self.source_port:
             settings["source_address"] = f"{self.source_host}:{self.source_port}"
-        opening = Channel.open(get_string(self.host), int(self.port), settings, max(timeout_ms, 1))
-        return self._wait_for(opening)
+        return Channel.open(get_string(self.host), int(self.port), settings, max(timeout_ms, 1))
+
+    def begin_alone(self, request: Any, timeout: float) -> Coroutine[Any, Any, bytes | None]:
+        """Opens a channel for one request. The core's loop is to run what is returned: it sends the request,
+        waits for the answer, `timeout` milliseconds each, and closes. Raises: OSError; the coroutine
+        SocketDisconnectedError."""
+        opening = self._opening(timeout)
+        frame = bytes(request.get_bytes())
+
+        async def ask() -> bytes | None:
+            channel = await asyncio.wrap_future(opening)
+            try:
+                return await asyncio.wrap_future(channel.ask(frame))
+            finally:
+                channel.close()
+
+        return ask()
 
     def _wait_for(self, future: concurrent.futures.Future[Any]) -> Any:
         is_done = self._handler.Event()

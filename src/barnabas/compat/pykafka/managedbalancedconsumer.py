@@ -31,7 +31,7 @@ from barnabas.compat.pykafka.exceptions import (
 from barnabas.compat.pykafka.membershipprotocol import GroupMembershipProtocol, RangeProtocol
 from barnabas.compat.pykafka.protocol import HeartbeatResponse, MemberAssignment
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
-from barnabas.loop_thread import loop_thread
+from barnabas.loop_thread import Steps, loop_thread
 
 __all__ = ["ManagedBalancedConsumer"]
 
@@ -122,6 +122,7 @@ class ManagedBalancedConsumer(BalancedConsumer):
         self._start_error = None
         try:
             self._running = True
+            self._begin_life()
             self._group_coordinator = self._cluster.get_group_coordinator(self._consumer_group)
             self._rebalance()
             self._setup_heartbeat_worker()
@@ -131,12 +132,31 @@ class ManagedBalancedConsumer(BalancedConsumer):
             self.stop()
 
     def _leave(self) -> None:
-        if self._heartbeats is not None:
-            self._heartbeats.end()
-            self._heartbeats = None
-        if self._group_coordinator is not None:
-            self._group_coordinator.leave_group(self._connection_id, self._consumer_group, self._consumer_id)
-            self._group_coordinator = None
+        coordinator = self._end_membership()
+        if coordinator is None:
+            return
+        try:
+            if self._consumer_id:
+                coordinator.leave_group(self._connection_id, self._consumer_group, self._consumer_id)
+        finally:
+            coordinator.drop_member_connection(self._connection_id)
+
+    def _end_membership(self) -> Any:
+        """Sends no more heartbeats. Gives the coordinator, which has to be told."""
+        heartbeats, self._heartbeats = self._heartbeats, None
+        if heartbeats is not None:
+            heartbeats.end()
+        coordinator, self._group_coordinator = self._group_coordinator, None
+        return coordinator
+
+    def _leaving_at_exit(self) -> Steps:
+        coordinator = self._end_membership()
+        if coordinator is None or not self._consumer_id:
+            return
+        try:
+            yield coordinator.begin_leaving(self._consumer_group, self._consumer_id)
+        except (KafkaException, OSError):
+            log.warning("The coordinator will miss %s by its heartbeats", self._consumer_id)
 
     def _give_up(self) -> None:
         coordinator = self._group_coordinator
@@ -147,8 +167,10 @@ class ManagedBalancedConsumer(BalancedConsumer):
                 log.warning("The coordinator will miss %s by its heartbeats", self._consumer_id)
 
     def _hurry(self) -> None:
-        # The coordinator answers a join within the group's session time-out.
-        return
+        # A join waits for all members. The first is waited for: whoever has no id yet could not leave.
+        coordinator = self._group_coordinator
+        if coordinator is not None and self._consumer_id:
+            coordinator.drop_member_connection(self._connection_id)
 
     def _needs_another_inner(self, partitions: set[Any]) -> bool:
         # Each generation has its own.
@@ -241,6 +263,8 @@ class ManagedBalancedConsumer(BalancedConsumer):
             except ConsumerStoppedException:
                 raise
             except Exception as error:
+                if self._stopping.is_set():
+                    raise ConsumerStoppedException from None
                 if attempt == self._rebalance_max_retries - 1:
                     log.warning("Failed to rebalance after %d retries.", attempt)
                     raise

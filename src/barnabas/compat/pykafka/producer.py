@@ -20,6 +20,7 @@ from typing import Any, Self
 from barnabas._kernel import MessageOutlet, ReportQueue
 from barnabas.client.cluster.lifetimes import Lifetime, OfThisProcess
 from barnabas.client.produce import producer as core_producer
+from barnabas.compat.pykafka._ask.ending import can_be_stopped
 from barnabas.compat.pykafka._ask.outage import PATIENCE_SECONDS, Outage
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
 from barnabas.compat.pykafka._produce.settings import producer_settings
@@ -37,6 +38,7 @@ from barnabas.compat.pykafka.protocol import Message
 from barnabas.compat.pykafka.utils import msg_protocol_version
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
 from barnabas.errors import BarnabasError, KafkaTimeoutError
+from barnabas.fork import generation
 from barnabas.loop_thread import Steps, is_on_loop_thread, loop_thread
 
 __all__ = ["Producer"]
@@ -80,6 +82,7 @@ class Producer(MessageOutlet, OfThisProcess):
         serializer: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         self._running = False
+        self._generation = generation()
         self._cluster = cluster
         self._protocol_version = msg_protocol_version(cluster._broker_version)
         self._topic = topic
@@ -114,7 +117,7 @@ class Producer(MessageOutlet, OfThisProcess):
 
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
-        if core is None or not self._running:
+        if core is None or not self._running or not can_be_stopped(self._generation):
             return
         log.debug("Finalising %s", self)
         if is_on_loop_thread():

@@ -7,7 +7,6 @@ committed - and what waits.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import logging
@@ -22,6 +21,7 @@ from typing import Any
 
 from barnabas._kernel import MessageIterator, PartitionPoller
 from barnabas.client.cluster.lifetimes import OfThisProcess
+from barnabas.compat.pykafka._ask.ending import can_be_stopped, stop_dropped
 from barnabas.compat.pykafka._consume.auto_commits import Commit
 from barnabas.compat.pykafka._consume.errors import RAISED, error_handlers
 from barnabas.compat.pykafka._consume.session import HeldOffset, MessageSession, OutOfRange
@@ -47,7 +47,8 @@ from barnabas.compat.pykafka.utils import msg_protocol_version
 from barnabas.compat.pykafka.utils.compat import get_bytes, get_string
 from barnabas.compat.pykafka.utils.error_handlers import handle_partition_responses, valid_int
 from barnabas.errors import BarnabasError
-from barnabas.loop_thread import is_on_loop_thread
+from barnabas.fork import generation
+from barnabas.loop_thread import Steps
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 
 __all__ = ["SimpleConsumer"]
@@ -95,7 +96,10 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         reset_offset_on_fetch: bool = True,
     ) -> None:
         self._running = False
+        self._generation = generation()
         self._session: MessageSession | None = None
+        self._is_inner = False
+        """Whether a balanced consumer sees to its end."""
         self._cluster = cluster
         self._consumer_group: bytes | None = None
         if consumer_group:
@@ -201,16 +205,20 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         held = {number: each.held for number, each in self._partitions_by_id.items()}
         try:
             self._session = MessageSession(self, consumer_settings(self), self._topic_name, held)
-            if self._auto_commit_enable and self._consumer_group is not None:
-                owned = list(self._partitions.values())
-                self._session.commit_every(
-                    self._auto_commit_interval_ms / 1000,
-                    partial(_due, self._identity(), self._topic_name, owned),
-                    _Failures(self),
-                )
             self._session.read_from(
                 {n: max(each.next_offset, 0) for n, each in self._partitions_by_id.items()}
             )
+            if self._auto_commit_enable and self._consumer_group is not None:
+                owned = list(self._partitions.values())
+                identity = self._identity()
+                self._session.commit_every(
+                    self._auto_commit_interval_ms / 1000,
+                    identity.group_id,
+                    partial(_due, weakref.ref(self._session), identity, self._topic_name, owned),
+                    _Failures(self),
+                )
+            if self._is_inner:
+                self._session.leave_end_to_owner()
         except BarnabasError as error:
             raise failure_of(error) from error
         self._raise_worker_exceptions()
@@ -233,22 +241,24 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
                 session.end_commits()
             if self._auto_commit_enable and self._consumer_group is not None:
                 # What was handed out counts; nothing is handed out behind it.
-                if session is not None:
+                if session is None:
+                    self.commit_offsets()
+                else:
                     session.hold()
-                self.commit_offsets()
+                    self._commit_of(session, self._owned("commit_offsets", None, None))
         finally:
             if session is not None:
                 session.end()
 
+    def steps_at_exit(self, *, commits: bool) -> Steps:
+        """Of a consumer inside a balanced one, when the interpreter ends."""
+        session = self._session
+        if session is not None:
+            yield from session.steps_at_exit(commits=commits)
+
     def __del__(self) -> None:
-        if not getattr(self, "_running", False):
-            return
-        log.debug("Finalising %s", self)
-        if is_on_loop_thread():
-            # Wherever the collector happens to run, the loop does not wait for itself.
-            threading.Thread(target=_stop_dropped, args=(self,), daemon=True).start()
-        else:
-            _stop_dropped(self)
+        if getattr(self, "_running", False) and can_be_stopped(self._generation):
+            stop_dropped(self, log)
 
     def cleanup(self) -> None:
         """Lets go whoever waits for a message."""
@@ -334,10 +344,26 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         """
         if not self._consumer_group:
             raise Exception("consumer group must be specified to commit offsets")
-        with contextlib.ExitStack() as stack:
-            if self._session is not None:
-                stack.enter_context(self._session.commits_held())
-            self._commit(self._owned("commit_offsets", partition_offsets, None))
+        wanted = self._owned("commit_offsets", partition_offsets, None)
+        session = self._session
+        if session is None:
+            self._commit(wanted)
+            return
+        with session.commits_held():
+            self._commit_of(session, wanted)
+
+    def _commit_of(self, session: MessageSession, wanted: dict[OwnedPartition, Any]) -> None:
+        """Without positions in a topic that is gone, which mean nothing in another one of its name."""
+        gone = {each for each in wanted if not session.is_in_topic(each.partition.id)}
+        if gone:
+            numbers = sorted(each.partition.id for each in gone)
+            log.warning(
+                "Not committing offsets of partitions %s of topic '%s', which was deleted and made again",
+                numbers,
+                self._topic.name,
+            )
+        if not gone or len(gone) < len(wanted):
+            self._commit({each: at for each, at in wanted.items() if each not in gone})
 
     def _commit(self, wanted: dict[OwnedPartition, Any]) -> None:
         requests = [each.build_offset_commit_request(offset=at) for each, at in wanted.items()]
@@ -503,22 +529,25 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         )
 
 
-def _stop_dropped(consumer: SimpleConsumer) -> None:
-    try:
-        consumer.stop()
-    except Exception as error:
-        log.warning("%s was not stopped in order: %s", consumer, error)
-
-
-def _due(identity: GroupIdentity, topic: str, owned: list[OwnedPartition]) -> Commit:
+def _due(
+    session_of: Callable[[], MessageSession | None],
+    identity: GroupIdentity,
+    topic: str,
+    owned: list[OwnedPartition],
+) -> Commit:
     """What is committed by the clock; it keeps no consumer."""
+    session = session_of()
+    if session is None:
+        return identity, {}, {}
     offsets = {
         TopicPartition(topic, each.partition.id): OffsetAndMetadata(
             each.next_offset, metadata=each.offset_metadata_json
         )
         for each in owned
+        if session.is_in_topic(each.partition.id)
     }
-    return identity, offsets
+    topic_id = session.topic_id
+    return identity, offsets, {} if topic_id is None else {topic: topic_id}
 
 
 class _Failures:

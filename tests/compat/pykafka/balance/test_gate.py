@@ -88,6 +88,31 @@ def test_the_program_does_not_come_back_between_two_rebalances(gate):
     assert gate.is_open
 
 
+def test_another_rebalance_is_hurried_until_it_ends(gate):
+    is_in, may_end = threading.Event(), threading.Event()
+
+    def rebalance():
+        with gate.rebalance():
+            is_in.set()
+            assert may_end.wait(10)
+
+    thread = threading.Thread(target=rebalance)
+    thread.start()
+    assert is_in.wait(10)
+    hurried = []
+
+    def hurry():
+        hurried.append(True)
+        if len(hurried) == 2:
+            may_end.set()
+
+    with gate.rebalance(hurry=hurry):
+        assert len(hurried) >= 2
+    thread.join()
+    with gate.rebalance(hurry=pytest.fail):
+        assert not gate.is_open
+
+
 def test_a_rebalance_inside_another_is_of_the_same_thread(gate):
     with gate.rebalance(), gate.rebalance():
         assert not gate.is_open

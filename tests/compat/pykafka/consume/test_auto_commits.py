@@ -51,7 +51,7 @@ def played(scene):
     async def run():
         broker, consumed, failures = Broker(), [0], []
         commits = AutoCommits(
-            broker, 0.001, lambda: (None, consumed[0]), failures.append, commit=broker.commit
+            broker, 0.001, lambda: (None, consumed[0], {}), failures.append, commit=broker.commit
         )
         try:
             await asyncio.wait_for(scene(broker, commits, consumed, failures), 20)
@@ -136,5 +136,24 @@ def test_the_end_leaves_no_commit():
         await until(lambda: broker.cancelled == [0])
         await asyncio.sleep(0.02)
         assert broker.begun == [0]
+
+    played(scene)
+
+
+def test_the_last_commit_comes_behind_the_one_under_way_and_none_comes_after_it():
+    async def scene(broker, commits, consumed, failures):
+        await until(lambda: broker.begun == [0])
+        consumed[0] = 1
+        last = asyncio.ensure_future(commits.make_last())
+        await asyncio.sleep(0.02)
+        assert broker.begun == [0]
+        broker.answer()
+        await until(lambda: broker.begun == [0, 1])
+        broker.answer()
+        await last
+        consumed[0] = 2
+        await asyncio.sleep(0.02)
+        assert broker.ended == [0, 1]
+        assert broker.begun == [0, 1]
 
     played(scene)

@@ -29,14 +29,13 @@ def brokers_in(zookeeper_hosts: str, timeout_ms: float, tries: int) -> list[tupl
     logged. Raises: ImportError."""
     zookeeper = kazoo_client()(zookeeper_hosts, timeout=timeout_ms / 1000)
     try:
-        # As long as asking each of them so often would take.
-        zookeeper.start(timeout=len(zookeeper_hosts.split(",")) * tries * timeout_ms / 1000)
-    except Exception as error:
-        log.error("Unable to connect to ZooKeeper instance %s", zookeeper_hosts)
-        log.exception(error)
-        _end(zookeeper)
-        return []
-    try:
+        try:
+            # As long as asking each of them so often would take.
+            zookeeper.start(timeout=len(zookeeper_hosts.split(",")) * tries * timeout_ms / 1000)
+        except Exception as error:
+            log.error("Unable to connect to ZooKeeper instance %s", zookeeper_hosts)
+            log.exception(error)
+            return []
         found: list[tuple[str, int]] = []
         for broker_id in zookeeper.get_children(_BROKERS):
             data, _ = zookeeper.get(f"{_BROKERS}/{broker_id}")
@@ -48,9 +47,5 @@ def brokers_in(zookeeper_hosts: str, timeout_ms: float, tries: int) -> list[tupl
         log.exception(error)
         return []
     finally:
-        _end(zookeeper)
-
-
-def _end(zookeeper: Any) -> None:
-    zookeeper.stop()
-    zookeeper.close()
+        zookeeper.stop()
+        zookeeper.close()

@@ -15,6 +15,9 @@ from barnabas.compat.pykafka._balance.parties import WorkerHandler
 __all__ = ["RebalanceGate"]
 
 
+HURRY_SECONDS = 0.1
+
+
 def _nothing() -> None:
     """Nobody waits who would have to be woken."""
 
@@ -35,15 +38,22 @@ class RebalanceGate:
         """How often `doubt` was called."""
 
     @contextmanager
-    def rebalance(self, let_go: Callable[[], None] = _nothing) -> Generator[None]:
-        """No message is handed out inside; programs that wait for one let go. `let_go`: wakes them."""
+    def rebalance(
+        self, let_go: Callable[[], None] = _nothing, hurry: Callable[[], None] = _nothing
+    ) -> Generator[None]:
+        """No message is handed out inside; programs that wait for one let go. `let_go`: wakes them. `hurry`:
+        called again and again while another rebalance goes on, to end what that waits for."""
         with self._count_lock:
             self._rebalances += 1
             self._tell()
         try:
             let_go()
-            with self.lock:
+            while not self.lock.acquire(timeout=HURRY_SECONDS):
+                hurry()
+            try:
                 yield
+            finally:
+                self.lock.release()
         finally:
             with self._count_lock:
                 self._rebalances -= 1

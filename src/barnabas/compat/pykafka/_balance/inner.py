@@ -15,6 +15,7 @@ from barnabas.compat.pykafka.common import OffsetType
 from barnabas.compat.pykafka.exceptions import UnicodeException
 from barnabas.compat.pykafka.utils.compat import get_string
 from barnabas.compat.pykafka.utils.error_handlers import valid_int
+from barnabas.loop_thread import Steps
 
 __all__ = [
     "InnerConsumer",
@@ -32,6 +33,7 @@ class InnerConsumer(Protocol):
 
     _running: bool
     _auto_commit_enable: bool
+    _is_inner: bool
     consumer_id: bytes
     generation_id: int
 
@@ -44,6 +46,8 @@ class InnerConsumer(Protocol):
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
+
+    def steps_at_exit(self, *, commits: bool) -> Steps: ...
 
     def cleanup(self) -> None: ...
 
@@ -141,6 +145,7 @@ class InnerSettings:
             deserializer=self.deserializer,
             reset_offset_on_fetch=self.reset_offset_on_fetch,
         )
+        consumer._is_inner = True  # pyright: ignore[reportPrivateUsage]
         consumer.consumer_id = consumer_id
         consumer.generation_id = generation_id
         return consumer

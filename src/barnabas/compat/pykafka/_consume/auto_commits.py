@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from uuid import UUID
 
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.groups.offsets import commit_offsets
@@ -23,7 +24,8 @@ log = logging.getLogger("pykafka.simpleconsumer")
 PATIENCE_SECONDS = 3.0
 """How long a thread waits for a commit that is not answered, before that is cancelled."""
 
-Commit = tuple[GroupIdentity, Mapping[TopicPartition, OffsetAndMetadata]]
+Commit = tuple[GroupIdentity, Mapping[TopicPartition, OffsetAndMetadata], Mapping[str, UUID]]
+"""Who commits, what, and the ids of the topics that it is in, as far as they are known."""
 
 
 class AutoCommits:
@@ -59,6 +61,12 @@ class AutoCommits:
     def let_go(self) -> None:
         self._holds -= 1
 
+    async def make_last(self) -> None:
+        """Makes one now, behind the one that is under way, and none after it."""
+        self._timer.cancel()
+        await self.hold()
+        await self._commit_now()
+
     def end(self) -> None:
         """There are no more."""
         self._timer.cancel()
@@ -73,9 +81,15 @@ class AutoCommits:
 
     async def _commit_now(self) -> None:
         try:
-            identity, offsets = self._due()
-            timeout_ms = self._client.config.request_timeout_ms
-            await self._commit(self._client, identity, offsets, timeout_ms=timeout_ms, retries_unknown=False)
+            identity, offsets, topic_ids = self._due()
+            await self._commit(
+                self._client,
+                identity,
+                offsets,
+                timeout_ms=self._client.config.request_timeout_ms,
+                topic_ids=topic_ids,
+                retries_unknown=False,
+            )
         except BarnabasError as error:
             log.error("Error committing offsets: %s", error)
             self._failed(error)

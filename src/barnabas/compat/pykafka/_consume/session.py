@@ -15,23 +15,28 @@ import weakref
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from barnabas._kernel import PartitionPoller
 from barnabas.broker_errors import OffsetOutOfRangeError
+from barnabas.client.cluster.lifetimes import Lifetime
 from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS
 from barnabas.client.consume.partition_state import Failure, PartitionState
+from barnabas.compat.pykafka._ask.ending import LastSteps
 from barnabas.compat.pykafka._ask.outage import Outage
 from barnabas.compat.pykafka._consume.auto_commits import AutoCommits, Commit
 from barnabas.compat.pykafka._consume.turns import Turns
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
 from barnabas.errors import BarnabasError, CorruptBatchError
-from barnabas.loop_thread import is_on_loop_thread
+from barnabas.loop_thread import Steps, is_on_loop_thread
 from barnabas.sync.consumer import Consumer
 from barnabas.types import TopicPartition
 
 RETRY_SECONDS = 0.5
 # Between two looks of a greenlet, whose hub a wait in the kernel would hold up.
 GREENLET_SECONDS = 0.005
+# How long the end of the interpreter waits for a thread that reads, which may be in a deserializer.
+READER_SECONDS = 1.0
 
 
 class HeldOffset:
@@ -44,6 +49,8 @@ class HeldOffset:
     def __init__(self, lock: Any) -> None:
         self._lock = lock
         self._offset = -1
+        self.topic_id: UUID | None = None
+        """Of the topic that it was lent from; None since it was set."""
         self._loan: int | None = None
         self._poller_of: Callable[[], PartitionPoller | None] = _nobody
 
@@ -59,11 +66,13 @@ class HeldOffset:
         """While nothing is lent."""
         with self._lock:
             self._offset = offset
+            self.topic_id = None
 
-    def lent(self, loan: int, poller_of: Callable[[], PartitionPoller | None]) -> None:
+    def lent(self, loan: int, poller_of: Callable[[], PartitionPoller | None], topic_id: UUID | None) -> None:
         with self._lock:
             self._poller_of = poller_of
             self._loan = loan
+            self.topic_id = topic_id
 
     def take_back(self, poller: PartitionPoller) -> tuple[Any, int]:
         """Ends the loan: its reader, and how many messages were handed out of it."""
@@ -117,6 +126,28 @@ class MessageSession(Consumer):
             self._life.end()
             self._loop.submit(core.close())
 
+    def leave_end_to_owner(self) -> None:
+        """At the end of the interpreter, whoever calls `steps_at_exit` closes this one."""
+        self._life.end()
+
+    def _steps_at_exit(self) -> Steps:
+        return self.steps_at_exit()
+
+    def steps_at_exit(self, *, commits: bool = True) -> Steps:
+        """When the interpreter ends: what was handed out is committed, where that is done by the clock, as if
+        the program had stopped its consumer. `commits`: False for partitions that may be another's."""
+        if self._core.is_closed:
+            return
+        poller: Any = self._poller_of()
+        if poller is not None:
+            poller._running = False
+            poller._session = None
+        if self._turns.claim_for_good(READER_SECONDS):
+            self._end_loan()
+        if self._commits is not None and commits:
+            yield self._commits.make_last()
+        yield self._end_core()
+
     def _notifier(self) -> Callable[[], None]:
         poller_of, wake = self._poller_of, self._waiting.wake
 
@@ -144,8 +175,23 @@ class MessageSession(Consumer):
         with self._turns.claimed():
             self._end_loan()
             for number, offset in offsets.items():
-                self._held[number].set(offset)
+                # In this order: no offset in a topic that is gone seems to be one in the topic made again.
                 self._buffer.seek(TopicPartition(self._topic, number), max(offset + 1, 0))
+                self._held[number].set(offset)
+
+    @property
+    def topic_id(self) -> UUID | None:
+        """Of the topic that has the name now, as far as is known here (KIP-516)."""
+        states = self._buffer.states()
+        known = [each.next_topic_id for each in states] + [each.topic_id for each in states]
+        return next((each for each in known if each is not None), None)
+
+    def is_in_topic(self, number: int) -> bool:
+        """Whether what was consumed of the partition was in the topic that has the name now. One that was
+        deleted and made again has other messages at the same offsets."""
+        state = self._buffer.state(TopicPartition(self._topic, number))
+        topic_id = self._held[number].topic_id or state.topic_id
+        return topic_id is None or topic_id == self.topic_id
 
     def next_message(self, timeout: float) -> Any | None:
         """The next message, and those behind it are lent; None after `timeout` seconds, or earlier.
@@ -192,7 +238,8 @@ class MessageSession(Consumer):
         while poller is not None and (lent := self._buffer.lend()):
             state, reader = lent
             self._loan = state
-            self._held[state.partition.partition].lent(poller._lend(reader), self._poller_of)
+            held = self._held[state.partition.partition]
+            held.lent(poller._lend(reader), self._poller_of, state.topic_id)
             try:
                 message = poller._next_lent()
             except CorruptBatchError as error:
@@ -236,10 +283,17 @@ class MessageSession(Consumer):
         return failure_of(error)
 
     def commit_every(
-        self, seconds: float, due: Callable[[], Commit], failed: Callable[[BarnabasError], object]
+        self,
+        seconds: float,
+        group: str,
+        due: Callable[[], Commit],
+        failed: Callable[[BarnabasError], object],
     ) -> None:
-        """Commits by the clock from now on; see AutoCommits."""
+        """Commits by the clock from now on, and at the end of the interpreter; see AutoCommits."""
         self._commits = self._on_loop(lambda: AutoCommits(self._client, seconds, due, failed))
+        self._life.end()
+        what = f"consumer of {self._topic!r}"
+        self._life = Lifetime(self._steps_at_exit, what, self._loop, LastSteps(group, 1))
 
     @contextlib.contextmanager
     def commits_held(self) -> Generator[None]:

@@ -60,6 +60,19 @@ class Turns:
                 self._claims -= 1
                 self._changed.notify_all()
 
+    def claim_for_good(self, timeout: float) -> bool:
+        """Has whoever reads return, and nobody read any more. Waits for `timeout` seconds at most, and says
+        whether the caller has the turn."""
+        me = threading.get_ident()
+        with self._changed:
+            self._claims += 1
+        self._wake()
+        with self._changed:
+            has_turn = self._changed.wait_for(lambda: self._owner in (None, me), timeout)
+            if has_turn:
+                self._enter(me)
+        return has_turn
+
     def _enter(self, me: int) -> None:
         self._owner = me
         self._depth += 1
