@@ -94,8 +94,11 @@ class BrokerConnection:
                 try:
                     self._link = self._new_link()
                 except Exception as error:
-                    self.close(failure_of(error))
-                    raise failure_of(error) from error
+                    failure = failure_of(error)
+                    self.close(failure)
+                    if failure is error:
+                        raise
+                    raise failure from error
         elif self.connecting():
             self._tell(_RECEIVE_SECONDS)
         return self.state

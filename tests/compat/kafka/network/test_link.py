@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from barnabas.compat.kafka.conn import BrokerConnection
 from barnabas.compat.kafka_python.generations.settings import default_config
 from barnabas.compat.kafka_python.network.inbox import Inbox
@@ -56,3 +58,11 @@ def test_a_connection_to_a_broker_that_goes_away_is_disconnected() -> None:
         time.sleep(0.01)
     assert connection.disconnected()
     connection.close()
+
+
+def test_an_error_of_the_settings_is_raised_as_it_is_and_not_from_itself() -> None:
+    connection = BrokerConnection("127.0.0.1", 1, 0, security_protocol="SSL", ssl_cafile="/no/such/file")
+    with pytest.raises(FileNotFoundError) as raised:
+        connection.connect()
+    assert raised.value.__cause__ is None
+    assert connection.disconnected()
