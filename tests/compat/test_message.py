@@ -79,6 +79,8 @@ def test_arguments_are_taken_by_place_and_by_name() -> None:
         {"partition": 2**31},
         {"partition": -(2**31) - 1},
         {"offset": "x"},
+        {"offset": 2**63},
+        {"offset": -(2**63) - 1},
         {"timestamp": 5},
         {"timestamp": (1, 2, 3)},
         {"latency": None},
@@ -123,6 +125,52 @@ def test_any_objects_are_parts_and_negative_numbers_mean_none(arguments: dict[st
 def test_equality_is_that_of_the_same_parts(name: str) -> None:
     both(lambda message: message(**ALL) == message(**{**ALL, name: OTHERS[name]}))
     both(lambda message: message(**ALL) != message(**{**ALL, name: OTHERS[name]}))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"partition": -2},
+        {"partition": -(2**31)},
+        {"offset": -1},
+        {"offset": -1001},
+        {"offset": -(2**63)},
+        {"latency": -0.5},
+        {"leader_epoch": -2},
+        {"delivery_count": 0},
+        {"delivery_count": -2},
+    ],
+    ids=str,
+)
+def test_all_numbers_that_mean_none_are_equal_and_reduced_to_the_same(arguments: dict[str, Any]) -> None:
+    both(lambda message: (message(**arguments) == message(), message(**arguments).__reduce__()[1]))
+
+
+class Incomparable:
+    """As arrays do, it answers a comparison with what has no truth."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("name", ["topic", "key", "value", "headers", "error"])
+def test_an_object_in_two_messages_equals_itself_whatever_it_says(name: str) -> None:
+    for part in (float("nan"), Incomparable()):
+        both(lambda message, part=part: message(**{name: part}) == message(**{name: part}))
+    both(lambda message: message(**{name: Incomparable()}) == message(**{name: Incomparable()}))
+
+
+class EqualToAll:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_it_is_unequal_to_what_is_no_message_and_would_be_equal_to_it() -> None:
+    both(lambda message: (message() == EqualToAll(), message() != EqualToAll(), EqualToAll() == message()))
 
 
 def test_it_is_not_ordered_not_hashed_and_unequal_to_others() -> None:

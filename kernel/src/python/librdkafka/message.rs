@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::python::consume::record::{FromRecord, RecordSource};
-use crate::python::librdkafka::message_arguments::unexpected_keyword;
+use crate::python::librdkafka::message_arguments::{Argument, unexpected_keyword};
 use crate::python::objects::allocation::{new_untracked, renewed};
 use crate::python::objects::locked_rc::LockedRc;
 use crate::records::{HeaderIter, RecordSlices, Span};
@@ -246,16 +246,23 @@ impl MessageParts {
     fn set(&mut self, index: usize, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match index {
             0 => self.topic = value.clone().unbind(),
-            1 => self.partition = integer(value, "signed integer")?,
-            2 => self.offset = value.extract()?,
+            1 => self.partition = none_if_negative(integer(value, "signed integer")?, NO_PARTITION),
+            2 => {
+                let offset = Argument::Given(value.as_borrowed()).long(NO_OFFSET)?;
+                self.offset = none_if_negative(offset, NO_OFFSET);
+            }
             3 => self.key = value.clone().unbind(),
             4 => self.value = value.clone().unbind(),
             5 => self.headers = value.clone().unbind(),
             6 => self.error = value.clone().unbind(),
             7 => self.timestamp = timestamp_from(value)?,
             8 => self.latency_us = (value.extract::<f64>()? * MICROSECONDS) as i64,
-            9 => self.leader_epoch = integer(value, "signed integer")?,
-            _ => self.delivery_count = integer(value, "signed short integer")?,
+            9 => self.leader_epoch = none_if_negative(integer(value, "signed integer")?, NO_LEADER_EPOCH),
+            _ => {
+                let count = integer(value, "signed short integer")?;
+                self.delivery_count =
+                    if count == 0 { NO_DELIVERY_COUNT } else { none_if_negative(count, NO_DELIVERY_COUNT) };
+            }
         }
         Ok(())
     }
@@ -266,6 +273,11 @@ fn integer<T: TryFrom<i64>>(value: &Bound<'_, PyAny>, kind: &str) -> PyResult<T>
     let wide: i64 = value.extract()?;
     let bound = if wide < 0 { "less than minimum" } else { "greater than maximum" };
     T::try_from(wide).map_err(|_| PyOverflowError::new_err(format!("{kind} is {bound}")))
+}
+
+/// All negative numbers are the same one, `none`, in comparisons and in pickles.
+fn none_if_negative<T: Default + PartialOrd>(number: T, none: T) -> T {
+    if number < T::default() { none } else { number }
 }
 
 /// The one argument of a method, which takes none by name.
@@ -645,8 +657,11 @@ impl Message {
         if value.is_none(py) { Ok(0) } else { value.bind(py).len() }
     }
 
-    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
-        let (one, other) = (self.all_parts(py)?, other.all_parts(py)?);
+    /// Whatever is no message is unequal, even where it would say otherwise itself.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let (one, other) = (self.all_parts(py)?, other.get().all_parts(py)?);
         let numbers = |parts: &MessageParts| {
             // Of the timestamp only the time counts, not its type.
             (parts.partition, parts.offset, parts.timestamp.1, parts.leader_epoch)
@@ -662,8 +677,12 @@ impl Message {
             (one.error, other.error),
         ];
         for (one, other) in pairs {
+            // As in a list, an object equals itself: NaN does, and so does an array that gives no bool.
+            if one.is(&other) {
+                continue;
+            }
             // An error may refuse to be compared with anything but errors.
-            if one.is_none(py) != other.is_none(py) || !one.bind(py).eq(other)? {
+            if one.is_none(py) || other.is_none(py) || !one.bind(py).eq(other)? {
                 return Ok(false);
             }
         }
