@@ -52,9 +52,10 @@ class EventQueue:
     def serve(self, timeout: float = 0.0) -> int:
         """Waits up to `timeout` seconds for something to serve (negative: without end), serves all that is
         there, and gives its number. What a call raises ends it; the rest is left for the next time."""
-    def serve_all(self, timeout: float) -> None:
+    def serve_all(self, timeout: float, failures: int = ...) -> None:
         """Serves until no message is outstanding and nothing is left, for at most `timeout` seconds
-        (negative: without end). What calls raise is raised at the end, the last of it; Ctrl-C at once."""
+        (negative: without end), and until `failures` calls have raised. What they raise is raised at the end,
+        the last of it; Ctrl-C at once."""
     @property
     def outstanding_messages(self) -> int: ...
     @property

@@ -206,13 +206,16 @@ impl EventQueue {
     }
 
     /// Serves until no message is outstanding and nothing is left to serve, for at most `timeout` seconds
-    /// (negative: without end). What calls raise is raised at the end, the last of it.
-    fn serve_all(&self, py: Python<'_>, timeout: f64) -> PyResult<()> {
+    /// (negative: without end), and until `failures` calls have raised. What they raise is raised at the end, the last
+    /// of it.
+    #[pyo3(signature = (timeout, failures=usize::MAX))]
+    fn serve_all(&self, py: Python<'_>, timeout: f64, failures: usize) -> PyResult<()> {
         let deadline = deadline_after(timeout);
-        let mut raised = None;
-        while self.events.wait(py, deadline, true)? {
+        let (mut raised, mut left) = (None, failures);
+        while left > 0 && self.events.wait(py, deadline, true)? {
             if let Err(error) = self.events.serve_waiting(py) {
                 raised = Some(error);
+                left -= 1;
             }
         }
         raised.map_or(Ok(()), Err)

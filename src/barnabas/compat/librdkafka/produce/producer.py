@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import logging
+import math
 import time
 import warnings
 import weakref
@@ -68,6 +69,8 @@ MAX_TEXT = 511
 # Long enough to be none.
 NO_TIMEOUT_SECONDS = 1e8
 NO_LIMIT = 2**62
+# The original flushes in pieces of so many seconds, each of which ends where a callback raises.
+PIECE_SECONDS = 0.2
 # How soon it is noticed that another thread has served the last report.
 LOOK_SECONDS = 0.1
 # Those of librdkafka's names that mean something else in Java.
@@ -345,8 +348,9 @@ class Producer(MessageSender):
     def _serve_all(self, timeout: float) -> None:
         core, flush = self._core, object()
         core.hurry(flush)
+        failures = NO_LIMIT if timeout < 0 else max(1, math.ceil(timeout / PIECE_SECONDS))
         try:
-            self._events.queue.serve_all(timeout)
+            self._events.queue.serve_all(timeout, failures)
         finally:
             core.relax(flush)
 
