@@ -280,13 +280,19 @@ def a_partition_that_cannot_be_committed_says_so_itself(kafka: ModuleType, stage
 def times_after_the_last_message_have_no_offset(kafka: ModuleType, stage: Stage) -> None:
     topic = stage.filled_topic("a", "b", "c")
     consumer = stage.consumer()
-    for at in (0, FIRST_TIMESTAMP_MS + 1, FIRST_TIMESTAMP_MS + 2, FIRST_TIMESTAMP_MS + 3, -1, -2, -1001):
+    some = [FIRST_TIMESTAMP_MS + 1, FIRST_TIMESTAMP_MS + 2, FIRST_TIMESTAMP_MS + 3]
+    for at in (0, *some, -1, -2, -3, -4, -5, -6, -7, -100, -1001, -(2**63)):
         asked = [kafka.TopicPartition(topic, 0, at)]
         stage.attempt(
             f"at {at - FIRST_TIMESTAMP_MS if at > 0 else at}", consumer.offsets_for_times, asked, WAIT
         )
     unknown = [kafka.TopicPartition(topic, 0, 1), kafka.TopicPartition(topic, 7, 1)]
     stage.attempt("unknown partition", consumer.offsets_for_times, unknown, WAIT)
+    unknown = [kafka.TopicPartition(topic, 0, 1), kafka.TopicPartition(topic, 7, -4)]
+    stage.attempt("unknown partition at -4", consumer.offsets_for_times, unknown, WAIT)
+    another = stage.filled_topic("a", partitions=2)
+    several = [kafka.TopicPartition(topic, 0, 0), kafka.TopicPartition(another, 0, -4)]
+    stage.attempt("one of several", consumer.offsets_for_times, several, WAIT)
     stage.attempt("nothing", consumer.offsets_for_times, [], WAIT)
 
 

@@ -1,4 +1,4 @@
-"""Members of groups: assignments, callbacks, both protocols."""
+"""Members of groups: assignments, callbacks and what may be done within them, both protocols."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from tests.compat.differential.script import on_apache, on_both
 from tests.compat.differential.stage import WAIT, Stage
 
+SOON = 0.3
 QUICK = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 200}
 
 
@@ -361,3 +362,96 @@ def topics_of_the_blacklist_are_as_if_they_were_not_there(kafka: ModuleType, sta
     for message in stage.messages(consumer, 2):
         stage.record("message", [message.topic(), message.value()])
     stage.attempt("assignment", consumer.assignment)
+
+
+@on_both()
+def partitions_are_paused_within_on_assign(kafka: ModuleType, stage: Stage) -> None:
+    def pause(consumer: Any, partitions: list[Any]) -> None:
+        stage.attempt("pause", consumer.pause, [p for p in partitions if p.partition == 0])
+
+    def assign(consumer: Any, partitions: list[Any]) -> None:
+        stage.attempt("assign", consumer.assign, partitions)
+
+    for label, steps in {
+        "pause": [pause],
+        "pause, then assign": [pause, assign],
+        "assign, then pause": [assign, pause],
+    }.items():
+        topic = stage.topic(partitions=2)
+        stage.fill(topic, "paused 1", "paused 2")
+        stage.fill(topic, "read 1", "read 2", partition=1)
+
+        def on_assign(consumer: Any, partitions: list[Any], steps: list[Any] = steps) -> None:
+            for step in steps:
+                step(consumer, partitions)
+
+        consumer = stage.consumer()
+        consumer.subscribe([topic], on_assign=on_assign)
+        seen: list[bytes] = []
+
+        def step(consumer: Any = consumer, seen: list[bytes] = seen) -> None:
+            message = consumer.poll(SOON)
+            if message is not None:
+                seen.append(message.error() or message.value())
+
+        stage.until(lambda seen=seen: {b"read 1", b"read 2"} <= set(seen), step)
+        for _ in range(3):
+            step()
+        stage.record(label, sorted(seen))
+        consumer.resume([kafka.TopicPartition(topic, 0)])
+        stage.until(lambda seen=seen: len(seen) >= 4, step)
+        stage.record("resumed", sorted(seen))
+
+
+@on_both()
+def what_is_committed_is_asked_within_on_revoke(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("a", "b")
+
+    def on_revoke(consumer: Any, partitions: list[Any]) -> None:
+        stage.attempt("committed", consumer.committed, partitions, timeout=WAIT)
+        stage.attempt("position", consumer.position, partitions)
+        stage.attempt("assignment", consumer.assignment)
+        stage.attempt("watermarks", consumer.get_watermark_offsets, partitions[0], timeout=WAIT)
+        stage.attempt("commit", lambda: consumer.commit(offsets=partitions_at(2), asynchronous=False))
+        stage.attempt("committed then", consumer.committed, partitions, timeout=WAIT)
+
+    def partitions_at(offset: int) -> list[Any]:
+        return [kafka.TopicPartition(topic, 0, offset)]
+
+    # While it closes, the original gets no answer.
+    group = stage.group()
+    consumer = stage.consumer(group_id=group)
+    consumer.subscribe([topic], on_revoke=on_revoke)
+    stage.values(consumer, 1)
+    consumer.commit(asynchronous=False)
+    stage.attempt("unsubscribe", consumer.unsubscribe)
+    stage.until(stage.recorded("committed then"), lambda: consumer.poll(SOON))
+    another = stage.consumer(group_id=group)
+    stage.attempt("afterwards", another.committed, partitions_at(0), timeout=WAIT)
+
+
+def _read_beside_paused(kafka: ModuleType, stage: Stage, topic: str, consumer: Any) -> None:
+    first, second = (kafka.TopicPartition(topic, number, 0) for number in range(2))
+    stage.attempt("pause", consumer.pause, [first])
+    consumer.assign([first, second])
+    seen: list[bytes] = []
+
+    def step() -> None:
+        seen.extend(message.value() for message in consumer.consume(2, SOON))
+
+    stage.until(lambda: b"read" in seen, step)
+    step()
+    stage.record("seen", sorted(seen))
+
+
+@on_both()
+def partitions_are_paused_before_they_are_assigned(kafka: ModuleType, stage: Stage) -> None:
+    topic = stage.filled_topic("paused", partitions=2)
+    stage.fill(topic, "read", partition=1)
+    consumer = stage.consumer()
+    _read_beside_paused(kafka, stage, topic, consumer)
+    consumer.unassign()
+    _read_beside_paused(kafka, stage, topic, consumer)
+    consumer = stage.consumer()
+    stage.attempt("position", consumer.position, [kafka.TopicPartition(topic, 0)])
+    _read_beside_paused(kafka, stage, topic, consumer)

@@ -310,6 +310,53 @@ def test_what_a_callback_raises_comes_out_of_poll(both: Both) -> None:
     both(script)
 
 
+def interrupted_consumer(bench: Bench, **settings: Any) -> Any:
+    """One whose consume() has raised what a callback did once it had taken all of partition 0."""
+    raised: list[Exception] = []
+
+    def stats_cb(_: str) -> None:
+        (position,) = consumer.position([bench.partition(0)])
+        if position.offset == RECORDS // 2 and not raised:
+            raised.append(ValueError("mine"))
+            raise raised[0]
+
+    consumer = bench.consumer(statistics_interval_ms=50, stats_cb=stats_cb, **settings)
+    consumer.assign([bench.partition(0)])
+    with pytest.raises(ValueError, match="mine"):
+        consumer.consume(RECORDS, WAIT_SECONDS)
+    return consumer
+
+
+def test_what_consume_had_taken_when_a_callback_raised_comes_next(broker: Broker, topic: str) -> None:
+    bench = Bench(ours, broker, topic)
+    with interrupted_consumer(bench) as consumer:
+        messages = consumer.consume(2, WAIT_SECONDS) + bench.poll(consumer, 3)
+        assert [message.offset() for message in messages] == [0, 1, 2, 3, 4]
+        assert consumer.position([bench.partition(0)])[0].offset == 5
+
+
+def test_what_consume_had_taken_when_a_callback_raised_is_not_committed(broker: Broker, topic: str) -> None:
+    bench = Bench(ours, broker, topic)
+    with interrupted_consumer(bench, auto_commit_interval_ms=600_000):
+        pass
+    with bench.consumer() as consumer:
+        (committed,) = consumer.committed([bench.partition(0)], WAIT_SECONDS)
+    assert committed.offset == 0
+
+
+def test_what_is_committed_can_be_asked_within_on_revoke_while_it_closes(broker: Broker, topic: str) -> None:
+    bench, found = Bench(ours, broker, topic), list[Any]()
+
+    def on_revoke(consumer: Any, partitions: list[Any]) -> None:
+        found.extend(consumer.committed(partitions, WAIT_SECONDS))
+
+    with bench.consumer(enable_auto_commit=False) as consumer:
+        consumer.subscribe([topic], on_revoke=on_revoke)
+        bench.poll(consumer, RECORDS)
+        consumer.commit(asynchronous=False)
+    assert [partition.offset for partition in found] == [RECORDS // 2, RECORDS // 2]
+
+
 def test_closing_revokes_and_commits_what_was_given_out(both: Both) -> None:
     def script(bench: Bench) -> Any:
         heard: list[Any] = []

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.client.consume.consumer_core import ConsumerCore
+from barnabas.compat.librdkafka.values.error_codes import text_of
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.compat.librdkafka.values.topic_partition import TopicPartition, topic_partition
 from barnabas.types import TopicPartition as Partition
+
+# Places in a log that ListOffsets knows from version 8 on. librdkafka asks a consumer's by version 7.
+_NEWER_PLACES = range(-6, -3)
 
 
 async def watermarks(core: ConsumerCore, partition: Partition, timeout_ms: float) -> tuple[int, int]:
@@ -27,9 +31,13 @@ async def watermarks(core: ConsumerCore, partition: Partition, timeout_ms: float
 async def offsets_for_times(
     core: ConsumerCore, partitions: Sequence[TopicPartition], timeout_ms: float
 ) -> list[TopicPartition]:
-    """Raises: KafkaException (_UNKNOWN_PARTITION, where none is there), BarnabasError."""
+    """Raises: KafkaException (_UNKNOWN_PARTITION, where none is there, and UNSUPPORTED_VERSION),
+    BarnabasError."""
     keys = [Partition(p.topic, p.partition) for p in partitions]
     known = await _refuse_unless_known(core, keys, timeout_ms, "Failed to get offsets")
+    if any(p.offset in _NEWER_PLACES for p, key in zip(partitions, keys, strict=True) if key in known):
+        text = f"Failed to get offsets: {text_of(KafkaError.UNSUPPORTED_VERSION)}"
+        raise KafkaException(KafkaError(KafkaError.UNSUPPORTED_VERSION, text))
     found: list[TopicPartition] = []
     for partition, key in zip(partitions, keys, strict=True):
         if key not in known:

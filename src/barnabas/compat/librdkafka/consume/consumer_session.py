@@ -48,7 +48,7 @@ from barnabas.compat.librdkafka.values.constants import (
     OFFSET_STORED,
 )
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
-from barnabas.compat.librdkafka.values.posix_patterns import any_of, as_python_pattern
+from barnabas.compat.librdkafka.values.posix_patterns import any_of, topics_pattern
 from barnabas.errors import BarnabasError, CorruptBatchError, ImpossibleOffsetError
 from barnabas.events import Event, PollIntervalExceeded
 from barnabas.loop_thread import loop_thread
@@ -67,7 +67,6 @@ LONGEST_WAIT_SECONDS = 1.0
 PROGRESS_SECONDS = 0.5
 COMMIT_TIMEOUT_MS = 60_000
 LEAVE_COMMIT_TIMEOUT_MS = 10_000
-
 UNKNOWN_RETRY_SECONDS = 1.0
 _STARTING_POINTS: dict[int, StartingPoint] = {OFFSET_BEGINNING: "earliest", OFFSET_END: "latest"}
 
@@ -75,6 +74,8 @@ PartitionsCallback = Callable[[list[TopicPartition]], object]
 Told = tuple[TopicPartition, ...]
 CommitCallback = Callable[[KafkaError | None, Told, Mapping[TopicPartition, OffsetAndMetadata]], object]
 """With the partitions to tell of, and the offsets of those of them that were committed."""
+BegunAt = dict[TopicPartition, tuple[int, int]]
+"""The offset of the first message that was taken of each partition, with the buffer's epoch."""
 
 
 @frozen
@@ -134,7 +135,6 @@ class ConsumerSession(Observed):
         self._known_topics: set[str] = set()
         # Callbacks that closing runs may end the assignment in either way.
         self.is_closing = False
-        """Those that were ever assigned by hand."""
         self._paused: set[TopicPartition] = set()
         """Also while they are not assigned, as in librdkafka."""
         self._unavailable: set[str] = set()
@@ -194,14 +194,20 @@ class ConsumerSession(Observed):
         return self._wait(self._take_one, timeout)
 
     def next_messages(self, limit: int, timeout: float | None) -> list[Message]:
-        """Up to `limit` messages; waits for all of them."""
+        """Up to `limit` messages; waits for all of them. Where a callback raises meanwhile, the next call
+        gives them."""
         messages: list[Message] = []
+        begun_at: BegunAt = {}
 
         def take() -> bool | None:
-            self._take_many(messages, limit)
+            self._take_many(messages, limit, begun_at)
             return len(messages) >= limit or None
 
-        self._wait(take, timeout)
+        try:
+            self._wait(take, timeout)
+        except BaseException:
+            self._unread(messages, begun_at)
+            raise
         return messages
 
     def _wait(self, take: Callable[[], T | None], timeout: float | None) -> T | None:
@@ -237,7 +243,7 @@ class ConsumerSession(Observed):
                 if not self._lend_next():
                     return None
 
-    def _take_many(self, messages: list[Message], limit: int) -> None:
+    def _take_many(self, messages: list[Message], limit: int, begun_at: BegunAt) -> None:
         with self._taking:
             self._take_back()
             while (missing := limit - len(messages)) > 0:
@@ -257,12 +263,30 @@ class ConsumerSession(Observed):
                     self._buffer.stop(state, reader, error)
                     continue
                 if taken:
+                    begun_at.setdefault(state.partition, (taken[0].offset() or 0, epoch))
                     next_offset: int = (taken[-1].offset() or 0) + 1
                     self._was_read(state, epoch, next_offset, reader.last_leader_epoch)
                     messages += taken
                 else:
                     self._was_exhausted(state, epoch, reader)
                 self._buffer.settle(state, reader, len(taken), is_exhausted=not taken)
+
+    def _unread(self, messages: list[Message], begun_at: BegunAt) -> None:
+        """Nobody was given what was taken: it is read again, and not committed as read until then."""
+        with self._taking:
+            again: set[tuple[str, int]] = set()
+            for partition, (offset, epoch) in begun_at.items():
+                is_here = partition in self.assignment and partition in self._buffer.assignment
+                # A callback may have sought another place.
+                if is_here and self._buffer.state(partition).epoch == epoch:
+                    self.offsets.was_unread(partition, offset)
+                    self._move(partition, offset)
+                    shown = self._shown_names
+                    topic = partition.topic if shown is None else shown.topic(partition.topic)
+                    again.add((topic, partition.partition))
+            # Events, and what was committed as read when its partition was given up.
+            left = [m for m in messages if (m.topic(), m.partition()) not in again]
+            self._arrived.extendleft(reversed(left))
 
     def _next_reader(self) -> tuple[PartitionState, RecordReader] | None:
         """What is to be read next. None where that is an event, which has arrived, or nothing."""
@@ -402,8 +426,8 @@ class ConsumerSession(Observed):
             self._unassign(list(self.assignment))
         self._callbacks = callbacks
         has_pattern = any(topic.startswith("^") for topic in topics)
-        pattern = as_pattern(topics) if has_pattern else None
-        self._wanted = {topic: as_pattern([topic]) if has_pattern else None for topic in sorted(topics)}
+        pattern = topics_pattern(topics) if has_pattern else None
+        self._wanted = {topic: topics_pattern([topic]) if has_pattern else None for topic in sorted(topics)}
         self._unavailable.clear()
         listener = RebalanceListener(self._on_assigned, self._on_revoked, self._on_lost)
         core = self.core
@@ -627,7 +651,8 @@ class ConsumerSession(Observed):
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self.settle()
-        self._paused.update(partitions)
+        # librdkafka has no place to note it for others, such as those of on_assign before assign().
+        self._paused.update(p for p in partitions if self.knows(p.topic))
         self._buffer.pause([p for p in partitions if p in self.assignment])
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
@@ -773,17 +798,3 @@ def abandon(session: ConsumerSession) -> None:
             session._tasks.append(core.client.in_background(core.close(), "closing a forgotten consumer"))
 
     loop.call(begin)
-
-
-def as_pattern(topics: Iterable[str]) -> re.Pattern[str]:
-    """One pattern for the whole name of a topic, out of names and of POSIX's expressions for a part of one.
-
-    Raises: PosixPatternError.
-    """
-    alternatives = [
-        f".*?(?:{as_python_pattern(topic, f'topic{number}_')}).*"
-        if topic.startswith("^")
-        else re.escape(topic)
-        for number, topic in enumerate(topics)
-    ]
-    return re.compile("|".join(alternatives), re.ASCII | re.DOTALL)

@@ -130,6 +130,13 @@ class StoredOffsets:
         with self._lock:
             self._read.pop(partition, None)
 
+    def was_unread(self, partition: TopicPartition, offset: int) -> None:
+        """What was read from `offset` on did not reach the program, and is to be read again."""
+        with self._lock:
+            self._read.pop(partition, None)
+            if self._stores_automatically and partition in self._stored:
+                self._stored[partition] = OffsetAndMetadata(offset)
+
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """They are not assigned any more, or anew."""
         with self._lock:

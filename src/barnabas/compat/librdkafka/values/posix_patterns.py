@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _MOST_REPEATS = 32_767
 _CLASSES = {
@@ -59,6 +59,18 @@ def as_python_pattern(pattern: str, prefix: str = "group") -> str:
 def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
     """Searches a text for what one of these matches. Raises: PosixPatternError."""
     alternatives = [f"(?:{as_python_pattern(each, f'pattern{at}_')})" for at, each in enumerate(patterns)]
+    return re.compile("|".join(alternatives), re.ASCII | re.DOTALL)
+
+
+def topics_pattern(topics: Iterable[str]) -> re.Pattern[str]:
+    """One pattern for the whole name of a topic, out of names and, where they begin with ^, of expressions
+    for a part of one. Raises: PosixPatternError."""
+    alternatives = [
+        f".*?(?:{as_python_pattern(topic, f'topic{number}_')}).*"
+        if topic.startswith("^")
+        else re.escape(topic)
+        for number, topic in enumerate(topics)
+    ]
     return re.compile("|".join(alternatives), re.ASCII | re.DOTALL)
 
 
