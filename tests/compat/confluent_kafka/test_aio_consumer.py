@@ -168,6 +168,29 @@ class TestConsuming:
 
         run(main())
 
+    def test_a_callback_that_raises_costs_a_consume_no_message(
+        self, apache_kafka: ApacheKafka, topic: Any, run: Any
+    ) -> None:
+        async def main() -> None:
+            name = topic()
+            fill(apache_kafka.bootstrap, name, 3)
+            raised: list[Exception] = []
+
+            async def stats_cb(_: str) -> None:
+                (position,) = await consumer.position([OURS.TopicPartition(name, 0)])
+                if position.offset == 3 and not raised:
+                    raised.append(ValueError("mine"))
+                    raise raised[0]
+
+            settings = {"statistics.interval.ms": 50, "stats_cb": stats_cb}
+            async with OURS.AIOConsumer(group_settings(apache_kafka.bootstrap, **settings)) as consumer:
+                await consumer.assign([OURS.TopicPartition(name, 0, 0)])
+                with pytest.raises(ValueError, match="mine"):
+                    await consumer.consume(5, 20)
+                assert [message.offset() for message in await consumer.consume(3, 20)] == [0, 1, 2]
+
+        run(main())
+
     def test_what_is_taken_for_a_loop_that_has_ended_is_given_out_on_the_next(
         self, apache_kafka: ApacheKafka, topic: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

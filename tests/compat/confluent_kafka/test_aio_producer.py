@@ -201,6 +201,49 @@ class TestProducing:
 
         run(main())
 
+    @pytest.mark.integration
+    @pytest.mark.parametrize("call", ["flush", "poll", "close"])
+    def test_what_a_callback_raised_between_calls_leaves_the_next_one(self, run: Any, call: str) -> None:
+        async def main() -> None:
+            begun = asyncio.Event()
+
+            async def stats_cb(_: str) -> None:
+                if not begun.is_set():
+                    begun.set()
+                    raise ValueError("mine")
+
+            conf = {"bootstrap.servers": "127.0.0.1:1", "statistics.interval.ms": 50, "stats_cb": stats_cb}
+            async with OURS.AIOProducer(conf) as producer:
+                await begun.wait()
+                with pytest.raises(ValueError, match="mine"):
+                    await getattr(producer, call)()
+                # Once, and closed all the same.
+                if call != "close":
+                    await producer.flush(1)
+            with pytest.raises(RuntimeError, match="closed"):
+                await producer.produce("topic")
+
+        run(main())
+
+    @pytest.mark.integration
+    def test_callbacks_that_are_through_are_not_kept(self, run: Any) -> None:
+        async def main() -> None:
+            done: list[asyncio.Task[Any] | None] = []
+            enough = asyncio.Event()
+
+            async def stats_cb(_: str) -> None:
+                done.append(asyncio.current_task())
+                if len(done) == 3:
+                    enough.set()
+
+            conf = {"bootstrap.servers": "127.0.0.1:1", "statistics.interval.ms": 20, "stats_cb": stats_cb}
+            async with OURS.AIOProducer(conf) as producer:
+                await enough.wait()
+                await asyncio.wait([task for task in done if task is not None])
+                assert not producer._thread._under_way.intersection(done)
+
+        run(main())
+
     def test_transactions(self, apache_kafka: ApacheKafka, topic: Any) -> None:
         async def scenario(package: Any, log: Log) -> None:
             name = topic()

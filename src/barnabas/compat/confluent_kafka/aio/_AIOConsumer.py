@@ -139,7 +139,8 @@ class AIOConsumer:
                 messages += await self._take(self._consumer.consume, limit - len(messages), 0)
                 if len(messages) < limit and not await self._wait(deadline):
                     break
-        except asyncio.CancelledError:
+        except BaseException:
+            # Cancelled, or a callback raised.
             self._kept.extendleft(reversed(messages))
             raise
         return messages

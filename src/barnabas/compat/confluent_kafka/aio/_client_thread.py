@@ -67,8 +67,10 @@ class ClientThread:
         # In a callback and what it calls: where the thread, which waits for the callback, takes calls from.
         self._nested: contextvars.ContextVar[_Calls | None] = contextvars.ContextVar(name, default=None)
         self._stop_when_gone = weakref.finalize(self, self._calls.put, None)
-        self.callbacks_under_way: set[asyncio.Task[Any]] = set()
-        """Callbacks that came on the event loop's own thread, which cannot wait for them."""
+        # Callbacks that came on the event loop's own thread, which cannot wait for them.
+        self._under_way: set[asyncio.Task[Any]] = set()
+        # What the first of them raised since a call raised that.
+        self._failure: BaseException | None = None
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -86,7 +88,7 @@ class ClientThread:
             return False
         self._loop = loop
         self._loop_thread = threading.get_ident()
-        self.callbacks_under_way.clear()
+        self._under_way.clear()
         return True
 
     def submit(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> asyncio.Future[Any]:
@@ -155,7 +157,22 @@ class ClientThread:
 
     def _start(self, callback: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> None:
         task = self._loop.create_task(_await(callback, args))
-        self.callbacks_under_way.add(task)
+        self._under_way.add(task)
+        task.add_done_callback(self._note_end)
+
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled() and self._failure is None:
+            self._failure = task.exception()
+
+    async def finish_callbacks(self) -> None:
+        """Waits for callbacks that were begun on the event loop. Raises: what one raised. A callback that
+        calls this waits for no other."""
+        if self._under_way and asyncio.current_task() not in self._under_way:
+            await asyncio.wait(self._under_way)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
 
     def _wait_for(self, callback: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:
         nested: _Calls = SimpleQueue()

@@ -23,10 +23,10 @@ def makers(aio: Any) -> dict[str, Callable[[dict[str, Any]], Any]]:
     }
 
 
-async def until_raised(stage: Stage, label: str, client: Any) -> None:
+async def until_raised(stage: Stage, label: str, client: Any, call: str = "poll") -> None:
     while True:
         try:
-            await client.poll(0.2)
+            await getattr(client, call)(*([1, 0.2] if call == "consume" else [0.2]))
         except Exception as error:
             stage.record(label, error)
             return
@@ -85,6 +85,23 @@ def what_callbacks_of_the_configuration_raise(kafka: ModuleType, stage: Stage) -
                 client = make({**AWAY, name: failing})
                 await until_raised(stage, f"{label}: {name}", client)
                 await until_raised(stage, f"{label}: {name} again", client)
+
+    run(main())
+
+
+@script()
+def what_callbacks_of_the_configuration_raise_by_flush_and_consume(kafka: ModuleType, stage: Stage) -> None:
+    aio: Any = stage.module("aio")
+
+    async def failing(*_: Any) -> None:
+        raise ValueError("from the callback")
+
+    async def main() -> None:
+        for name in ("error_cb", "stats_cb"):
+            for kind, call in (("producer", "flush"), ("consumer", "consume")):
+                client = makers(aio)[kind]({**AWAY, name: failing})
+                await until_raised(stage, f"{name}: {call}", client, call)
+                await until_raised(stage, f"{name}: {call} again", client, call)
 
     run(main())
 

@@ -84,8 +84,8 @@ class AIOProducer:
         await self.close()
 
     async def close(self) -> None:
-        """Delivers what was produced and closes the producer. What goes wrong is logged. Closing again does
-        nothing."""
+        """Delivers what was produced and closes the producer. Closing again does nothing. It closes, too,
+        where it raises what a callback raised, or a fatal error."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -93,11 +93,13 @@ class AIOProducer:
             await self.flush()
         except Exception:
             logger.exception("Error flushing messages during close")
-        try:
-            await self._call(self._producer.close)
+            raise
         finally:
-            self._thread.stop()
-            self._has_ended = True
+            try:
+                await self._call(self._producer.close)
+            finally:
+                self._thread.stop()
+                self._has_ended = True
 
     def __len__(self) -> int:
         """How many messages were produced and not yet reported."""
@@ -124,7 +126,7 @@ class AIOProducer:
                     await self._has_served.wait()
         self._raise_fatal()
         count, self._served = self._served, 0
-        await self._finish_callbacks()
+        await self._thread.finish_callbacks()
         return count
 
     async def produce(
@@ -184,10 +186,11 @@ class AIOProducer:
 
     async def flush(self, *args: Any, **kwargs: Any) -> Any:
         """Waits until all messages are delivered or have failed, for up to `timeout` seconds. Gives how many
-        are left. See Producer.flush."""
+        are left. Callbacks that were begun are through. See Producer.flush."""
         left = await self._call(self._producer.flush, *args, **kwargs)
         self._settle()
         self._raise_fatal()
+        await self._thread.finish_callbacks()
         return left
 
     async def purge(self, *args: Any, **kwargs: Any) -> Any:
@@ -308,12 +311,6 @@ class AIOProducer:
                     _settle(future, error, message)
                 else:
                     loop.call_soon_threadsafe(_settle, future, error, message)
-
-    async def _finish_callbacks(self) -> None:
-        """Waits for callbacks that were begun. Raises: what one raises."""
-        begun, self._thread.callbacks_under_way = self._thread.callbacks_under_way, set()
-        if begun:
-            await asyncio.gather(*begun)
 
 
 def _settle(future: asyncio.Future[Any], error: KafkaError | None, message: Message) -> None:
