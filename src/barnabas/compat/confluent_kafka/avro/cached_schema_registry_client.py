@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import Any, Self
 from urllib.parse import quote, unquote, urlsplit
 
+from barnabas.compat.confluent_kafka.avro._no_answer import no_answer_error
 from barnabas.compat.confluent_kafka.avro.error import ClientError
 from barnabas.compat.confluent_kafka.avro.load import loads
 from barnabas.credentials import Secret
@@ -42,8 +43,9 @@ class CachedSchemaRegistryClient:
     SASL_INHERIT with `sasl.mechanism`, `sasl.username` and `sasl.password`) and `auto.register.schemas`; or,
     which is deprecated, the URL itself, with the other arguments.
 
-    Schemas are those of `load` and `loads`. Every call raises ClientError. Raises: ValueError, TypeError,
-    InvalidSettingError, MissingExtraError.
+    Schemas are those of `load` and `loads`. Every call raises ClientError; where nobody answers it is an
+    exception of `requests` too, such as `requests.ConnectionError`, and over HTTPS one of urllib3 (its
+    HTTPError), if these are installed. Raises: ValueError, TypeError, InvalidSettingError, MissingExtraError.
     """
 
     def __init__(
@@ -130,10 +132,14 @@ class CachedSchemaRegistryClient:
         if body is not None:
             content = json.dumps(body).encode()
             headers["Content-Type"] = CONTENT_TYPE
+        from httpx import InvalidURL
+
         try:
             answer = self._transport.run(_asked(HttpRequest(url, headers, content, method)))
-        except (NoAnswerError, ClosedError) as error:
+        except ClosedError as error:
             raise ClientError(f"{url}: {error}") from error
+        except (NoAnswerError, InvalidURL, UnicodeError) as error:
+            raise no_answer_error(url, error) from error
         try:
             return json.loads(answer.body), answer.status
         except (ValueError, RecursionError):

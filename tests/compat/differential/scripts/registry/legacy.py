@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import logging
+import os
+import pickle
+import socket
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +18,7 @@ from typing import Any
 from tests.compat.differential.recording_registry import RecordingRegistry
 from tests.compat.differential.script import on_both, script
 from tests.compat.differential.scripts.registry.clients import AVRO
-from tests.compat.differential.stage import WAIT, Stage
+from tests.compat.differential.stage import UNREACHABLE, WAIT, Stage
 
 NEWER = """{"type": "record", "name": "R", "namespace": "n", "fields": [
     {"name": "f", "type": "string"}, {"name": "g", "type": ["null", "int"], "default": null}]}"""
@@ -134,6 +140,130 @@ def the_legacy_client_says_who_it_is(kafka: ModuleType, stage: Stage) -> None:
     stage.attempt("by URL", lambda: legacy.CachedSchemaRegistryClient(server.url).url.rpartition(":")[0])
 
 
+def _answering(stage: Stage, answer: bytes) -> str:
+    """The URL of a server that answers each request so, and hangs up. Where there is a `%d`, its port is."""
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(WAIT)
+                connection.recv(65536)
+                connection.sendall(answer.replace(b"%d", b"%d" % port))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+
+    def close() -> None:
+        # On Linux this ends the wait, which closing would not.
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+
+    stage.closing(close)
+    return f"127.0.0.1:{port}"
+
+
+def _classes(error: BaseException, package: str) -> list[str]:
+    """The exceptions of a library that catch this one."""
+    exceptions = vars(importlib.import_module(f"{package}.exceptions")).items()
+    return sorted(
+        name
+        for name, kind in exceptions
+        if isinstance(kind, type) and kind.__module__.startswith(package) and isinstance(error, kind)
+    )
+
+
+def _record_refusal(stage: Stage, label: str, package: str, url: str, **settings: Any) -> None:
+    client = stage.module("avro").CachedSchemaRegistryClient({"url": url, **settings})
+    stage.closing(client.close)
+    for name, arguments in (("get_by_id", (1,)), ("delete_subject", ("s",))):
+        try:
+            getattr(client, name)(*arguments)
+        except Exception as error:
+            stage.record(f"{label}, {name}", _classes(error, package))
+        else:
+            stage.record(f"{label}, {name}", "no exception")
+
+
+BEGUN = b"HTTP/1.1 200 OK\r\n"
+WITHOUT_AN_ANSWER = {
+    "hangs up": b"",
+    "not HTTP": b"nonsense\r\n\r\n",
+    "half an answer": BEGUN + b"Content-Length: 100\r\n\r\n{}",
+    "half a chunk": BEGUN + b"Transfer-Encoding: chunked\r\n\r\n10\r\n{}",
+    "broken gzip": BEGUN + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
+}
+
+
+@script()
+def without_an_answer_the_legacy_client_raises_what_requests_raises(kafka: ModuleType, stage: Stage) -> None:
+    _record_refusal(stage, "refused", "requests", f"http://{UNREACHABLE}")
+    for label, answer in WITHOUT_AN_ANSWER.items():
+        _record_refusal(stage, label, "requests", f"http://{_answering(stage, answer)}")
+    for url in (
+        "http://",
+        "httpfoo",
+        "httpx://127.0.0.1:1",
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:port",
+        "http://*host",
+        "http://.host",
+        "http://a host",
+    ):
+        _record_refusal(stage, url, "requests", url)
+
+
+@script()
+def over_https_the_legacy_client_raises_what_requests_or_urllib3_raises(
+    kafka: ModuleType, stage: Stage
+) -> None:
+    # Where the password of a key is given, the original asks with requests.
+    for package, settings in (("urllib3", {}), ("requests", {"ssl.key.password": "x"})):
+        stage.record("by", package)
+        _record_refusal(stage, "refused", package, f"https://{UNREACHABLE}", **settings)
+        plain = _answering(stage, BEGUN + b"Content-Length: 0\r\n\r\n")
+        _record_refusal(stage, "without TLS", package, f"https://{plain}", **settings)
+
+
+@script(alone=True)
+def the_legacy_client_raises_what_requests_raises_behind_a_proxy(kafka: ModuleType, stage: Stage) -> None:
+    names = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "no_proxy", "NO_PROXY")
+    before = {name: os.environ.pop(name) for name in names if name in os.environ}
+    refusing = _answering(stage, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+    try:
+        for label, proxy in (("not there", UNREACHABLE), ("refuses", refusing)):
+            os.environ["http_proxy"] = os.environ["https_proxy"] = f"http://{proxy}"
+            if label == "not there":
+                _record_refusal(stage, label, "requests", "http://registry.invalid")
+            settings = {"ssl.key.password": "x"}
+            _record_refusal(stage, f"HTTPS, {label}", "requests", "https://registry.invalid", **settings)
+            os.environ["no_proxy"] = "127.0.0.1"
+            _record_refusal(stage, "by itself", "requests", f"http://{UNREACHABLE}")
+            del os.environ["no_proxy"]
+    finally:
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(before)
+
+
+@script()
+def what_the_legacy_client_raises_can_be_pickled(kafka: ModuleType, stage: Stage) -> None:
+    from requests.exceptions import ConnectionError
+
+    client = stage.module("avro").CachedSchemaRegistryClient({"url": f"http://{UNREACHABLE}"})
+    stage.closing(client.close)
+    try:
+        client.get_by_id(1)
+    except Exception as error:
+        stage.record("pickled", isinstance(pickle.loads(pickle.dumps(error)), ConnectionError))
+
+
 class Registry:
     """A client of a program's own: `schemas` by id."""
 
@@ -153,6 +283,39 @@ class Registry:
     def get_by_id(self, schema_id: int) -> Any:
         self.calls.append(("get_by_id", schema_id))
         return self.schemas.get(schema_id)
+
+
+class Touched:
+    """A registry's client of a program, which notes what is asked of it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.names: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.names.append(name)
+        return getattr(self._client, name)
+
+
+@script()
+def the_legacy_serializer_asks_nothing_else_of_a_programs_own_client(kafka: ModuleType, stage: Stage) -> None:
+    legacy = stage.module("avro")
+    schema = legacy.loads(AVRO)
+    for auto_register in (True, False):
+        client = Touched(Registry(auto_register, id_1=schema))
+        serializer = legacy.MessageSerializer(client)
+        stage.record("made", client.names)
+        data = serializer.encode_record_with_schema("t", schema, {"f": "x"})
+        stage.record("encoded", client.names)
+        serializer.encode_record_with_schema_id(1, {"f": "x"})
+        legacy.MessageSerializer(client).encode_record_with_schema_id(1, {"f": "x"})
+        stage.record("encoded by id", client.names)
+        serializer.decode_message(data)
+        stage.record("decoded", client.names)
+        conf = {"bootstrap.servers": stage.bootstrap, "log_level": 0}
+        legacy.AvroProducer(conf, schema_registry=client)
+        legacy.AvroConsumer({**conf, "group.id": "g"}, client).close()
+        stage.record("clients", client.names)
 
 
 @script()

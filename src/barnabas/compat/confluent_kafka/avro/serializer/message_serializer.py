@@ -56,7 +56,8 @@ class MessageSerializer:
         """A record in bytes, with its schema, which is registered for the topic unless the client's
         `auto.register.schemas` is false. Raises: KeySerializerError, ValueSerializerError, ClientError."""
         subject = topic + ("-key" if is_key else "-value")
-        if self.registry_client.auto_register_schemas:
+        # A program's own client may know nothing of it.
+        if getattr(self.registry_client, "auto_register_schemas", True):
             schema_id = self.registry_client.register(subject, schema)
         else:
             schema_id = self.registry_client.check_registration(subject, schema)
