@@ -24,6 +24,7 @@ from barnabas.compat.pykafka.protocol import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from barnabas.testing import EmbeddedBroker
 
 HEAD = """
 import logging, sys
@@ -215,6 +216,32 @@ def test_the_end_of_a_program_commits_what_it_consumed_and_leaves_its_group(
     assert seconds < SOON_SECONDS
     assert committed(embedded_broker, topic, group) == 5
     assert holder.members() == set()
+
+
+@pytest.mark.integration
+def test_ctrl_c_gives_up_what_a_broker_that_hangs_does_not_answer(make_topic: Callable[..., str]) -> None:
+    with EmbeddedBroker() as broker:
+        topic = make_topic(broker)
+        with Producer(broker.bootstrap) as producer:
+            for number in range(5):
+                producer.send(topic, b"%d" % number)
+        code = HEAD + dedent("""
+            consumer = read(managed(auto_commit_enable=True))
+            while True:
+                consumer.consume()
+            """)
+        with running(started(code, broker.bootstrap, topic, "group")) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "read\n"
+            broker.pause()
+            try:
+                process.send_signal(signal.SIGINT)
+                status, said, seconds = ended(process)
+            finally:
+                broker.resume()
+    assert status == -signal.SIGINT
+    assert "What was consumed last is not committed" in said
+    assert seconds < SOON_SECONDS
 
 
 def test_a_consumer_that_a_forked_child_drops_stays_in_its_group(program: Any, holder: Holder) -> None:

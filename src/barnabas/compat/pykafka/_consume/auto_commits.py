@@ -64,8 +64,12 @@ class AutoCommits:
     async def make_last(self) -> None:
         """Makes one now, behind the one that is under way, and none after it."""
         self._timer.cancel()
-        await self.hold()
-        await self._commit_now()
+        try:
+            await self.hold()
+            await self._commit_now()
+        except asyncio.CancelledError:
+            log.warning("What was consumed last is not committed: no broker has answered in time")
+            raise
 
     def end(self) -> None:
         """There are no more."""
