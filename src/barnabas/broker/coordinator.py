@@ -609,16 +609,17 @@ class GroupCoordinator:
             group = Group(group_id, changed_ms=now_ms())
         elif group.consumers is not None:
             group.consumers.check_commit(member_id, generation, offsets.keys())
-        elif generation >= 0 or member_id or group_instance_id is not None:
+        # Without members programs commit that manage none, by whatever names.
+        elif generation >= 0 or group.state is not GroupState.EMPTY:
+            if generation < 0 and not member_id and group_instance_id is None:
+                raise UnknownMemberIdError(
+                    f"group {group_id} has members, so that only they may commit; stop them first"
+                )
             member = group.find(member_id, group_instance_id)
             group.check_generation(generation)
             self._restart_session(group, member)
             if group.state is GroupState.COMPLETING_REBALANCE:
                 raise RebalanceInProgressError(f"group {group_id} rebalances")
-        elif group.state is not GroupState.EMPTY:
-            raise UnknownMemberIdError(
-                f"group {group_id} has members, so that only they may commit; stop them first"
-            )
         self._store.append(
             group_id,
             [offset_entry(group_id, partition, committed) for partition, committed in offsets.items()],
