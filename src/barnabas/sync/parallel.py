@@ -102,14 +102,12 @@ class ParallelConsumer(ParallelFront):
         `Consumer.poll` raises; handlers that are under way are waited for first."""
         if not self._has_ended.is_set():
             raise MisuseError("run() runs already")
-        self._has_ended.clear()
-        threads = [
-            threading.Thread(target=self._work, name=f"barnabas-handler-{number}", daemon=True)
-            for number in range(self._max_concurrency)
-        ]
-        for thread in threads:
-            thread.start()
         try:
+            # In here, so that Ctrl-C at any line leaves nobody waiting for the end.
+            self._has_ended.clear()
+            for number in range(self._max_concurrency):
+                name = f"barnabas-handler-{number}"
+                threading.Thread(target=self._work, name=name, daemon=True).start()
             while self._goes_on:
                 records = self._consumer.poll(POLL_SECONDS)
                 with self._lock:

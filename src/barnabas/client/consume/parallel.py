@@ -89,8 +89,9 @@ class ParallelConsumer(ParallelFront):
         `Consumer.poll` raises; handlers that are under way are waited for first."""
         if not self._has_ended.is_set():
             raise MisuseError("run() runs already")
-        self._has_ended.clear()
         try:
+            # In here, so that an exception at any line leaves nobody waiting for the end.
+            self._has_ended.clear()
             while self._goes_on:
                 self._take_in(await self._consumer.poll(POLL_SECONDS))
                 self._start_handlers()
