@@ -1,5 +1,5 @@
-"""What becomes of producers and consumers that nobody stops: of those that are dropped, and of those that are
-still open when the interpreter ends.
+"""How producers and consumers end that nobody stops: those that are dropped, and those that are still open
+when the interpreter ends.
 
 Knows nothing of what stopping takes.
 """
@@ -62,4 +62,4 @@ class LastSteps:
         """Nothing is left: what is collected stops then."""
 
     def waits_for(self) -> str:
-        return f"group {self._group!r} to hear of it"
+        return f"the last commit of group {self._group!r} and for leaving it"
