@@ -115,7 +115,7 @@ def test_what_is_written_reads_back(rows: list[dict[str, Any]]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.binary(max_size=30) | TEXT.map(str.encode), max_size=10))
 def test_no_bytes_whatever_break_the_column(values: list[bytes]) -> None:
-    values = [value for value in values if value.strip() != b"null"]
+    values = [value for value in values if value.strip() not in (b"", b"null")]
     errors_of(FORM, values)
     errors_of(json(pa.string()), values)
 
@@ -128,6 +128,7 @@ def test_fields_come_in_any_order_are_missing_or_unknown() -> None:
         b' {"z": [{"a": 9}], "a": 2} ',
         b'{"a": 1, "a": 3}',
         b"null",
+        b" ",
         None,
     ]
     assert decode(form, values) == [
@@ -135,6 +136,7 @@ def test_fields_come_in_any_order_are_missing_or_unknown() -> None:
         {"a": None, "b": None},
         {"a": 2, "b": None},
         {"a": 3, "b": None},
+        None,
         None,
         None,
     ]
@@ -180,7 +182,6 @@ def test_times_are_read_in_the_forms_of_iso_8601(text: str, moment: datetime.dat
 @pytest.mark.parametrize(
     ("text", "field", "reason"),
     [
-        ("", "", "EOF while parsing"),
         ("{", "", "EOF while parsing"),
         ('{"id": 1} x', "", "trailing characters"),
         ("[1]", "", "invalid type: sequence, expected struct"),
@@ -190,7 +191,7 @@ def test_times_are_read_in_the_forms_of_iso_8601(text: str, moment: datetime.dat
         ('{"small": 128}', "small", "integer `128`, expected tinyint"),
         ('{"ratio": "1"}', "ratio", '"1" is no double'),
         ('{"is_on": 1}', "is_on", "expected boolean"),
-        ('{"tags": ["a", "\\ud800"]}', "tags[1]", "hex escape"),
+        ('{"tags": ["a", "\\ud80"]}', "tags[1]", "invalid escape"),
         ('{"tags": {}}', "tags", "invalid type: map, expected array"),
         ('{"counts": {"a": 1, "b": true}}', "counts[1]", "expected int"),
         ('{"place": {"x": 1, "y": []}}', "place.y", "[] is no float"),
