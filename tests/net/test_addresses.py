@@ -22,3 +22,9 @@ def test_a_host_may_be_looked_up_in_one_family_of_addresses_alone() -> None:
 def test_an_address_of_another_family_does_not_resolve(host: str, family: AddressFamily) -> None:
     with pytest.raises(socket.gaierror):
         families(host, family)
+
+
+@pytest.mark.parametrize("host", ["a" * 64, "a..b", ".", "é" * 64, "\ud800"])
+def test_what_no_name_can_be_is_not_found(host: str) -> None:
+    with pytest.raises(socket.gaierror, match="cannot be the name of a host"):
+        families(host, "any")

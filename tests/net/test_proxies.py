@@ -89,6 +89,29 @@ def test_a_url_that_is_no_proxys_is_refused(url: str) -> None:
         proxy_of(url)
 
 
+@pytest.mark.parametrize("credentials", [f"{'u' * 256}:p", f"u:{'p' * 256}", f"u:{'%C3%A9' * 128}"])
+def test_a_user_or_password_too_long_for_socks_is_refused(credentials: str) -> None:
+    with pytest.raises(InvalidSettingError, match="255 bytes"):
+        proxy_of(f"socks5://{credentials}@host")
+    assert proxy_of(f"http://{credentials}@host").host == "host"
+
+
+@pytest.mark.parametrize("host", ["a..b", ".".join(["a" * 63] * 5)])
+@pytest.mark.integration
+def test_a_name_that_socks_does_not_take_is_an_error(host: str) -> None:
+    with (
+        ProxyServer("socks5h") as proxy,
+        Admin(
+            f"{host}:9092",
+            proxy_url=proxy.url(),
+            default_api_timeout_ms=1000,
+            socket_connection_setup_timeout_ms=300,
+        ) as admin,
+        pytest.raises(BarnabasError, match="the proxy"),
+    ):
+        admin.list_topics()
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -24,6 +24,20 @@ class Address:
     is_resolved: bool
 
 
+def look_up(
+    host: str, port: int | None, family: int = socket.AF_UNSPEC, flags: int = 0
+) -> list[tuple[Any, ...]]:
+    """`socket.getaddrinfo` for TCP. Blocks.
+
+    Raises: socket.gaierror, also for what no name of a host can be, such as one of more than 63 characters
+    between dots, where Python raises UnicodeError.
+    """
+    try:
+        return [*socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, flags=flags)]
+    except UnicodeError as error:
+        raise socket.gaierror(socket.EAI_NONAME, f"{host!r} cannot be the name of a host") from error
+
+
 async def resolve(host: str, port: int, timeout: float, family: AddressFamily = "any") -> list[Address]:
     """All addresses of a host, in the resolver's order, or those of one family. `timeout` in seconds.
 
@@ -31,10 +45,10 @@ async def resolve(host: str, port: int, timeout: float, family: AddressFamily = 
     """
     wanted = _FAMILIES[family]
     try:
-        found = socket.getaddrinfo(host, port, wanted, socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        found = look_up(host, port, wanted, socket.AI_NUMERICHOST)
         is_resolved = False
     except socket.gaierror:
-        lookup = in_thread(lambda: socket.getaddrinfo(host, port, wanted, socket.SOCK_STREAM))
+        lookup = in_thread(lambda: look_up(host, port, wanted))
         async with asyncio.timeout(timeout):
             found = await lookup
         is_resolved = True

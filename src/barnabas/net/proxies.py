@@ -16,6 +16,8 @@ from barnabas.values import frozen
 
 _DEFAULT_PORTS = {"socks5": 1080, "socks5h": 1080, "http": 8080}
 _MAX_HTTP_HEAD_BYTES = 16_384
+# SOCKS has one byte for each length.
+_MAX_SOCKS_BYTES = 255
 _SOCKS = 5
 _NO_AUTHENTICATION, _USER_PASSWORD, _NOTHING_ACCEPTABLE = 0, 2, 255
 _CONNECT = 1
@@ -129,6 +131,10 @@ def proxy_of(url: str) -> Proxy:
         )
     user = None if parts.username is None else unquote(parts.username)
     password = unquote(parts.password or "")
+    if parts.scheme != "http" and max(len((user or "").encode()), len(password.encode())) > _MAX_SOCKS_BYTES:
+        raise InvalidSettingError(
+            f"proxy_url: SOCKS takes user and password of {_MAX_SOCKS_BYTES} bytes at most (RFC 1929)"
+        )
     port = port or _DEFAULT_PORTS[parts.scheme]
     return Proxy(parts.scheme, parts.hostname, port, user, password)  # pyright: ignore[reportArgumentType]
 
@@ -143,6 +149,17 @@ def _socks_address(host: str) -> bytes:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        name = host.encode("idna")
+        name = _socks_name(host)
         return bytes([_NAME, len(name)]) + name
     return bytes([_IPV4 if address.version == 4 else _IPV6]) + address.packed
+
+
+def _socks_name(host: str) -> bytes:
+    """Raises: OSError."""
+    try:
+        name = host.encode("idna")
+    except UnicodeError as error:
+        raise OSError(f"{host!r} cannot be the name of a host") from error
+    if len(name) > _MAX_SOCKS_BYTES:
+        raise OSError(f"a name of {len(name)} bytes, where SOCKS takes {_MAX_SOCKS_BYTES} at most")
+    return name

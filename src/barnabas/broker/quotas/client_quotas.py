@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 import math
-import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from barnabas.broker_errors import InvalidRequestError
+from barnabas.net.addresses import resolve
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 PRODUCER_BYTE_RATE = "producer_byte_rate"
@@ -19,6 +19,8 @@ CONSUMER_BYTE_RATE = "consumer_byte_rate"
 REQUEST_PERCENTAGE = "request_percentage"
 CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 CONNECTION_CREATION_RATE = "connection_creation_rate"
+
+LOOK_UP_SECONDS = 5.0
 
 _MAX_INT, _MAX_LONG = (1 << 31) - 1, (1 << 63) - 1
 _TOO_LARGE = {_MAX_INT: "an INT", _MAX_LONG: "a LONG"}
@@ -51,15 +53,15 @@ def described(entity: Entity) -> str:
     return f"ClientQuotaEntity(entries={{{names}}})"
 
 
-def check_change(entity: Entity, changes: Changes) -> None:
+async def check_change(entity: Entity, changes: Changes) -> None:
     """Raises: InvalidRequestError."""
-    allowed = _keys_for(entity)
+    allowed = await _keys_for(entity)
     for key, value in changes.items():
         if value is not None:
             _check_value(allowed, key, value)
 
 
-def _keys_for(entity: Entity) -> Mapping[str, int | None]:
+async def _keys_for(entity: Entity) -> Mapping[str, int | None]:
     if not entity:
         raise InvalidRequestError("Invalid empty client quota entity")
     for kind, name in entity.items():
@@ -73,7 +75,7 @@ def _keys_for(entity: Entity) -> Mapping[str, int | None]:
         raise InvalidRequestError(
             "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
         )
-    if not _is_host(entity[IP]):
+    if not await _is_host(entity[IP]):
         raise InvalidRequestError(f"{entity[IP]} is not a valid IP or resolvable host.")
     return _OF_ADDRESSES
 
@@ -86,11 +88,11 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_host(name: str | None) -> bool:
+async def _is_host(name: str | None) -> bool:
     if name is None or _is_address(name):
         return True
     try:
-        socket.getaddrinfo(name, None)
+        await resolve(name, 0, LOOK_UP_SECONDS)
     except OSError:
         return False
     return True

@@ -15,6 +15,7 @@ from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka.protocol.metadata.find_coordinator import CoordinatorType
 from barnabas.compat.kafka.util import ensure_valid_topic_name
 from barnabas.compat.kafka_python.wire.api_messages import api_message
+from barnabas.net.addresses import look_up
 
 __all__ = ["TrackingCluster", "expand_to_canonical_bootstrap_hosts"]
 
@@ -201,7 +202,7 @@ def expand_to_canonical_bootstrap_hosts(hosts: Iterable[tuple[str, int, int]]) -
     expanded: list[tuple[str, int, int]] = []
     for host, port, family in hosts:
         try:
-            found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, 0, socket.AI_CANONNAME)
+            found = look_up(host, port, family, socket.AI_CANONNAME)
         except socket.gaierror as error:
             text = "Canonical bootstrap resolution failed for %s:%s: %s; keeping original entry"
             log.warning(text, host, port, error)

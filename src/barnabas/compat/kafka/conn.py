@@ -25,6 +25,7 @@ from barnabas.compat.kafka_python.network.link import Link
 from barnabas.compat.kafka_python.values.failures import failure_of
 from barnabas.compat.kafka_python.wire.translation import TranslatedRequest
 from barnabas.errors import BarnabasError, KafkaTimeoutError
+from barnabas.net.addresses import look_up
 
 log = logging.getLogger("kafka.conn")
 
@@ -397,7 +398,7 @@ def is_inet_4_or_6(gai: Any) -> bool:
 def dns_lookup(host: str, port: int, afi: int = socket.AF_UNSPEC) -> list[Any]:
     """What getaddrinfo gives for a host; nothing where it fails."""
     try:
-        return list(filter(is_inet_4_or_6, socket.getaddrinfo(host, port, afi, socket.SOCK_STREAM)))
+        return list(filter(is_inet_4_or_6, look_up(host, port, afi)))
     except socket.gaierror as error:
         log.warning(
             "DNS lookup failed for %s:%d, exception was %s. Is your advertised.listeners (called "

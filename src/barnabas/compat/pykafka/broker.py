@@ -217,7 +217,7 @@ class Broker:
         return requests
 
     def drop_member_connection(self, connection_id: Any) -> None:
-        """Closes the connection of one member of a group: whoever waits for an answer on it gets an error. The
+        """Closes the connection of one member of a group. Who waits for an answer on it gets an error; the
         member's next request opens another."""
         self._req_handlers.pop(connection_id, None)
         connection = self._member_connections.pop(connection_id, None)

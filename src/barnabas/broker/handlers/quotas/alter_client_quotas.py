@@ -30,7 +30,7 @@ async def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQu
                 if key in results or len({op.key for op in asked.ops}) < len(asked.ops):
                     raise InvalidRequestError(f"Ignoring duplicate entity {described(entity)}")
                 changes = {op.key: None if op.remove else op.value for op in asked.ops}
-                check_change(entity, changes)
+                await check_change(entity, changes)
             except BrokerError as error:
                 results[key] = _result(asked, error)
             else:
