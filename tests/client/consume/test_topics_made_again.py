@@ -40,14 +40,14 @@ GROUPS: dict[str, dict[str, Any]] = {
 P0 = TopicPartition("t", 0)
 
 
-def make_again(admin: Admin, topic: str, eventually: Eventually) -> None:
+def make_again(admin: Admin, topic: str, eventually: Eventually, partitions: int = 1) -> None:
     """Deletes the topic, and makes another one of its name."""
     admin.delete_topics([topic])
     eventually(lambda: topic not in admin.list_topics())
 
     def is_made() -> bool:
         try:
-            admin.create_topics([NewTopic(topic, 1, 1)])
+            admin.create_topics([NewTopic(topic, partitions, 1)])
         except BarnabasError:
             # The old one may still be on its way out.
             return False
@@ -145,6 +145,34 @@ def test_a_position_in_a_topic_that_is_gone_is_not_committed_for_the_one_made_ag
         assert at.offset == 30
 
 
+def test_what_is_left_of_a_topic_that_is_gone_is_not_committed_beside_what_is_of_the_one_made_again(
+    broker: Any, admin: Admin, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
+) -> None:
+    topic = make_topic(broker, partitions=2)
+    old, new = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    group_id = f"group-{uuid.uuid4().hex[:12]}"
+    fill_topic(broker, topic, [b"x"] * 20)
+    with Consumer(broker.bootstrap, group_id=group_id, enable_auto_commit=False, **SETTINGS) as consumer:
+        state = consumer._core.buffer.state  # pyright: ignore[reportPrivateUsage]
+        consumer.assign([old, new])
+        eventually(lambda: consumer.poll(0.1, max_records=1))
+        eventually(lambda: state(old).topic_id and state(new).topic_id)
+        before = state(old).topic_id
+        # Its other records stay in the queue.
+        consumer.pause(old)
+        make_again(admin, topic, eventually, partitions=2)
+        fill_topic(broker, topic, [b"y"], partition=1)
+        eventually(lambda: consumer.poll(0.1))
+        assert state(old).topic_id == before
+        assert state(new).topic_id != before
+        consumer.commit()
+        committed = consumer.committed([old, new])
+    assert committed[old] is None
+    at = committed[new]
+    assert at is not None
+    assert at.offset == 1
+
+
 def test_without_a_policy_the_caller_hears_that_a_topic_was_made_again_and_may_seek(
     broker: Any, admin: Admin, make_topic: MakeTopic, fill_topic: FillTopic, eventually: Eventually
 ) -> None:
@@ -226,7 +254,7 @@ def test_another_id_of_a_topic_ends_the_positions_in_it_once() -> None:
     assert look(buffer, made_again, seen(second)) == []
     assert buffer.take(10) == []
     assert not buffer.state(P0).has_position
-    assert buffer.topic_ids() == {"t": second}
+    assert buffer.topic_ids() == {P0: second}
 
 
 def test_a_broker_that_lags_behind_and_shows_the_old_topic_is_not_believed() -> None:
@@ -258,4 +286,4 @@ def test_a_seek_after_a_topic_was_made_again_is_one_in_the_new_topic() -> None:
     buffer.seek(P0, 7)
     assert buffer.take(10) == []
     assert buffer.state(P0).position == 7
-    assert buffer.topic_ids() == {"t": second}
+    assert buffer.topic_ids() == {P0: second}

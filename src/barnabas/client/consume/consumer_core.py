@@ -531,7 +531,7 @@ class ConsumerCore:
             self._release(self._group)
         if self.config.enable_auto_commit and time.monotonic() >= self._next_auto_commit:
             self._next_auto_commit = time.monotonic() + self.config.auto_commit_interval_ms / 1000
-            positions, topic_ids = self.buffer.positions(), self.buffer.topic_ids()
+            topic_ids, positions = self.buffer.topic_ids(), self.buffer.positions()
             if positions:
                 timeout_ms = self.config.default_api_timeout_ms
                 self._loop.call_soon_threadsafe(
@@ -577,22 +577,23 @@ class ConsumerCore:
         """`retries_unknown`: see `commit_offsets`. Raises: MisuseError, and what `commit_offsets` raises."""
         self._check_group("commit()")
         self.check_open()
+        topic_ids = self.buffer.topic_ids()
         offsets = self.buffer.positions() if offsets is None else offsets
         self.buffer.note_handled(offsets)
-        topic_ids = self.buffer.topic_ids()
         await self.commits.commit(offsets, timeout_ms, topic_ids=topic_ids, retries_unknown=retries_unknown)
 
     def commit_async(self, offsets: Offsets | None, on_commit: CommitCallback | None) -> None:
         """`on_commit` waits in `commits.take_finished`. Raises: MisuseError."""
         self._check_group("commit_async()")
         self.check_open()
+        topic_ids = self.buffer.topic_ids()
         offsets = self.buffer.positions() if offsets is None else dict(offsets)
         self.buffer.note_handled(offsets)
         timeout_ms = self.config.default_api_timeout_ms
-        self.commits.start(offsets, timeout_ms, on_commit, topic_ids=self.buffer.topic_ids())
+        self.commits.start(offsets, timeout_ms, on_commit, topic_ids=topic_ids)
 
     def _commit_positions(self, timeout_ms: float, *, is_last: bool) -> asyncio.Task[None]:
-        positions, topic_ids = self.buffer.positions(), self.buffer.topic_ids()
+        topic_ids, positions = self.buffer.topic_ids(), self.buffer.positions()
         return self.commits.start(positions, timeout_ms, topic_ids=topic_ids, is_last=is_last)
 
     def group_metadata(self) -> GroupIdentity:

@@ -191,11 +191,16 @@ class FetchBuffer:
         for state in self.states():
             state.topic_id = None
 
-    def topic_ids(self) -> dict[str, UUID]:
-        """Of the topics that positions are in."""
-        return {
-            state.partition.topic: state.topic_id for state in self.states() if state.topic_id is not None
-        }
+    def topic_ids(self) -> dict[TopicPartition, UUID]:
+        """Of the topics that positions are in: where one was made again, some may still be in the old one.
+        For a commit they are asked for before the positions: brokers refuse a new position with an old id,
+        and would take an old one with a new id."""
+        with self._lock:
+            return {
+                state.partition: state.topic_id
+                for state in self._states.values()
+                if state.topic_id is not None
+            }
 
     def truncated(
         self,

@@ -27,7 +27,7 @@ from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 logger = logging.getLogger("barnabas.client")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
-TopicIds = Mapping[str, UUID]
+TopicIds = Mapping[TopicPartition, UUID]
 CommitCallback = Callable[[Offsets, BarnabasError | None], None]
 
 

@@ -207,7 +207,7 @@ async def commit_offsets(
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
     timeout_ms: float,
-    topic_ids: Mapping[str, UUID] | None = None,
+    topic_ids: Mapping[TopicPartition, UUID] | None = None,
     retries_unknown: bool = True,
 ) -> None:
     """Stores positions of a group; tries again while that can help. `topic_ids`: of the topics that positions
@@ -224,16 +224,16 @@ async def commit_offsets(
     read_of = topic_ids or {}
 
     async def attempt() -> BrokerError | None:
-        topics: dict[str, OffsetCommitRequest.OffsetCommitRequestTopic] = {}
+        topics: dict[tuple[str, UUID], OffsetCommitRequest.OffsetCommitRequestTopic] = {}
         for partition, offset in offsets.items():
             topic_id = client.metadata.topic_id(partition.topic)
             if topic_id == NO_TOPIC_ID:
-                topic_id = read_of.get(partition.topic, NO_TOPIC_ID)
-            elif read_of.get(partition.topic, topic_id) != topic_id:
+                topic_id = read_of.get(partition, NO_TOPIC_ID)
+            elif read_of.get(partition, topic_id) != topic_id:
                 _warn_of_another_topic(identity.group_id, partition, offset)
                 continue
             topic = topics.setdefault(
-                partition.topic,
+                (partition.topic, topic_id),
                 OffsetCommitRequest.OffsetCommitRequestTopic(name=partition.topic, topic_id=topic_id),
             )
             topic.partitions.append(

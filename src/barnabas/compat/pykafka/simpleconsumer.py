@@ -547,7 +547,7 @@ def _due(
         if session.is_in_topic(each.partition.id)
     }
     topic_id = session.topic_id
-    return identity, offsets, {} if topic_id is None else {topic: topic_id}
+    return identity, offsets, {} if topic_id is None else dict.fromkeys(offsets, topic_id)
 
 
 class _Failures:

@@ -258,9 +258,12 @@ class RecordSession(Consumer):
             for on_commit, committed, error in core.commits.take_finished():
                 on_commit(committed, error)
 
+        # Here: the positions are of this thread's last poll.
+        topic_ids = core.buffer.topic_ids()
+
         def start() -> None:
             core.buffer.note_handled(offsets)
-            timeout_ms, topic_ids = self.config.default_api_timeout_ms, core.buffer.topic_ids()
+            timeout_ms = self.config.default_api_timeout_ms
             task = core.commits.start(offsets, timeout_ms, finish, topic_ids=topic_ids)
             if generation().futures_are_done_by_another_thread:
                 task.add_done_callback(take_finished)

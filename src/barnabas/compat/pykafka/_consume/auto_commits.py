@@ -24,7 +24,7 @@ log = logging.getLogger("pykafka.simpleconsumer")
 PATIENCE_SECONDS = 3.0
 """How long a thread waits for a commit that is not answered, before that is cancelled."""
 
-Commit = tuple[GroupIdentity, Mapping[TopicPartition, OffsetAndMetadata], Mapping[str, UUID]]
+Commit = tuple[GroupIdentity, Mapping[TopicPartition, OffsetAndMetadata], Mapping[TopicPartition, UUID]]
 """Who commits, what, and the ids of the topics that it is in, as far as they are known."""
 
 
