@@ -147,7 +147,8 @@ class HostileProxy:
             pass
         finally:
             writer.close()
-            with contextlib.suppress(OSError):
+            # Cancelled here, the task would end as cancelled, of which asyncio before 3.12 makes an error.
+            with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
             self._tasks.discard(task)
 
