@@ -36,6 +36,11 @@ class Secret:
         return hash(self._text)
 
 
+def shown_url(url: str) -> str:
+    """A URL as errors show it: without what is before its last `@`, which may be a user and a password."""
+    return url.rpartition("@")[2]
+
+
 @frozen
 class OAuthBearerToken:
     """What a sasl_oauthbearer_token_callback gives. `expires_at_ms`: milliseconds since 1970; None takes the

@@ -40,7 +40,7 @@ const SHORT_NAMES: [(&str, &str); 28] = [
 
 /// Seconds since 1970 of a time that the clocks of a zone show. `local_seconds`: what they would be in UTC. A time
 /// that the clocks show twice is the first of both; one that they skip is as much later as they skip, as in Java.
-/// None if there is no such zone.
+/// None for an unknown zone.
 pub fn seconds_of(local_seconds: i64, zone: &str) -> Option<i64> {
     let name = SHORT_NAMES.iter().find(|(short, _)| *short == zone).map_or(zone, |(_, name)| name);
     if let Some(offset) = read_offset(name) {

@@ -123,8 +123,7 @@ def proxy_of(url: str) -> Proxy:
     except ValueError:
         parts = port = None
     if parts is None or parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
-        # Nobody is told what it says of user and password. Python's own error may take a part of the password
-        # for the port.
+        # Without the URL and Python's own error, which takes a part of some passwords for the port.
         raise InvalidSettingError(
             "proxy_url has to be socks5://, socks5h:// or http:// with host and port; any of /?#[]@: in user "
             "or password is written as in %2F"

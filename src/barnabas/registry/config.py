@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypedDict
 from urllib.parse import unquote, urlsplit
 
-from barnabas.credentials import Secret
+from barnabas.credentials import Secret, shown_url
 from barnabas.errors import InvalidSettingError
 from barnabas.settings.table import checked_values, setting
 from barnabas.values import frozen
@@ -20,8 +20,7 @@ BearerCallback = Callable[[], str | Awaitable[str]]
 def _urls(name: str, urls: tuple[str, ...]) -> tuple[str, ...]:
     for url in urls:
         if not _is_address(url):
-            # Without user and password, which may be before its last @.
-            raise InvalidSettingError(f"{name}: {url.rpartition('@')[2]!r} is not like http://host:8081")
+            raise InvalidSettingError(f"{name}: {shown_url(url)!r} is not like http://host:8081")
     return tuple(url.rstrip("/") for url in urls)
 
 

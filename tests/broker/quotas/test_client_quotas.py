@@ -7,9 +7,14 @@ one with a quota twice depend on the order of its tables.
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from barnabas.broker.quotas.client_quotas import check_change
 from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from barnabas.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
 from barnabas.testing import ApacheKafka, EmbeddedBroker
@@ -168,3 +173,21 @@ def test_quotas_survive_a_restart(tmp_path: Path) -> None:
 
     run(tmp_path, change)
     run(tmp_path, look)
+
+
+def test_the_name_of_a_host_is_looked_up_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    others_went_on, real = threading.Event(), socket.getaddrinfo
+
+    def slow(host: str, *arguments: Any, flags: int = 0, **more: Any) -> Any:
+        if not flags & socket.AI_NUMERICHOST:
+            assert others_went_on.wait(10), "the loop waits for the resolver"
+            host = "127.0.0.1"
+        return real(host, *arguments, flags=flags, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+
+    async def main() -> None:
+        asyncio.get_running_loop().call_soon(others_went_on.set)
+        await check_change({"ip": "slow.example"}, {"connection_creation_rate": 1.0})
+
+    asyncio.run(main())

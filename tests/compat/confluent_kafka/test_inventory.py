@@ -54,6 +54,8 @@ def test_every_name_signature_and_docstring_of_the_real_package_is_there() -> No
     assert [line for line in lines if not any(wrong in line for wrong in WRONG_IN_THE_ORIGINAL)] == []
 
 
+# The real package imports urllib3, which binds a socket to see whether there is IPv6.
+@pytest.mark.integration
 def test_the_inventory_covers_all_modules() -> None:
     modules = set(real_modules())
     assert {"confluent_kafka.cimpl", "confluent_kafka.aio.producer", "confluent_kafka.admin"} <= modules

@@ -65,7 +65,7 @@ def group(topic: str) -> str:
 
 
 class Holder:
-    """A member that joins only when it is told to: what others join waits for it."""
+    """A member that joins when the test calls for it. Until then the joins of others wait."""
 
     def __init__(self, client: KafkaClient, topic: str, group: str) -> None:
         self._topic, self._group = topic.encode(), group.encode()

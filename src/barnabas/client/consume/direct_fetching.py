@@ -235,7 +235,7 @@ class DirectFetching:
             partitions,
             check_crcs=config.check_crcs,
             reads_committed=self._reads_committed,
-            max_decompressed_bytes=most_unpacked_bytes(config),
+            max_decompressed_bytes=most_unpacked_bytes(config.fetch_max_bytes),
         )
 
     def take_in(self) -> None:

@@ -562,7 +562,7 @@ class Fetcher:
             fetch_offset=entry.fetch_offset,
             aborted=aborted,
             check_crcs=self._config.check_crcs,
-            max_decompressed_bytes=most_unpacked_bytes(self._config),
+            max_decompressed_bytes=most_unpacked_bytes(self._config.fetch_max_bytes),
         )
         if not reader.remaining_bytes:
             # Cut short: it comes whole when this partition's turn is to be first.

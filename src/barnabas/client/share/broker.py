@@ -216,7 +216,7 @@ class ShareBroker:
             answer.records,
             [(a.first_offset, a.last_offset, a.delivery_count) for a in answer.acquired_records],
             check_crcs=self._config.check_crcs,
-            max_decompressed_bytes=most_unpacked_bytes(self._config),
+            max_decompressed_bytes=most_unpacked_bytes(self._config.fetch_max_bytes),
         )
         if self._client.steps:
             for lent in answer.acquired_records:

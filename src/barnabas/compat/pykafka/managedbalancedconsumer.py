@@ -142,7 +142,7 @@ class ManagedBalancedConsumer(BalancedConsumer):
             coordinator.drop_member_connection(self._connection_id)
 
     def _end_membership(self) -> Any:
-        """Sends no more heartbeats. Gives the coordinator, which has to be told."""
+        """Ends the heartbeats. Returns the coordinator of the group, which the member has yet to leave."""
         heartbeats, self._heartbeats = self._heartbeats, None
         if heartbeats is not None:
             heartbeats.end()

@@ -362,8 +362,10 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
                 numbers,
                 self._topic.name,
             )
-        if not gone or len(gone) < len(wanted):
-            self._commit({each: at for each, at in wanted.items() if each not in gone})
+            wanted = {each: at for each, at in wanted.items() if each not in gone}
+            if not wanted:
+                return
+        self._commit(wanted)
 
     def _commit(self, wanted: dict[OwnedPartition, Any]) -> None:
         requests = [each.build_offset_commit_request(offset=at) for each, at in wanted.items()]

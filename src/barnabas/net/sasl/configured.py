@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from barnabas.credentials import shown_url
 from barnabas.errors import InvalidSettingError
 from barnabas.net.sasl import jaas
 from barnabas.net.sasl.assertion import (
@@ -77,8 +78,9 @@ def _oidc_client(config: CommonConfig) -> OidcClient:
     url, grant = _endpoint_and_grant(config)
     scheme = urlsplit(url).scheme
     if scheme not in ("http", "https"):
-        shown = url.rpartition("@")[2]
-        raise InvalidSettingError(f"sasl_oauthbearer_token_endpoint_url: {shown!r} is not an http(s) URL")
+        raise InvalidSettingError(
+            f"sasl_oauthbearer_token_endpoint_url: {shown_url(url)!r} is not an http(s) URL"
+        )
     return OidcClient(
         url,
         grant,

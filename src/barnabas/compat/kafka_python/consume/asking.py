@@ -41,8 +41,8 @@ def next_offsets(consumer: Consumer, partitions: Iterable[Any], timeout: float) 
 
 
 def offsets_at(consumer: Consumer, timestamps: Mapping[Any, int], timeout: float) -> dict[Any, Any]:
-    """The first at or after a time (milliseconds since 1970), or None: where there is none, and where there
-    is no such partition, but others of these exist. `timeout` in seconds."""
+    """The first offset at or after a time (milliseconds since 1970), or None if no record is that late. A
+    partition that does not exist has None, too, if another of these does. `timeout` in seconds."""
     wanted = {_core(partition): int(timestamp) for partition, timestamp in timestamps.items()}
     known = _known(consumer, wanted) or wanted
     asked = {partition: wanted[partition] for partition in known}

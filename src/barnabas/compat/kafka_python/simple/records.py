@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from barnabas._kernel import BatchBuilder, RecordReader, decompress
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.compat.kafka_python.values.structs import STRUCTS
 from barnabas.compat.kafka_python.wire.message_sets import Message, MessageSet, PartialMessage
-from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, most_unpacked_bytes
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES
 
 __all__ = ["batch_of", "messages_in"]
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from barnabas._kernel import RecordReader, compress, crc32c
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.compat.kafka_python.wire.record_bases import (
     ABCRecordBatch,
@@ -18,7 +19,7 @@ from barnabas.compat.kafka_python.wire.record_bases import (
     AppendedRecord,
     RecordInBatch,
 )
-from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, most_unpacked_bytes, unpacked
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, unpacked
 from barnabas.compat.kafka_python.wire.varints import decode_varint, encode_varint, size_of_varint
 from barnabas.errors import CorruptBatchError
 

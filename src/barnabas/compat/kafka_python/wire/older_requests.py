@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas._kernel import BatchBuilder, RecordReader, decompress
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.compat.kafka_python.wire.message_sets import Message, MessageSet
-from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES, most_unpacked_bytes
+from barnabas.compat.kafka_python.wire.unpacking import CODEC_NAMES
 from barnabas.errors import CorruptBatchError
 
 __all__ = ["answer_in_old_version", "needs_newer", "request_in_newer_version"]

@@ -5,19 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas._kernel import decompress
-from barnabas.client import unpacking
+from barnabas.client.unpacking import most_unpacked_bytes
 from barnabas.compat.kafka_python.values.errors import CLASSES
 from barnabas.errors import CorruptBatchError
 
-__all__ = ["CODEC_NAMES", "most_unpacked_bytes", "unpacked"]
+__all__ = ["CODEC_NAMES", "unpacked"]
 
 CODEC_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 """By what the attributes of a message say."""
-
-
-def most_unpacked_bytes(fetched: int) -> int:
-    """Of what was fetched in so many bytes: as much as a consumer allows that asks for so many."""
-    return max(unpacking.LEAST_BYTES, 2 * fetched)
 
 
 def unpacked(codec: int, data: Any) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from barnabas.compat.confluent_kafka.schema_registry.common._oauthbearer import take_bearer_source
+from barnabas.credentials import shown_url
 from barnabas.errors import MissingExtraError
 
 
@@ -44,7 +45,7 @@ def _take_urls(conf: dict[str, Any]) -> list[str]:
     urls = [url.strip().rstrip("/") for url in given.split(",")]
     for url in urls:
         if not url.startswith(("http", "mock")):
-            raise ValueError(f"Invalid url {url.rpartition('@')[2]}")
+            raise ValueError(f"Invalid url {shown_url(url)}")
     return urls
 
 
