@@ -75,3 +75,14 @@ def test_a_forked_child_gets_a_thread_of_its_own_and_may_not_use_its_parents() -
 
     assert in_child(work) == 0
     assert parents.run(echo(3)) == 3
+
+
+def test_work_that_ends_the_program_reaches_its_caller_and_leaves_the_loop_to_others() -> None:
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    for _ in range(2):
+        with pytest.raises(SystemExit) as ended:
+            loop_thread().run(leave())
+        assert ended.value.code == 3
+    assert loop_thread().run(echo(7)) == 7

@@ -11,10 +11,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from barnabas.errors import ClosedError, MisuseError
 from barnabas.fork import forked_error, generation, in_child
+from barnabas.latch import Latch
 
 T = TypeVar("T")
 
@@ -38,7 +39,13 @@ class LoopThread:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        while True:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                # A task raised it, and asyncio stops the loop for that. Other clients need the loop.
+                continue
+            return
 
     @property
     def is_current(self) -> bool:
@@ -60,18 +67,16 @@ class LoopThread:
                 f"a blocking call on a {what} from a callback would wait for itself: callbacks run on the "
                 "thread that does the work; hand it over to a thread of your own"
             )
-        future: concurrent.futures.Future[T] | None = None
+        call = _BlockingCall(work)
         try:
-            future = asyncio.run_coroutine_threadsafe(work, self.loop)
-            return future.result()
-        except concurrent.futures.CancelledError:
-            raise ClosedError(f"the {what} was closed during the call") from None
+            self.loop.call_soon_threadsafe(call.begin)
+            call.is_over.wait()
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 self.interrupted_at = time.monotonic()
-            if future is not None:
-                future.cancel()
+            self.loop.call_soon_threadsafe(call.cancel)
             raise
+        return call.outcome(what)
 
     def run_steps(self, steps: Steps, *, what: str) -> None:
         """`run` of each of the steps, one after the other."""
@@ -94,6 +99,41 @@ class LoopThread:
     def call(self, work: Callable[[], object]) -> None:
         """Runs `work` on the loop soon; does not wait."""
         self.loop.call_soon_threadsafe(work)
+
+
+class _BlockingCall(Generic[T]):
+    """One call of `LoopThread.run`. A future would have a lock that Ctrl-C could leave held, see `Latch`."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self.is_over = Latch()
+        self._work = work
+        self._task: asyncio.Task[T] | None = None
+
+    def begin(self) -> None:
+        """On the loop."""
+        self._task = asyncio.get_running_loop().create_task(self._work)
+        self._task.add_done_callback(lambda _: self.is_over.set())
+
+    def cancel(self) -> None:
+        """On the loop, after `begin`, if that is called at all."""
+        if self._task is None:
+            self._work.close()
+        else:
+            self._task.cancel()
+            # Nobody waits for the outcome any more.
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    def outcome(self, what: str) -> T:
+        """When it is over. Raises: what the work raised; ClosedError where it was cancelled."""
+        assert self._task is not None
+        # An error keeps the frames that it passed, which must not keep the error.
+        task, self._task = self._task, None
+        if task.cancelled():
+            raise ClosedError(f"the {what} was closed during the call")
+        try:
+            return task.result()
+        finally:
+            del task
 
 
 _lock = threading.RLock()

@@ -164,6 +164,8 @@ def test_what_is_unsent_when_the_interpreter_ends_is_delivered(broker: Any, topi
 @pytest.mark.parametrize("wait", ["delivery.result()", "producer.flush()", "producer.send('other', b'v')"])
 def test_ctrl_c_interrupts_every_wait(wait: str) -> None:
     code = (
+        # A process that hangs ends by itself, and shows where it hangs.
+        "import faulthandler; faulthandler.dump_traceback_later(45, exit=True)\n"
         "from barnabas import Producer\n"
         "from barnabas._kernel import Delivery\n"
         "producer = Producer('127.0.0.1:9', linger_ms=60_000)\n"

@@ -22,6 +22,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Never, Protocol
 
 from barnabas.fork import generation, in_child
+from barnabas.latch import Latch
 from barnabas.loop_thread import LoopThread, Steps, was_just_interrupted
 
 logger = logging.getLogger("barnabas.client")
@@ -201,7 +202,7 @@ class _Step:
     """Work on the loop. Over when it has ended, even if it was cancelled before."""
 
     def __init__(self, thread: LoopThread, work: Coroutine[Any, Any, Any]) -> None:
-        self.is_done = threading.Event()
+        self.is_done = Latch()
         self._work = work
         self._task: asyncio.Task[Any] | None = None
         thread.call(self._begin)

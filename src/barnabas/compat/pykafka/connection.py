@@ -14,6 +14,7 @@ from typing import Any
 from barnabas.compat.pykafka._ask.channel import Channel
 from barnabas.compat.pykafka._ask.security import security_settings
 from barnabas.compat.pykafka.exceptions import SocketDisconnectedError
+from barnabas.compat.pykafka.handlers import event_of
 from barnabas.compat.pykafka.utils.compat import buffer, get_string
 
 __all__ = ["BrokerConnection", "SslConfig"]
@@ -136,7 +137,7 @@ class BrokerConnection:
         return ask()
 
     def _wait_for(self, future: concurrent.futures.Future[Any]) -> Any:
-        is_done = self._handler.Event()
+        is_done = event_of(self._handler)
         future.add_done_callback(lambda _: is_done.set())
         is_done.wait()
         return future.result()

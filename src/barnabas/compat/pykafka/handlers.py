@@ -22,10 +22,17 @@ from typing import Any, ClassVar, NamedTuple
 from barnabas.compat.pykafka._ask.greenlets import GreenletEvent
 from barnabas.compat.pykafka.exceptions import SocketDisconnectedError
 from barnabas.compat.pykafka.utils.compat import buffer
+from barnabas.latch import Latch
 
 __all__ = ["Handler", "RequestHandler", "ResponseFuture", "ThreadingHandler"]
 
 log = logging.getLogger("pykafka.handlers")
+
+
+def event_of(handler: Any) -> Any:
+    """What a caller waits by for the core's thread to set it once: the handler's Event, or, in place of
+    threading's, a latch, which Ctrl-C cannot leave locked."""
+    return Latch() if handler.Event is threading.Event else handler.Event()
 
 
 class ResponseFuture:
@@ -35,7 +42,7 @@ class ResponseFuture:
         self.handler = handler
         self.error: Any = False
         self.response: Any
-        self._ready = handler.Event()
+        self._ready = event_of(handler)
         self._lock = threading.Lock()
         self._is_done = False
         self._calls: list[Callable[[], object]] = []

@@ -6,10 +6,11 @@ in its own thread. Knows no connection.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
+
+from barnabas.latch import Latch
 
 __all__ = ["Inbox"]
 
@@ -24,26 +25,23 @@ class Inbox:
 
     def __init__(self) -> None:
         self._news: deque[News] = deque()
-        self._condition = threading.Condition()
-        self._is_woken = False
+        self._is_woken = Latch()
+        """By news or `wake`, since the last wait began to end."""
 
     def put(self, news: News) -> None:
-        with self._condition:
-            self._news.append(news)
-            self._condition.notify()
+        self._news.append(news)
+        self._is_woken.set()
 
     def wake(self) -> None:
         """Ends the wait that is under way, or the next one."""
-        with self._condition:
-            self._is_woken = True
-            self._condition.notify()
+        self._is_woken.set()
 
     def tell(self, timeout_seconds: float) -> list[Any]:
         """Waits for something to be told, tells all there is, and returns the answers among it."""
-        with self._condition:
-            if timeout_seconds > 0 and not self._news and not self._is_woken:
-                self._condition.wait(min(timeout_seconds, _LONGEST_WAIT_SECONDS))
-            self._is_woken = False
+        if timeout_seconds > 0:
+            self._is_woken.wait(min(timeout_seconds, _LONGEST_WAIT_SECONDS))
+        # Before the news are looked at: what comes later ends the next wait.
+        self._is_woken = Latch()
         answers: list[Any] = []
         while True:
             try:

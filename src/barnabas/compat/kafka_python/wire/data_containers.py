@@ -156,10 +156,11 @@ class DataContainer:
                 setattr(self, name, field.default)
         unknown = {name: value for name, value in field_vals.items() if name.startswith("_")}
         self.unknown_tags = unknown or None
-        wrong = set(field_vals) - set(unknown)
+        wrong = {name: value for name, value in field_vals.items() if name not in unknown}
         if wrong:
-            name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-            raise ValueError(f"Unrecognized fields for type {name}: {wrong}")
+            container = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+            shown = ", ".join(f"{name!r}: {shown_field(name, wrong)}" for name in wrong)
+            raise ValueError(f"Unrecognized fields for type {container}: {{{shown}}}")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
