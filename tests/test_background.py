@@ -6,6 +6,8 @@ import asyncio
 import gc
 import logging
 
+import pytest
+
 from barnabas import background
 
 
@@ -25,6 +27,21 @@ def test_an_error_that_nobody_waits_for_is_logged_with_what_has_ended_and_told(
 
     assert asyncio.run(main()) == ("committing", error)
     assert "committing failed, which is a fault of Barnabas: no such thing" in no_faults.pop().getMessage()
+
+
+def test_a_program_that_is_ended_in_the_middle_of_work_is_no_fault_and_told() -> None:
+    told: list[tuple[str, BaseException]] = []
+
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    async def main() -> None:
+        background.start(leave(), what="committing", on_fault=lambda *fault: told.append(fault))
+        await asyncio.sleep(60)
+
+    with pytest.raises(SystemExit) as ended:
+        asyncio.run(main())
+    assert told == [("committing", ended.value)]
 
 
 def test_what_is_cancelled_or_done_is_no_fault() -> None:

@@ -60,5 +60,8 @@ def _ended(what: str, on_fault: OnFault | None, task: asyncio.Task[Any]) -> None
     if task.cancelled():
         return
     error = task.exception()
-    if error is not None:
+    if isinstance(error, Exception):
         tell(what, error, on_fault)
+    elif error is not None and on_fault is not None:
+        # SystemExit, for instance, which the handler of a signal raised and the program gets.
+        on_fault(what, error)

@@ -342,6 +342,42 @@ def test_a_split_batch_gives_all_its_records_to_smaller_ones(make: Make, codec: 
     assert (accumulator.buffered_bytes, accumulator.buffered_records) == (0, 0)
 
 
+def test_what_is_undecided_at_the_end_fails_whoever_holds_it_and_is_told_of_once(make: Make) -> None:
+    accumulator = make(batch_size=120)
+    told: list[object] = []
+
+    def send(value: bytes) -> Any:
+        return accumulator.append("t", 0, None, value, (), None, lambda error, _: told.append(error))
+
+    done = send(bytes(100))
+    delivered = accumulator.drain("t", 0)
+    assert delivered is not None
+    delivered.complete(0)
+    lost, split, waiting = send(bytes(100)), send(bytes(100)), send(bytes(100))
+    held = [accumulator.drain("t", 0) for _ in range(2)]
+    assert held[1] is not None
+    parts = held[1].split(60)
+    error = ValueError("the end")
+    assert accumulator.fail_rest(error) == 3
+    assert accumulator.fail_rest(error) == 0
+    assert done.exception() is None
+    assert [each.exception() for each in (lost, split, waiting)] == [error] * 3
+    assert told == [None, error, error, error]
+    assert parts
+
+
+def test_batches_that_nobody_holds_any_more_are_not_kept(make: Make) -> None:
+    accumulator = make()
+    for _ in range(1_000):
+        append(accumulator, b"v")
+        batch = accumulator.drain("t", 0)
+        assert batch is not None
+        batch.complete(0)
+        accumulator.release(batch)
+    append(accumulator, b"v")
+    assert accumulator.fail_rest(ValueError("the end")) == 1
+
+
 def test_many_threads_may_append_while_one_drains(make: Make) -> None:
     accumulator = make(4, batch_size=500, buffer_memory=1 << 20)
     failures: list[object] = []

@@ -301,6 +301,9 @@ class Accumulator:
         wait; infinity if none waits. Costs as much as there are of the first."""
     def drain(self, topic: str, partition: int) -> ProducerBatch | None:
         """Closes and takes the oldest batch. One that was put back comes out as the same object."""
+    def fail_rest(self, error: BaseException) -> int:
+        """Fails every batch that is neither delivered nor failed, whoever holds it, and gives how many these
+        were. Their memory is released only by `release`. For the end of a producer."""
     def lend(
         self,
         target: DirectTarget,

@@ -101,7 +101,7 @@ impl Outlet {
     fn report_null_value(&self, py: Python<'_>, message: &mut NewMessage<'_, '_>) {
         let Some(callback) = message.callback.take() else { return };
         let report = message.report(callback, 0, message.timestamp);
-        let topic = TopicName { name: message.topic_name.to_owned(), object: message.topic.clone().unbind() };
+        let topic = TopicName::new(message.topic_name.to_owned(), message.topic.clone().unbind());
         let Ok(error) = INVALID_ARG.into_pyobject(py);
         let fate = Fate::Failed {
             topic: Arc::new(topic),

@@ -110,7 +110,7 @@ impl ParkedMessages {
 
     fn report(&self, py: Python<'_>, topic: &str, messages: Vec<ParkedMessage>, error: &Py<PyAny>) {
         let object = PyString::new(py, topic).unbind();
-        let name = Arc::new(TopicName { name: topic.to_owned(), object });
+        let name = Arc::new(TopicName::new(topic.to_owned(), object));
         let mut messages = messages.into_iter().peekable();
         while let Some(first) = messages.next() {
             let partition = first.partition;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -27,6 +27,7 @@ use crate::python::produce::direct_answers::{DirectReturn, DirectSend, Exchanges
 use crate::python::produce::direct_send::{DirectTarget, Terms};
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
 use crate::python::produce::shared_queues::SharedQueues;
+use crate::python::produce::undecided::Undecided;
 #[cfg(unix)]
 use crate::records::ProducerState;
 use crate::records::{NewRecord, Sealer};
@@ -52,6 +53,7 @@ impl Wake {
 pub struct Accumulator {
     pub settings: Settings,
     pub queues: Arc<SharedQueues>,
+    undecided: Arc<Undecided>,
     wake: Wake,
     /// That of the event loop, which decides what becomes of records.
     deciding_thread: ThreadId,
@@ -234,6 +236,7 @@ impl Accumulator {
             #[cfg(unix)]
             direct: DirectSend::new(&queues, codec, wake.signal()),
             queues,
+            undecided: Arc::default(),
             wake,
             deciding_thread: thread::current().id(),
         })
@@ -249,7 +252,7 @@ impl Accumulator {
 
     fn set_partition_count(&self, topic: Bound<'_, PyString>, partition_count: u32) -> PyResult<()> {
         let name = topic.to_str()?.to_owned();
-        let name = TopicName { name, object: topic.unbind() };
+        let name = TopicName::of_producer(name, topic.unbind(), &self.undecided);
         self.queues.lock().set_partition_count(name, partition_count);
         Ok(())
     }
@@ -389,6 +392,14 @@ impl Accumulator {
         let is_ours =
             self.queues.lock().put_back(topic.get().topic_name(), partition, Waiting::Returned(batch));
         if is_ours { Ok(()) } else { Err(PyValueError::new_err("the batch is of another accumulator")) }
+    }
+
+    fn fail_rest(&self, py: Python<'_>, error: Py<PyBaseException>) -> usize {
+        let rest = self.undecided.take();
+        for outcome in &rest {
+            outcome.fail(py, error.clone_ref(py).into_any());
+        }
+        rest.len()
     }
 
     fn release(&self, batch: &Bound<'_, ProducerBatch>) {

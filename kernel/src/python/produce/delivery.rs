@@ -18,11 +18,25 @@ use pyo3::types::{PyString, PyType};
 use crate::python::objects::calls::call_with_two;
 use crate::python::objects::errors::error_with_message;
 use crate::python::produce::record_metadata::RecordMetadata;
+use crate::python::produce::undecided::Undecided;
 
 /// A topic's name, for Rust and for Python.
 pub struct TopicName {
     pub name: String,
     pub object: Py<PyString>,
+    /// What notes the topic's batches, where it has any.
+    undecided: Option<Arc<Undecided>>,
+}
+
+impl TopicName {
+    pub fn new(name: String, object: Py<PyString>) -> Self {
+        Self { name, object, undecided: None }
+    }
+
+    /// Of a producer whose batches are noted.
+    pub fn of_producer(name: String, object: Py<PyString>, undecided: &Arc<Undecided>) -> Self {
+        Self { name, object, undecided: Some(Arc::clone(undecided)) }
+    }
 }
 
 impl AsRef<str> for TopicName {
@@ -222,7 +236,16 @@ impl BatchOutcome {
             waiting: Vec::new(),
             told: None,
         };
-        Arc::new(Self { topic, partition, state: Mutex::new(state), changed: Condvar::new() })
+        let outcome = Self { topic, partition, state: Mutex::new(state), changed: Condvar::new() };
+        let outcome = Arc::new(outcome);
+        if let Some(undecided) = &outcome.topic.undecided {
+            undecided.add(&outcome);
+        }
+        outcome
+    }
+
+    pub fn is_pending(&self) -> bool {
+        matches!(self.lock().outcome, Outcome::Pending)
     }
 
     /// For the batches that this one is split into.

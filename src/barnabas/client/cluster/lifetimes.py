@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Generator
@@ -237,8 +238,30 @@ def is_handling_ctrl_c() -> bool:
 
 def seconds_to_close(timeout: float | None) -> float | None:
     """How long `close(timeout)` of a client for asyncio may take, None for its own default: moments, where
-    Ctrl-C led to it. Has to be called on its event loop."""
-    return MOMENTS_SECONDS if timeout is None and _is_loop_interrupted() else timeout
+    Ctrl-C led to it, or a step of a client was ended. Has to be called on its event loop."""
+    is_short = timeout is None and (_is_loop_interrupted() or is_step_ended())
+    return MOMENTS_SECONDS if is_short else timeout
+
+
+def is_step_ended() -> bool:
+    """Whether the caller runs because SystemExit or KeyboardInterrupt came out of a step of Barnabas's own,
+    as the handler of a signal raises it at any line. That step, and what waits for it, may never end."""
+    error = _error_that_ends_loop() or sys.exception()
+    if error is None or isinstance(error, (Exception, asyncio.CancelledError, GeneratorExit)):
+        return False
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_globals.get("__name__", "").startswith("barnabas.") for frame, _ in frames)
+
+
+def _error_that_ends_loop() -> BaseException | None:
+    """What came out of `asyncio.run`'s loop, where that now cancels tasks and ends generators: these see
+    nothing but their own cancellation."""
+    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        if frame.f_code is asyncio.Runner.__exit__.__code__:
+            return frame.f_locals["exc_val"]
+        frame = frame.f_back
+    return None
 
 
 def _is_loop_interrupted() -> bool:

@@ -29,6 +29,7 @@ from barnabas.client.cluster.lifetimes import (
     OfThisProcess,
     Remains,
     is_handling_ctrl_c,
+    is_step_ended,
     last_words,
 )
 from barnabas.fork import generation, in_child
@@ -141,7 +142,8 @@ class LoopEnd:
                 client._what,
                 client._remains.waits_for(),
             )
-        _, waiting = await asyncio.wait(waiting, timeout=MOMENTS_SECONDS if is_handling_ctrl_c() else None)
+        is_short = is_handling_ctrl_c() or is_step_ended()
+        _, waiting = await asyncio.wait(waiting, timeout=MOMENTS_SECONDS if is_short else None)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)

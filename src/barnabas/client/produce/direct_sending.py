@@ -30,6 +30,8 @@ from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.partition_queue import PartitionQueue
 from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
+from barnabas.client.produce.unended_steps import UnendedSteps
+from barnabas.errors import BarnabasError
 from barnabas.net.answers import AnswerTo, SentElsewhere
 from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
@@ -77,6 +79,7 @@ class DirectSending:
         accumulator: Accumulator,
         stats: SenderStats,
         topics_in_use: TopicsInUse,
+        unended: UnendedSteps,
         *,
         on_sent: OnSent,
         wake: Callable[[], None],
@@ -86,6 +89,7 @@ class DirectSending:
         self._accumulator = accumulator
         self._stats = stats
         self._topics_in_use = topics_in_use
+        self._unended = unended
         self._on_sent = on_sent
         self._wake = wake
         self._loop = asyncio.get_running_loop()
@@ -127,6 +131,19 @@ class DirectSending:
         version = connection.version_of(ProduceRequest, highest)
         if version not in VERSIONS:
             return
+        self._unended.count += 1
+        self._lend(leader_id, queue, connection, version, topic_id, place)
+        self._unended.count -= 1
+
+    def _lend(
+        self,
+        leader_id: int,
+        queue: PartitionQueue,
+        connection: Connection,
+        version: int,
+        topic_id: UUID,
+        place: tuple[int, int, int],
+    ) -> None:
         reads_answers = self._may_read_answers and self._reads_answers_next
         loan = connection.lend_writing(self.take_back, reads_answers=reads_answers)
         if loan is None:
@@ -158,6 +175,7 @@ class DirectSending:
         lent = self._lent
         if lent is None:
             return
+        self._unended.count += 1
         with self._counting:
             self._lent = None
             back = self._accumulator.take_back()
@@ -187,6 +205,16 @@ class DirectSending:
             )
         finally:
             self._is_taking_back = False
+        self._unended.count -= 1
+
+    def give_up(self, error: BarnabasError) -> None:
+        """Nobody knows whether a step of lending or of taking back was ended: fails all that is under way."""
+        self._lent = self._way = self._target = None
+        self._is_taking_back = False
+        back = self._accumulator.take_back()
+        for batch, *_ in () if back is None else back.sent:
+            batch.fail(error)
+            self._accumulator.release(batch)
 
     def count(self) -> None:
         """Counts what was delivered without the loop. Any thread."""
@@ -214,13 +242,17 @@ class DirectSending:
         lent.queue.counters.batch_delivered(records, batch_bytes, now, latency_ms, count)
         self._topics_in_use.use(topic, now)
 
-    def close(self) -> None:
+    def close(self) -> object:
+        """Gives what holds the batches of a loan that was not taken back as a whole. They are given up when
+        it is dropped."""
         self._is_closed = True
         self.take_back()
+        left = self._accumulator.take_back()
         self._accumulator.end_direct()
         self._way = self._target = None
         if self._timer is not None:
             self._timer.cancel()
+        return left
 
     def _make_target(
         self, descriptor: int, connection: Connection, partition: TopicPartition, version: int, topic_id: UUID

@@ -22,6 +22,9 @@ class OutstandingBatches:
     def add(self, pending: PendingBatch) -> None:
         self._batches.add(pending)
 
+    def all(self) -> set[PendingBatch]:
+        return set(self._batches)
+
     def done(self, pending: PendingBatch) -> None:
         """It is delivered or has failed, and its memory is free again."""
         self._discard(pending)

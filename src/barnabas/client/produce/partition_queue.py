@@ -81,9 +81,13 @@ class PartitionQueue:
 
     def add(self, batch: ProducerBatch) -> PendingBatch:
         """A batch that was just closed, behind all others."""
+        pending = self._pending(batch)
+        self.waiting.append(pending)
+        return pending
+
+    def _pending(self, batch: ProducerBatch) -> PendingBatch:
         pending = PendingBatch(batch, (self._next_order,), batch.record_count, batch.size)
         self._next_order += 1
-        self.waiting.append(pending)
         return pending
 
     @property
@@ -113,6 +117,7 @@ class PartitionQueue:
 
     def sent(self, pending: PendingBatch) -> memoryview:
         """The bytes of the batch that `next_to_send` gave, which is in flight from now on."""
+        self.waiting.remove(pending)
         self._depart(pending)
         if pending.sequence is None:
             return pending.batch.encode()
@@ -136,7 +141,7 @@ class PartitionQueue:
 
     def sent_directly(self, batch: ProducerBatch) -> PendingBatch:
         """A batch that has left with what `next_place` said."""
-        pending = self.add(batch)
+        pending = self._pending(batch)
         self._depart(pending)
         return pending
 
@@ -146,7 +151,6 @@ class PartitionQueue:
             self._next_sequence += records
 
     def _depart(self, pending: PendingBatch) -> None:
-        self.waiting.remove(pending)
         insort(self.in_flight, pending)
         pending.attempts += 1
         if self._is_idempotent and pending.sequence is None:
@@ -186,6 +190,14 @@ class PartitionQueue:
             self._needs_new_epoch = True
             self._resolve_gap()
         return True
+
+    def give_up_sent(self) -> list[PendingBatch]:
+        """Nobody knows which sequences were used. All batches that may have been sent leave the queue; the
+        others, which are returned, go on under a new epoch."""
+        self.in_flight.clear()
+        self.waiting = [pending for pending in self.waiting if not pending.attempts]
+        self._needs_new_epoch = self._is_idempotent and self.producer_id != NO_PRODUCER_ID
+        return self.waiting
 
     def replace(self, pending: PendingBatch, parts: list[ProducerBatch]) -> list[PendingBatch]:
         """The parts of a batch that was too large take its place and, together, its sequences."""

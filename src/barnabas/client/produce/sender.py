@@ -25,6 +25,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.cluster.waking import LoopWaking
 from barnabas.client.produce.availability import LeaderAvailability
+from barnabas.client.produce.batch_errors import expired_error, too_large_error, unended_error
 from barnabas.client.produce.batch_steps import BatchSteps
 from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.direct_sending import DirectSending
@@ -40,6 +41,7 @@ from barnabas.client.produce.produce_requests import (
 )
 from barnabas.client.produce.producer_ids import get_producer_id
 from barnabas.client.produce.unconfirmed import UnconfirmedConnections
+from barnabas.client.produce.unended_steps import UnendedSteps, in_doubt
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
@@ -47,9 +49,7 @@ from barnabas.errors import (
     BrokenProtocolError,
     BrokerError,
     CompressionError,
-    KafkaTimeoutError,
     PurgedError,
-    RecordTooLargeError,
     TransactionAbortedError,
 )
 from barnabas.net.addresses import in_thread
@@ -97,6 +97,7 @@ class Sender:
         self._leaders: dict[int, LeaderInFlight] = {}
         self._unconfirmed = UnconfirmedConnections(config.client_id, config.request_timeout_ms)
         self._outstanding = OutstandingBatches()
+        self._unended = UnendedSteps()
         self.producer_id = NO_PRODUCER_ID
         self.producer_epoch = -1
         self._tasks = Tasks[None]()
@@ -131,6 +132,7 @@ class Sender:
                 self.accumulator,
                 self.stats,
                 self.topics_in_use,
+                self._unended,
                 on_sent=self._sent_directly,
                 wake=self.wake,
             )
@@ -188,16 +190,23 @@ class Sender:
         await self._unconfirmed.confirm()
 
     async def close(self, error: BarnabasError) -> None:
-        """Stops. What is not delivered fails with `error`."""
-        if self._direct is not None:
-            self._direct.close()
+        """Stops. What is not delivered fails with `error`, also what lost its way when an exception of a
+        signal's handler ended a step of this."""
         self._is_closed = True
-        if self._waking is not None:
-            self._waking.close()
-        if self._timer is not None:
-            self._timer.cancel()
-        await self._tasks.end()
-        self.fail_all(error)
+        left = None
+        try:
+            if self._direct is not None:
+                left = self._direct.close()
+            if self._waking is not None:
+                self._waking.close()
+            if self._timer is not None:
+                self._timer.cancel()
+            await self._tasks.end()
+            self.fail_all(error)
+        finally:
+            if self.accumulator.fail_rest(error):
+                self.stats.records_failed += self.accumulator.buffered_records
+            del left
 
     def use_producer_id(self, producer_id: int, producer_epoch: int) -> None:
         """From now on batches carry these, and sequences from 0 on. Nothing may be on its way."""
@@ -261,6 +270,9 @@ class Sender:
         self._wake_is_due = False
         if self._is_closed:
             return
+        if self._unended.count:
+            self._give_up_what_is_in_doubt()
+        self._unended.count += 1
         self._take_back()
         if self._timer is not None:
             self._timer.cancel()
@@ -269,9 +281,25 @@ class Sender:
             wait = self._send_what_is_due()
         except Exception:
             logger.exception("client %s: the sender stumbled", self._config.client_id)
-            wait = RECOVERY_SECONDS
+            self._timer = self._loop.call_later(RECOVERY_SECONDS, self.wake)
+            return
         if wait is not None:
             self._timer = self._loop.call_later(wait, self.wake)
+        self._unended.count -= 1
+
+    def _give_up_what_is_in_doubt(self) -> None:
+        """After a step that has not ended. Connections may have been left in the middle of a request."""
+        error = unended_error()
+        if self._direct is not None:
+            self._direct.give_up(error)
+        for queue, pending in in_doubt(self._queues, self._outstanding):
+            self._fail(queue, pending, error)
+        leaders, self._leaders = self._leaders, {}
+        for leader_id in leaders:
+            if (connection := self._client.ready_connection(leader_id)) is not None:
+                connection.close()
+        self._waiting = {queue.partition: queue for queue in self._queues.values() if queue.waiting}
+        self._unended.count = 0
 
     def _send_what_is_due(self) -> float | None:
         """Sends; gives the seconds until there is more to do by the clock alone."""
@@ -354,7 +382,7 @@ class Sender:
             if queue.not_before > now:
                 return queue.not_before - now
             return 0 if self._head(queue) is not None else None
-        return 0 if self._has_room(queue) else None
+        return 0 if len(queue.in_flight) < self._config.max_in_flight_requests_per_connection else None
 
     def _may_send(self, queue: PartitionQueue) -> bool:
         """Whether the open transaction, if there has to be one, takes what the queue has to send."""
@@ -367,9 +395,6 @@ class Sender:
     @property
     def _linger_ms(self) -> float:
         return 0 if self._hurried or self._hurry_reasons else self._config.linger_ms
-
-    def _has_room(self, queue: PartitionQueue) -> bool:
-        return len(queue.in_flight) < self._config.max_in_flight_requests_per_connection
 
     def _head(self, queue: PartitionQueue) -> PendingBatch | None:
         return queue.next_to_send(self._config.max_in_flight_requests_per_connection)
@@ -520,6 +545,7 @@ class Sender:
         response: ProduceResponse | None,
         error: Exception | None,
     ) -> None:
+        self._unended.count += 1
         leader.answered(sent)
         if self._is_closed:
             return
@@ -530,18 +556,17 @@ class Sender:
             self._not_answered(sent, BrokenProtocolError(f"node {leader_id}: {error!r}"))
         else:
             self._answered(leader_id, sent, names, response)
+        self._unended.count -= 1
         if self.accumulator.buffered_records or self._availability.is_watched:
             self.wake()
         else:
-            self._rest()
-            if self._direct is not None and not self.wake_is_due and not leader.in_flight:
+            # Nothing is left to do, and no time-out to be watched.
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            is_idle = not (self._unended.count or self.wake_is_due or leader.in_flight)
+            if self._direct is not None and is_idle:
                 self._direct.lend(leader_id, last)
-
-    def _rest(self) -> None:
-        """Nothing is left to do, and no time-out to be watched."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     def _answered(
         self,
@@ -641,12 +666,7 @@ class Sender:
 
     def _split(self, queue: PartitionQueue, pending: PendingBatch, error: BrokerError) -> None:
         if pending.record_count == 1:
-            too_large = RecordTooLargeError(
-                f"{queue.partition}: a record of {pending.size} bytes is larger than the topic takes: "
-                "raise its max.message.bytes (or the broker's message.max.bytes), or send less"
-            )
-            too_large.__cause__ = error
-            self._fail(queue, pending, too_large)
+            self._fail(queue, pending, too_large_error(queue, pending, error))
             return
         self.stats.batch_splits += 1
         pending.is_done = True
@@ -669,15 +689,9 @@ class Sender:
         for pending in [*queue.in_flight, *queue.waiting]:
             if pending.batch.created_ms > until_ms:
                 continue
-            reason = f"; the last error was: {pending.last_error}" if pending.last_error else ""
-            if not reason and self._client.metadata.leader(queue.partition) < 0:
-                reason = "; the partition has no leader"
-            error = KafkaTimeoutError(
-                f"{queue.partition}: {records_were(pending.record_count)} not delivered within "
-                f"delivery_timeout_ms={self._config.delivery_timeout_ms}{reason}"
-            )
-            error.__cause__ = pending.last_error
-            self._fail(queue, pending, error)
+            has_leader = self._client.metadata.leader(queue.partition) >= 0
+            timeout_ms = self._config.delivery_timeout_ms
+            self._fail(queue, pending, expired_error(queue, pending, timeout_ms, has_leader=has_leader))
 
     def seconds_until_expired(self) -> float:
         """Until delivery_timeout_ms has passed for all that has left the accumulator."""
@@ -694,40 +708,29 @@ class Sender:
         latency_ms = now * 1000 - entry.pending.batch.created_ms
         entry.queue.counters.batch_delivered(records, entry.bytes, now, latency_ms)
         self._steps.delivered(entry.queue, entry.pending, base_offset)
-        self._done(entry.pending)
+        entry.pending.is_done = True
+        self.accumulator.release(entry.pending.batch)
         entry.pending.batch.complete(base_offset, log_append_time)
+        self._outstanding.done(entry.pending)
 
     def _fail(self, queue: PartitionQueue, pending: PendingBatch, error: BarnabasError) -> None:
         self._steps.failed(queue, pending, error)
         queue.failed(pending)
         told = error
         if self._transactions is not None:
-            from barnabas.client.produce.transactions import FailedBatch
-
-            batch = FailedBatch(
-                queue.partition,
-                pending.record_count,
-                self._client.metadata.leader(queue.partition),
-                self.producer_id,
-                self.producer_epoch,
-                pending.sequence,
-                not self._transactions.is_version_2 or queue.is_known_to_brokers,
-            )
-            self._transactions.batch_failed(error, batch)
-            told = self._transactions.told(error, batch)
+            leader_id = self._client.metadata.leader(queue.partition)
+            place = (self.producer_id, self.producer_epoch)
+            told = self._transactions.failed_by(error, queue, pending, leader_id, place)
         self.stats.records_failed += pending.record_count
         queue.counters.records_failed += pending.record_count
-        self._done(pending)
+        pending.is_done = True
+        self.accumulator.release(pending.batch)
         now = time.monotonic()
         was_wanted = isinstance(error, (PurgedError, TransactionAbortedError))
         if not was_wanted and now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._logged_at = now
             logger.error("%s not delivered: %s", records_were(pending.record_count), error)
         pending.batch.fail(told)
-
-    def _done(self, pending: PendingBatch) -> None:
-        pending.is_done = True
-        self.accumulator.release(pending.batch)
         self._outstanding.done(pending)
 
     # Batches, producer ids, connections

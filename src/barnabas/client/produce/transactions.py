@@ -22,6 +22,7 @@ from barnabas.broker_errors import (
     TransactionalIdAuthorizationFailedError,
     UnsupportedVersionError,
 )
+from barnabas.client.produce.partition_queue import PartitionQueue, PendingBatch
 from barnabas.errors import (
     BarnabasError,
     BrokerError,
@@ -222,6 +223,23 @@ class Transactions:
         self.is_begun = True
         self.unregistered -= partitions
         self.partitions |= partitions
+
+    def failed_by(
+        self,
+        error: BarnabasError,
+        queue: PartitionQueue,
+        pending: PendingBatch,
+        leader_id: int,
+        place: tuple[int, int],
+    ) -> BarnabasError:
+        """As `batch_failed`; gives the error for those who sent its records. `place`: the producer's id and
+        epoch."""
+        is_added = not self.is_version_2 or queue.is_known_to_brokers
+        batch = FailedBatch(
+            queue.partition, pending.record_count, leader_id, *place, pending.sequence, is_added
+        )
+        self.batch_failed(error, batch)
+        return self.told(error, batch)
 
     def batch_failed(self, error: BarnabasError, batch: FailedBatch) -> None:
         """A batch of the transaction is given up. If it was sent, the broker may lack its sequence."""
