@@ -25,7 +25,8 @@ pub mod records;
 pub mod shared_bytes;
 pub mod signal;
 pub mod spare_memory;
-pub mod sync;
+pub mod still_held;
+mod sync;
 
 #[cfg(all(test, feature = "models"))]
 mod models;

@@ -20,14 +20,13 @@ use crate::python::os::waker::{Signal, Waker};
 use crate::python::produce::arrow_in::RowBatches;
 use crate::python::produce::arrow_rows::RowsToAppend;
 use crate::python::produce::builder::MAX_RECORD_BYTES;
-use crate::python::produce::delivery::{Delivery, TopicName};
+use crate::python::produce::delivery::{Batches, Delivery, TopicName};
 #[cfg(unix)]
 use crate::python::produce::direct_answers::{DirectReturn, DirectSend, Exchanges};
 #[cfg(unix)]
 use crate::python::produce::direct_send::{DirectTarget, Terms};
 use crate::python::produce::producer_batch::{ClosedBatch, ProducerBatch};
 use crate::python::produce::shared_queues::SharedQueues;
-use crate::python::produce::undecided::Undecided;
 #[cfg(unix)]
 use crate::records::ProducerState;
 use crate::records::{NewRecord, Sealer};
@@ -53,7 +52,7 @@ impl Wake {
 pub struct Accumulator {
     pub settings: Settings,
     pub queues: Arc<SharedQueues>,
-    undecided: Arc<Undecided>,
+    batches: Arc<Batches>,
     wake: Wake,
     /// That of the event loop, which decides what becomes of records.
     deciding_thread: ThreadId,
@@ -236,7 +235,7 @@ impl Accumulator {
             #[cfg(unix)]
             direct: DirectSend::new(&queues, codec, wake.signal()),
             queues,
-            undecided: Arc::default(),
+            batches: Arc::default(),
             wake,
             deciding_thread: thread::current().id(),
         })
@@ -252,7 +251,7 @@ impl Accumulator {
 
     fn set_partition_count(&self, topic: Bound<'_, PyString>, partition_count: u32) -> PyResult<()> {
         let name = topic.to_str()?.to_owned();
-        let name = TopicName::of_producer(name, topic.unbind(), &self.undecided);
+        let name = TopicName::of_producer(name, topic.unbind(), &self.batches);
         self.queues.lock().set_partition_count(name, partition_count);
         Ok(())
     }
@@ -395,11 +394,12 @@ impl Accumulator {
     }
 
     fn fail_rest(&self, py: Python<'_>, error: Py<PyBaseException>) -> usize {
-        let rest = self.undecided.take();
-        for outcome in &rest {
+        let mut failed = 0;
+        for outcome in self.batches.take().into_iter().filter(|outcome| outcome.is_pending()) {
             outcome.fail(py, error.clone_ref(py).into_any());
+            failed += 1;
         }
-        rest.len()
+        failed
     }
 
     fn release(&self, batch: &Bound<'_, ProducerBatch>) {

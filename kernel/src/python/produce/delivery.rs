@@ -18,24 +18,27 @@ use pyo3::types::{PyString, PyType};
 use crate::python::objects::calls::call_with_two;
 use crate::python::objects::errors::error_with_message;
 use crate::python::produce::record_metadata::RecordMetadata;
-use crate::python::produce::undecided::Undecided;
+use crate::still_held::StillHeld;
+
+/// Those of a producer, from their first record on.
+pub type Batches = StillHeld<BatchOutcome>;
 
 /// A topic's name, for Rust and for Python.
 pub struct TopicName {
     pub name: String,
     pub object: Py<PyString>,
     /// What notes the topic's batches, where it has any.
-    undecided: Option<Arc<Undecided>>,
+    batches: Option<Arc<Batches>>,
 }
 
 impl TopicName {
     pub fn new(name: String, object: Py<PyString>) -> Self {
-        Self { name, object, undecided: None }
+        Self { name, object, batches: None }
     }
 
     /// Of a producer whose batches are noted.
-    pub fn of_producer(name: String, object: Py<PyString>, undecided: &Arc<Undecided>) -> Self {
-        Self { name, object, undecided: Some(Arc::clone(undecided)) }
+    pub fn of_producer(name: String, object: Py<PyString>, batches: &Arc<Batches>) -> Self {
+        Self { name, object, batches: Some(Arc::clone(batches)) }
     }
 }
 
@@ -238,8 +241,8 @@ impl BatchOutcome {
         };
         let outcome = Self { topic, partition, state: Mutex::new(state), changed: Condvar::new() };
         let outcome = Arc::new(outcome);
-        if let Some(undecided) = &outcome.topic.undecided {
-            undecided.add(&outcome);
+        if let Some(batches) = &outcome.topic.batches {
+            batches.add(&outcome);
         }
         outcome
     }

@@ -14,4 +14,3 @@ pub mod producer_batch;
 pub mod record_metadata;
 pub mod record_sender;
 pub mod shared_queues;
-pub mod undecided;
