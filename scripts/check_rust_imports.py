@@ -33,6 +33,7 @@ LAYERS: list[list[list[str]]] = [
         ["name_pattern"],
         ["shared_bytes"],
         ["signal"],
+        ["still_held"],
     ],
     [["frame_memory"], ["partitioner"], ["spare_memory"]],
     [["compression"]],
