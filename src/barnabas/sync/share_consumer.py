@@ -52,7 +52,6 @@ class ShareConsumer(ShareConsumerFront, Owned):
         )
         self._generation = generation()
         self._loop = loop_thread()
-        self._taken = iter(())
         self._callback = None
 
         async def make_core() -> ShareCore:
@@ -73,7 +72,6 @@ class ShareConsumer(ShareConsumerFront, Owned):
 
     def unsubscribe(self) -> None:
         """Tells brokers what was acknowledged, releases the rest and leaves the group."""
-        self._take_rest()
         self._run(self._core.unsubscribe(self.config.default_api_timeout_ms))
         self._run_callback()
 
@@ -87,38 +85,27 @@ class ShareConsumer(ShareConsumerFront, Owned):
         GroupAuthorizationFailedError, NoCommonVersionError on brokers before Kafka 4.1, ClosedError, and what
         the callback raises.
         """
-        records = self._poll(timeout, max_records) or []
-        self._core.ledger.hand_out(records)
-        return records
+        self._poll(timeout, max_records)
+        return self._hand_out()
 
     def __iter__(self) -> Iterator[ShareRecord]:
         """Records without end; `wakeup` and `close` end it."""
         core = self._core
         while not core.is_closed:
-            records = self._poll(ITERATION_POLL_SECONDS, None)
-            if records is None:
+            if self._poll(ITERATION_POLL_SECONDS, None) is None:
                 return
-            self._taken = iter(records)
-            for record in self._taken:
-                core.ledger.hand_out([record])
-                yield record
+            while core.offers:
+                yield self._hand_out_next()
                 if core.is_closed:
                     return
-                core.accept(record)
+                core.accept_handed()
 
-    def _poll(self, timeout: float, max_records: int | None) -> list[ShareRecord] | None:
-        """None after `wakeup`. The records are not in hand yet."""
+    def _poll(self, timeout: float, max_records: int | None) -> int | None:
+        """As `ShareCore.poll`."""
         check_seconds(timeout)
-        limit = self._limit(max_records)
-        rest = self._take_rest()
-
-        async def poll() -> list[ShareRecord] | None:
-            self._core.give_back(rest)
-            return await self._core.poll(timeout, limit)
-
-        records = self._run(poll())
+        count = self._run(self._core.poll(timeout, self._limit(max_records)))
         self._run_callback()
-        return records
+        return count
 
     def commit(self, *, timeout: float | None = None) -> dict[TopicPartition, BarnabasError | None]:
         """Tells brokers what was acknowledged, with "implicit" that all of the last poll is accepted, and
@@ -165,7 +152,6 @@ class ShareConsumer(ShareConsumerFront, Owned):
         return self._closing(CLOSE_TIMEOUT_MS)
 
     def _closing(self, timeout_ms: float) -> Steps:
-        self._take_rest()
         try:
             yield self._core.close(timeout_ms)
         finally:

@@ -95,6 +95,12 @@ class ShareLedger:
         with self._lock:
             self._in_hand.update(dict.fromkeys(records))
 
+    def withdraw(self, records: Iterable[ShareRecord]) -> None:
+        """The caller never got these: they are not in hand."""
+        with self._lock:
+            for record in records:
+                self._in_hand.pop(record, None)
+
     def first_in_hand(self) -> ShareRecord | None:
         """A record that nothing was decided of, if there is one."""
         with self._lock:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -32,7 +32,6 @@ class ShareConsumerFront(Observed):
 
     config: ShareConsumerConfig
     _core: ShareCore
-    _taken: Iterator[ShareRecord]
     _callback: AcknowledgementCallback | None
 
     def subscription(self) -> set[str]:
@@ -67,11 +66,19 @@ class ShareConsumerFront(Observed):
     def _limit(self, max_records: int | None) -> int | None:
         return None if max_records is None else as_limit(max_records)
 
-    def _take_rest(self) -> list[ShareRecord]:
-        """Records that an iteration was going to hand out."""
-        rest = list(self._taken)
-        self._taken = iter(())
-        return rest
+    def _hand_out(self) -> list[ShareRecord]:
+        try:
+            return self._core.hand_out()
+        except BaseException:
+            self._core.offer_again()
+            raise
+
+    def _hand_out_next(self) -> ShareRecord:
+        try:
+            return self._core.hand_out_next()
+        except BaseException:
+            self._core.offer_again()
+            raise
 
     def _run_callback(self) -> None:
         if self._callback is not None:
@@ -106,7 +113,6 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
             ShareConsumerConfig, {"bootstrap_servers": bootstrap_servers, "group_id": group_id, **settings}
         )
         self._loop = asyncio.get_running_loop()
-        self._taken = iter(())
         self._callback = None
         self._core = ShareCore(self.config)
         self._client = self._core.client
@@ -120,7 +126,6 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
 
     async def unsubscribe(self) -> None:
         """Tells brokers what was acknowledged, releases the rest and leaves the group."""
-        self._take_rest()
         await self._core.unsubscribe(self.config.default_api_timeout_ms)
         self._run_callback()
 
@@ -134,33 +139,27 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         GroupAuthorizationFailedError, NoCommonVersionError on brokers before Kafka 4.1, ClosedError, and what
         the callback raises.
         """
-        records = await self._poll(timeout, max_records) or []
-        self._core.ledger.hand_out(records)
-        return records
+        await self._poll(timeout, max_records)
+        return self._hand_out()
 
     async def __aiter__(self) -> AsyncIterator[ShareRecord]:
         """Records without end; `wakeup` and `close` end it."""
         core = self._core
         while not core.is_closed:
-            records = await self._poll(ITERATION_POLL_SECONDS, None)
-            if records is None:
+            if await self._poll(ITERATION_POLL_SECONDS, None) is None:
                 return
-            self._taken = iter(records)
-            for record in self._taken:
-                core.ledger.hand_out([record])
-                yield record
+            while core.offers:
+                yield self._hand_out_next()
                 if core.is_closed:
                     return
-                core.accept(record)
+                core.accept_handed()
 
-    async def _poll(self, timeout: float, max_records: int | None) -> list[ShareRecord] | None:
-        """None after `wakeup`. The records are not in hand yet."""
+    async def _poll(self, timeout: float, max_records: int | None) -> int | None:
+        """As `ShareCore.poll`."""
         check_seconds(timeout)
-        limit = self._limit(max_records)
-        self._core.give_back(self._take_rest())
-        records = await self._core.poll(timeout, limit)
+        count = await self._core.poll(timeout, self._limit(max_records))
         self._run_callback()
-        return records
+        return count
 
     async def commit(self, *, timeout: float | None = None) -> dict[TopicPartition, BarnabasError | None]:
         """Tells brokers what was acknowledged, with "implicit" that all of the last poll is accepted, and
@@ -193,7 +192,6 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
     async def close(self, timeout: float | None = None) -> None:
         """Tells brokers what was acknowledged, releases the rest, leaves the group and closes the
         connections, within `timeout` seconds (30). May be called twice."""
-        self._take_rest()
         await self._core.close(as_timeout_ms(seconds_to_close(timeout), CLOSE_TIMEOUT_MS))
         self._end_life()
         self._run_callback()

@@ -76,6 +76,10 @@ class ShareCore:
         self._is_woken = False
         self._is_polled = False
         self._records: deque[ShareRecord] = deque()
+        self._offered: deque[ShareRecord] = deque()
+        """What the last poll took and nobody has been handed yet."""
+        self._handed: list[ShareRecord] = []
+        """What `hand_out` or `hand_out_next` gave last, until the caller goes on."""
         self._errors: deque[BarnabasError] = deque()
         self._results: deque[AcknowledgementResult] = deque()
         self.client.add_refusal_listener(self.failed)
@@ -142,16 +146,18 @@ class ShareCore:
 
     # Records
 
-    async def poll(self, timeout: float, limit: int | None = None) -> list[ShareRecord] | None:
-        """Records that nobody has been handed yet, up to `limit`; the front hands them out. Without a limit
-        it stops at max_poll_records, but leaves nothing behind of what was lent together. None after
-        `wakeup`.
+    async def poll(self, timeout: float, limit: int | None = None) -> int | None:
+        """Takes records that nobody has been handed yet, up to `limit`, for `hand_out` or `hand_out_next`,
+        and returns how many. Those that are not handed out come first in the next poll. Without a limit it
+        stops at max_poll_records, but leaves nothing behind of what was lent together. None after `wakeup`.
 
         Raises: MisuseError, ClosedError, and once each what failed in the background.
         """
         self.check_open()
         if self._is_polled:
             raise polled_by_two("a ShareConsumer of its own in the same group")
+        self._handed = []
+        self._take_back_offered()
         self._settle()
         if not self.topics:
             raise MisuseError("subscribe() to topics before poll()")
@@ -168,14 +174,14 @@ class ShareCore:
                 if self._is_woken:
                     self._is_woken = False
                     return None
-                records = self._take(limit)
-                if records:
+                self._take(limit)
+                if self._offered:
                     self._tell_brokers(self.ledger.node_ids())
-                    return records
+                    return len(self._offered)
                 self._start_fetches()
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
-                    return []
+                    return 0
                 try:
                     async with asyncio.timeout(remaining):
                         await self._changed.wait()
@@ -197,27 +203,61 @@ class ShareCore:
                 "with share_acknowledgement_mode='explicit' every record of a poll must be before the next"
             )
 
-    def _take(self, limit: int | None) -> list[ShareRecord]:
-        """Records whose acquisition lock has expired are another member's to get.
+    def _take(self, limit: int | None) -> None:
+        """Offers what there is. Records whose acquisition lock has expired are another member's to get.
 
         Whoever polls now and then would keep a rest from everybody else until the next poll; with many
         records lent at once that may be all that the group's other members wait for.
         """
-        taken: list[ShareRecord] = []
+        taken = self._offered
         now = time.monotonic()
         most = self.config.max_poll_records if limit is None else limit
         while self._records and (len(taken) < most or (limit is None and self._is_of_one_loan(taken[-1]))):
-            record = self._records.popleft()
+            record = self._records[0]
             if record.acquisition.locked_until > now:
                 taken.append(record)
-        return taken
+            self._records.popleft()
 
     def _is_of_one_loan(self, record: ShareRecord) -> bool:
         return self._records[0].acquisition is record.acquisition
 
-    def give_back(self, records: Sequence[ShareRecord]) -> None:
-        """Nobody has seen these: they come first in the next poll."""
-        self._records.extendleft(reversed(records))
+    def _take_back_offered(self) -> None:
+        """An exception may have ended what comes before, here or in the caller, at any line."""
+        offered = list(self._offered)
+        self.ledger.withdraw(offered)
+        if offered and self._records and self._records[0] is offered[-1]:
+            # It was taken, and not yet removed.
+            self._records.popleft()
+        if offered and not (self._records and self._records[0] is offered[0]):
+            self._records.extendleft(reversed(offered))
+        self._offered.clear()
+
+    def hand_out(self) -> list[ShareRecord]:
+        """All that the last poll took; from now on it is in hand. Any thread. A front that is interrupted
+        before its caller has it calls `offer_again`."""
+        self._handed = list(self._offered)
+        self.ledger.hand_out(self._handed)
+        self._offered.clear()
+        return self._handed
+
+    @property
+    def offers(self) -> int:
+        """How many records of the last poll are not handed out. Any thread."""
+        return len(self._offered)
+
+    def hand_out_next(self) -> ShareRecord:
+        """One of what the last poll took, as `hand_out`. Only while it `offers` some."""
+        record = self._offered[0]
+        self._handed = [record]
+        self.ledger.hand_out(self._handed)
+        self._offered.popleft()
+        return record
+
+    def offer_again(self) -> None:
+        """The caller did not get what was handed out last: it comes first in the next poll. Any thread."""
+        handed, self._handed = self._handed, []
+        if handed and not (self._offered and self._offered[0] is handed[0]):
+            self._offered.extendleft(reversed(handed))
 
     def wakeup(self) -> None:
         self._is_woken = True
@@ -299,7 +339,7 @@ class ShareCore:
         self._changed.set()
 
     def renewed(self, records: Sequence[ShareRecord]) -> None:
-        self.give_back(records)
+        self._records.extendleft(reversed(records))
         self._changed.set()
 
     def acknowledged(self, result: AcknowledgementResult) -> None:
@@ -335,10 +375,12 @@ class ShareCore:
             raise MisuseError("acknowledge() needs share_acknowledgement_mode='explicit'")
         self.ledger.decide(record, acknowledge_type)
 
-    def accept(self, record: ShareRecord) -> None:
-        """An iteration is done with a record. Any thread."""
+    def accept_handed(self) -> None:
+        """An iteration is done with what `hand_out_next` gave. Any thread."""
+        handed, self._handed = self._handed, []
         if self.config.share_acknowledgement_mode == "implicit":
-            self.ledger.finish(record)
+            for record in handed:
+                self.ledger.finish(record)
 
     async def commit(self, timeout_ms: float) -> dict[TopicPartition, BarnabasError | None]:
         """Tells the brokers what was decided, and waits for what they say.
@@ -460,7 +502,7 @@ class ShareCore:
         deadline = time.monotonic() + timeout_ms / 1000
         self._stop_watch()
         self.topics = frozenset()
-        self._records.clear()
+        self._forget_records()
         told = [*self._acknowledging.values(), *self._commits]
         if told:
             await asyncio.wait(told, timeout=timeout_ms / 1000)
@@ -482,8 +524,13 @@ class ShareCore:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._fetches.clear()
-        self._records.clear()
+        self._forget_records()
         self.ledger.forget_all()
+
+    def _forget_records(self) -> None:
+        self._records.clear()
+        self._offered.clear()
+        self._handed = []
 
     def check_open(self) -> None:
         """Raises: ClosedError."""

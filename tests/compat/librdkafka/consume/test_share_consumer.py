@@ -278,13 +278,13 @@ def test_what_has_come_when_a_callback_raises_is_given_out_by_the_next_poll(
     def fail() -> None:
         raise ValueError("mine")
 
-    def take_and_fail(timeout: float) -> Any:
-        records = take(timeout)
-        if records:
-            taken.append(len(records))
+    def take_and_fail(timeout: float) -> int | None:
+        count = take(timeout)
+        if count:
+            taken.append(count)
             if len(taken) == 1:
                 consumer._events.put(fail)
-        return records
+        return count
 
     monkeypatch.setattr(consumer._session, "take", take_and_fail)
     with pytest.raises(ValueError, match="mine"):

@@ -11,14 +11,13 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from barnabas._kernel import Message
 from barnabas.client.share.records import AcknowledgeType as Acknowledgement
-from barnabas.client.share.records import ShareRecord
 from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
@@ -188,23 +187,30 @@ class ShareConsumer:
         acknowledged; KafkaException, for instance once when max.poll.interval.ms was exceeded.
         """
         with self._using() as session:
-            records = self._next_records(session, timeout)
-            self._statistics.received(records)
-            return Messages(session.hand_out(records))
+            self._take_next(session, timeout)
+            try:
+                messages = Messages(session.hand_out())
+                self._statistics.received(session.in_hand)
+                return messages
+            except BaseException:
+                session.offer_again()
+                raise
 
-    def _next_records(self, session: ShareConsumerSession, timeout: float) -> Sequence[ShareRecord]:
+    def _take_next(self, session: ShareConsumerSession, timeout: float) -> None:
         deadline = None if timeout < 0 else time.monotonic() + timeout
         while True:
             self._serve(session)
             self._check_pollable()
             wait = LONG_WAIT_SECONDS if deadline is None else max(0.0, deadline - time.monotonic())
-            records = session.take(wait)
-            if records:
-                self._serve_before(session, records)
-                return records
-            if records is not None and deadline is not None and time.monotonic() >= deadline:
+            taken = session.take(wait)
+            if taken:
+                # What a callback raises leaves the records for the next poll.
                 self._serve(session)
-                return records
+                self._check_pollable()
+                return
+            if taken is not None and deadline is not None and time.monotonic() >= deadline:
+                self._serve(session)
+                return
 
     def _check_pollable(self) -> None:
         # A callback may have done what it liked.
@@ -218,15 +224,6 @@ class ShareConsumer:
         overdue = session.next_overdue()
         if overdue is not None:
             raise KafkaException(overdue_error(overdue, retriable=True))
-
-    def _serve_before(self, session: ShareConsumerSession, records: Sequence[ShareRecord]) -> None:
-        try:
-            self._serve(session)
-            self._check_pollable()
-        except BaseException:
-            if self._session is not None:
-                session.give_back(records)
-            raise
 
     @_unless_closed
     @c_arguments((Message, "i"), function=None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from barnabas._kernel import Message
@@ -94,34 +94,40 @@ class ShareConsumerSession(Observed):
 
     # Messages
 
-    def take(self, timeout: float) -> list[ShareRecord] | None:
-        """What is lent next; waits for up to `timeout` seconds. None after `wake`. It is in nobody's hands
-        yet: next comes `hand_out` or `give_back`. Raises: BarnabasError."""
+    def take(self, timeout: float) -> int | None:
+        """How many records are lent next; waits for up to `timeout` seconds. None after `wake`. They are for
+        `hand_out`, and without it for the next `take`. Raises: BarnabasError."""
         try:
             return self.run(self.core.poll(timeout))
         except _NOT_TOLD:
             # `error_cb` hears of it, and it is tried again.
-            return []
+            return 0
         except (InvalidTopicError, UnknownServerError) as error:
             # librdkafka reads the other topics, and says nothing. The second is what brokers answer while a
             # topic is deleted.
             logger.warning("share group %r reads on: %s", self.config.group_id, error)
-            return []
+            return 0
 
     def next_overdue(self) -> PollIntervalExceeded | None:
         """That the program did not poll for too long, if it has not heard of it."""
         return self._overdue.popleft() if self._overdue else None
 
-    def hand_out(self, records: Sequence[ShareRecord]) -> list[Message]:
-        """From now on these can be acknowledged, and no others."""
-        self.core.ledger.hand_out(records)
+    def hand_out(self) -> list[Message]:
+        """What `take` took. From now on these can be acknowledged, and no others."""
+        records = self.core.hand_out()
         self._in_hand = {(r.topic, r.partition, r.offset): r for r in records}
         self._undecided = set(self._in_hand) if self.is_explicit else set()
         return [_message(record) for record in records]
 
-    def give_back(self, records: Sequence[ShareRecord]) -> None:
-        """The next `take` gives these."""
-        self._on_loop(lambda: self.core.give_back(records))
+    @property
+    def in_hand(self) -> Iterable[ShareRecord]:
+        """What was handed out last."""
+        return self._in_hand.values()
+
+    def offer_again(self) -> None:
+        """The program did not get what was handed out last: the next `take` gives it."""
+        self._in_hand, self._undecided = {}, set()
+        self.core.offer_again()
 
     # Acknowledgements
 
