@@ -12,6 +12,7 @@ HIDDEN = "***"
 """In the place of a secret."""
 
 _SECRETS = frozenset({"auth_bytes", "sasl_auth_bytes", "salted_password", "hmac"})
+_NAMES_OF_SECRETS = ("auth", "hmac", "password", "secret", "token")
 _VALUES = frozenset({"value", "config_value"})
 _NAMES = ("name", "config_name", "config_key")
 # Brokers tell which settings are secret only when they describe them.
@@ -22,6 +23,11 @@ def shown_field(name: str, fields: Mapping[str, Any], show: Callable[[Any], str]
     """The value of the field `name`, one of the `fields` of a message or a part of it, as a text."""
     value = fields[name]
     return HIDDEN if _is_secret(name, fields) and value else show(value)
+
+
+def shown_unknown_field(name: str, value: Any) -> str:
+    """The value of a field that no message has, whose name may be that of a secret with an error in it."""
+    return HIDDEN if any(part in name.lower() for part in _NAMES_OF_SECRETS) else repr(value)
 
 
 def _is_secret(name: str, fields: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from barnabas.protocol.schema import ZERO_UUID, SchemaField, fields_of
-from barnabas.protocol.secrets import shown_field
+from barnabas.protocol.secrets import shown_field, shown_unknown_field
 
 __all__ = ["DataContainer", "FieldOfContainer", "bits_of"]
 
@@ -159,7 +159,9 @@ class DataContainer:
         wrong = {name: value for name, value in field_vals.items() if name not in unknown}
         if wrong:
             container = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-            shown = ", ".join(f"{name!r}: {shown_field(name, wrong)}" for name in wrong)
+            shown = ", ".join(
+                f"{name!r}: {shown_unknown_field(name, value)}" for name, value in wrong.items()
+            )
             raise ValueError(f"Unrecognized fields for type {container}: {{{shown}}}")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
