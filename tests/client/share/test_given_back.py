@@ -72,14 +72,14 @@ def test_records_of_a_poll_that_ctrl_c_ended_at_any_line_come_with_the_next_one(
 ) -> None:
     with reading(way, embedded_broker.bootstrap, group, topic) as read:
         returned: Counter[bytes | None] = Counter()
-        # A record that is not given back comes again when its lock expires, after 30 s.
-        give_up_at = time.monotonic() + 25
         while len(returned) < RECORDS:
             returned.update(read())
         for line in range(1, MOST_LINES[way]):
             values = [b"%d of %d" % (number, line) for number in range(3)]
             fill_topic(embedded_broker, topic, values)
             raised = RaisedAt(line, KeyboardInterrupt, is_step)
+            # A record that is not given back comes again when its lock expires, after 30 s.
+            give_up_at = time.monotonic() + 25
             while not returned.keys() >= set(values):
                 assert time.monotonic() < give_up_at, raised.place
                 try:

@@ -193,10 +193,12 @@ class PartitionQueue:
 
     def give_up_sent(self) -> list[PendingBatch]:
         """Nobody knows which sequences were used. All batches that may have been sent leave the queue; the
-        others, which are returned, go on under a new epoch."""
+        others, which are returned, go on under a new epoch. That of a transactional producer comes with the
+        end of its transaction, which fails with the first of those that leave."""
         self.in_flight.clear()
         self.waiting = [pending for pending in self.waiting if not pending.attempts]
-        self._needs_new_epoch = self._is_idempotent and self.producer_id != NO_PRODUCER_ID
+        may_go_on = self._is_idempotent and not self._is_transactional
+        self._needs_new_epoch = may_go_on and self.producer_id != NO_PRODUCER_ID
         return self.waiting
 
     def replace(self, pending: PendingBatch, parts: list[ProducerBatch]) -> list[PendingBatch]:
