@@ -6,7 +6,7 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -80,8 +80,16 @@ def interrupted_at(step: int) -> Generator[Callable[[], int]]:
         gc.enable()
 
 
-def test_ctrl_c_at_any_step_of_a_wait_leaves_the_event_loop_at_work() -> None:
+@pytest.fixture
+def thread() -> Iterator[LoopThread]:
     thread = LoopThread()
+    yield thread
+    thread.loop.call_soon_threadsafe(thread.loop.stop)
+    thread._thread.join(LONG_SECONDS)
+    thread.loop.close()
+
+
+def test_ctrl_c_at_any_step_of_a_wait_leaves_the_event_loop_at_work(thread: LoopThread) -> None:
     ended: list[str] = []
 
     async def work() -> str:
@@ -110,6 +118,3 @@ def test_ctrl_c_at_any_step_of_a_wait_leaves_the_event_loop_at_work() -> None:
             todo.close()
     assert result == "result"
     assert step > 50
-    thread.loop.call_soon_threadsafe(thread.loop.stop)
-    thread._thread.join(LONG_SECONDS)
-    thread.loop.close()

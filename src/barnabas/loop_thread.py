@@ -67,16 +67,19 @@ class LoopThread:
                 f"a blocking call on a {what} from a callback would wait for itself: callbacks run on the "
                 "thread that does the work; hand it over to a thread of your own"
             )
-        call = _BlockingCall(work)
+        call = LoopCall(work)
         try:
-            self.loop.call_soon_threadsafe(call.begin)
+            self.call(call.begin)
             call.is_over.wait()
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 self.interrupted_at = time.monotonic()
-            self.loop.call_soon_threadsafe(call.cancel)
+            self.call(call.cancel)
             raise
-        return call.outcome(what)
+        try:
+            return call.result()
+        except asyncio.CancelledError:
+            raise ClosedError(f"the {what} was closed during the call") from None
 
     def run_steps(self, steps: Steps, *, what: str) -> None:
         """`run` of each of the steps, one after the other."""
@@ -101,11 +104,13 @@ class LoopThread:
         self.loop.call_soon_threadsafe(work)
 
 
-class _BlockingCall(Generic[T]):
-    """One call of `LoopThread.run`. A future would have a lock that Ctrl-C could leave held, see `Latch`."""
+class LoopCall(Generic[T]):
+    """Work on the loop that another thread waits for. A future has a lock that Ctrl-C could leave held,
+    see `Latch`."""
 
     def __init__(self, work: Coroutine[Any, Any, T]) -> None:
         self.is_over = Latch()
+        """The work has ended, even if it was cancelled before."""
         self._work = work
         self._task: asyncio.Task[T] | None = None
 
@@ -123,13 +128,11 @@ class _BlockingCall(Generic[T]):
             # Nobody waits for the outcome any more.
             self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
-    def outcome(self, what: str) -> T:
-        """When it is over. Raises: what the work raised; ClosedError where it was cancelled."""
+    def result(self) -> T:
+        """Once it is over. Raises: what the work raised; asyncio.CancelledError."""
         assert self._task is not None
         # An error keeps the frames that it passed, which must not keep the error.
         task, self._task = self._task, None
-        if task.cancelled():
-            raise ClosedError(f"the {what} was closed during the call")
         try:
             return task.result()
         finally:

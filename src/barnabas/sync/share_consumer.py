@@ -86,7 +86,7 @@ class ShareConsumer(ShareConsumerFront, Owned):
         the callback raises.
         """
         self._poll(timeout, max_records)
-        return self._hand_out()
+        return self._core.hand_out()
 
     def __iter__(self) -> Iterator[ShareRecord]:
         """Records without end; `wakeup` and `close` end it."""
@@ -95,7 +95,7 @@ class ShareConsumer(ShareConsumerFront, Owned):
             if self._poll(ITERATION_POLL_SECONDS, None) is None:
                 return
             while core.offers:
-                yield self._hand_out_next()
+                yield core.hand_out_next()
                 if core.is_closed:
                     return
                 core.accept_handed()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import random
 import sys
 import time
@@ -65,7 +64,6 @@ def reading(way: str, bootstrap: str, group: str, topic: str) -> Generator[Calla
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("way", ["poll", "iteration", "confluent_kafka"])
 def test_records_of_a_poll_that_ctrl_c_ended_at_any_line_come_with_the_next_one(
     embedded_broker: EmbeddedBroker, topic: str, group: str, fill_topic: FillTopic, way: str
@@ -92,13 +90,11 @@ def test_records_of_a_poll_that_ctrl_c_ended_at_any_line_come_with_the_next_one(
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
 def test_records_that_a_program_for_asyncio_never_got_are_another_members(
     embedded_broker: EmbeddedBroker,
     make_topic: MakeTopic,
     fill_topic: FillTopic,
-    no_faults: list[logging.LogRecord],
     error: type[BaseException],
 ) -> None:
     chance = random.Random(error.__name__)
@@ -123,5 +119,3 @@ def test_records_that_a_program_for_asyncio_never_got_are_another_members(
             sys.settrace(None)
         asyncio.run(asyncio.wait_for(read(group, topic, returned, None), 20))
         assert set(returned) == {b"%d" % number for number in range(RECORDS)}, raised.place
-    # Work in the background that it ended is told of.
-    no_faults.clear()

@@ -23,8 +23,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Never, Protocol
 
 from barnabas.fork import generation, in_child
-from barnabas.latch import Latch
-from barnabas.loop_thread import LoopThread, Steps, was_just_interrupted
+from barnabas.loop_thread import LoopCall, LoopThread, Steps, was_just_interrupted
 
 logger = logging.getLogger("barnabas.client")
 
@@ -168,20 +167,29 @@ class _Closing:
         self.is_over = False
         self._thread = thread
         self._steps = steps
-        self._step: _Step | None = None
+        self._step: LoopCall[Any] | None = None
 
     def go_on(self) -> None:
         """Comes as far as is possible without waiting."""
-        while not self.is_over and (self._step is None or self._step.is_done.is_set()):
+        while not self.is_over and (self._step is None or self._step.is_over.is_set()):
             try:
-                work = next(self._steps) if self._step is None else self._step.sent_into(self._steps)
-                self._step = _Step(self._thread, work)
+                self._step = LoopCall(self._next_work())
+                self._thread.call(self._step.begin)
             except StopIteration:
                 self._end()
             except (Exception, asyncio.CancelledError) as error:
                 self._end()
                 if isinstance(error, Exception):
                     logger.error("closing %s failed: %s", self.life.what, error, exc_info=error)
+
+    def _next_work(self) -> Coroutine[Any, Any, Any]:
+        if self._step is None:
+            return next(self._steps)
+        try:
+            result = self._step.result()
+        except BaseException as error:
+            return self._steps.throw(error)
+        return self._steps.send(result)
 
     def give_up(self) -> None:
         if self._step is not None:
@@ -192,37 +200,11 @@ class _Closing:
 
     def wait(self, seconds: float) -> None:
         if self._step is not None:
-            self._step.is_done.wait(seconds)
+            self._step.is_over.wait(seconds)
 
     def _end(self) -> None:
         self.is_over = True
         self.life.end()
-
-
-class _Step:
-    """Work on the loop. Over when it has ended, even if it was cancelled before."""
-
-    def __init__(self, thread: LoopThread, work: Coroutine[Any, Any, Any]) -> None:
-        self.is_done = Latch()
-        self._work = work
-        self._task: asyncio.Task[Any] | None = None
-        thread.call(self._begin)
-
-    def sent_into(self, steps: Steps) -> Coroutine[Any, Any, Any]:
-        """Tells of the outcome; gives the next work."""
-        assert self._task is not None
-        if self._task.cancelled():
-            return steps.throw(asyncio.CancelledError())
-        error = self._task.exception()
-        return steps.send(self._task.result()) if error is None else steps.throw(error)
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    def _begin(self) -> None:
-        self._task = asyncio.create_task(self._work)
-        self._task.add_done_callback(lambda _: self.is_done.set())
 
 
 last_words: list[Callable[[], None]] = []

@@ -242,17 +242,14 @@ class DirectSending:
         lent.queue.counters.batch_delivered(records, batch_bytes, now, latency_ms, count)
         self._topics_in_use.use(topic, now)
 
-    def close(self) -> object:
-        """Gives what holds the batches of a loan that was not taken back as a whole. They are given up when
-        it is dropped."""
+    def close(self, error: BarnabasError) -> None:
+        """Fails with `error` what is under way by a loan that was not taken back as a whole."""
         self._is_closed = True
         self.take_back()
-        left = self._accumulator.take_back()
+        self.give_up(error)
         self._accumulator.end_direct()
-        self._way = self._target = None
         if self._timer is not None:
             self._timer.cancel()
-        return left
 
     def _make_target(
         self, descriptor: int, connection: Connection, partition: TopicPartition, version: int, topic_id: UUID

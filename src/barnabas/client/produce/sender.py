@@ -193,10 +193,9 @@ class Sender:
         """Stops. What is not delivered fails with `error`, also what lost its way when an exception of a
         signal's handler ended a step of this."""
         self._is_closed = True
-        left = None
         try:
             if self._direct is not None:
-                left = self._direct.close()
+                self._direct.close(error)
             if self._waking is not None:
                 self._waking.close()
             if self._timer is not None:
@@ -206,7 +205,6 @@ class Sender:
         finally:
             if self.accumulator.fail_rest(error):
                 self.stats.records_failed += self.accumulator.buffered_records
-            del left
 
     def use_producer_id(self, producer_id: int, producer_epoch: int) -> None:
         """From now on batches carry these, and sequences from 0 on. Nothing may be on its way."""

@@ -66,20 +66,6 @@ class ShareConsumerFront(Observed):
     def _limit(self, max_records: int | None) -> int | None:
         return None if max_records is None else as_limit(max_records)
 
-    def _hand_out(self) -> list[ShareRecord]:
-        try:
-            return self._core.hand_out()
-        except BaseException:
-            self._core.offer_again()
-            raise
-
-    def _hand_out_next(self) -> ShareRecord:
-        try:
-            return self._core.hand_out_next()
-        except BaseException:
-            self._core.offer_again()
-            raise
-
     def _run_callback(self) -> None:
         if self._callback is not None:
             while (result := self._core.take_result()) is not None:
@@ -140,7 +126,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
         the callback raises.
         """
         await self._poll(timeout, max_records)
-        return self._hand_out()
+        return self._core.hand_out()
 
     async def __aiter__(self) -> AsyncIterator[ShareRecord]:
         """Records without end; `wakeup` and `close` end it."""
@@ -149,7 +135,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
             if await self._poll(ITERATION_POLL_SECONDS, None) is None:
                 return
             while core.offers:
-                yield self._hand_out_next()
+                yield core.hand_out_next()
                 if core.is_closed:
                     return
                 core.accept_handed()

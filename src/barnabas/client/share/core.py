@@ -233,12 +233,9 @@ class ShareCore:
         self._offered.clear()
 
     def hand_out(self) -> list[ShareRecord]:
-        """All that the last poll took; from now on it is in hand. Any thread. A front that is interrupted
-        before its caller has it calls `offer_again`."""
-        self._handed = list(self._offered)
-        self.ledger.hand_out(self._handed)
-        self._offered.clear()
-        return self._handed
+        """All that the last poll took; from now on it is in hand. Any thread. Whoever is interrupted before
+        the program has it calls `offer_again`."""
+        return self._hand_out(list(self._offered), self._offered.clear)
 
     @property
     def offers(self) -> int:
@@ -247,11 +244,17 @@ class ShareCore:
 
     def hand_out_next(self) -> ShareRecord:
         """One of what the last poll took, as `hand_out`. Only while it `offers` some."""
-        record = self._offered[0]
-        self._handed = [record]
-        self.ledger.hand_out(self._handed)
-        self._offered.popleft()
-        return record
+        return self._hand_out([self._offered[0]], self._offered.popleft)[0]
+
+    def _hand_out(self, records: list[ShareRecord], remove: Callable[[], object]) -> list[ShareRecord]:
+        try:
+            self._handed = records
+            self.ledger.hand_out(records)
+            remove()
+            return records
+        except BaseException:
+            self.offer_again()
+            raise
 
     def offer_again(self) -> None:
         """The caller did not get what was handed out last: it comes first in the next poll. Any thread."""
