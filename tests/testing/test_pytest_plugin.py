@@ -19,11 +19,20 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 PLUGIN = "barnabas.testing.pytest_plugin"
 
 
+# A run that hangs ends by itself, and shows where it hangs.
+PYTEST = """
+import faulthandler, os, sys
+faulthandler.dump_traceback_later(240, exit=True, file=os.dup(2))
+import pytest
+sys.exit(pytest.console_main())
+"""
+
+
 def run_pytest(folder: Path, program: str, *arguments: str) -> str:
     (folder / "test_program.py").write_text(program)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "-q", *arguments],
+        [sys.executable, "-c", PYTEST, "-p", PLUGIN, "-p", "no:cacheprovider", "-q", *arguments],
         capture_output=True,
         text=True,
         timeout=280,

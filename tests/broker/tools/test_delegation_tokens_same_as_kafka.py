@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import wait_for
 
+from barnabas import Admin
 from barnabas.testing import ApacheKafka, EmbeddedBroker, SecureListeners
 
 from .java import Java
@@ -15,6 +17,13 @@ from .java import Java
 Kafka = ApacheKafka | EmbeddedBroker
 HMAC = re.compile(r"(?<=[ :])[A-Za-z0-9+/]{86}==(?= |$)")
 NO_TOKEN = "AAAA"
+AS_ADMIN = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "SCRAM-SHA-256",
+    "sasl_username": "admin",
+    "sasl_password": "admin-secret",
+}
+CHANGED = ("Created delegation token", "Completed ")
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +35,22 @@ def both() -> Iterator[tuple[Kafka, Kafka]]:
         yield kafka, embedded
 
 
-def run_all(java: Java, bootstrap: str, commands: list[str]) -> list[tuple[str, str, list[str]]]:
-    """`HMAC` in a command is the token's that was told of last."""
+def run_all(
+    java: Java, bootstrap: str, commands: list[str], tokens: Callable[[], object] = list
+) -> list[tuple[str, str, list[str]]]:
+    """What each command printed. `HMAC` in a command is that of the token that was printed last. After a
+    command that changed a token the next one waits until `tokens` are others: Kafka answers when the
+    controller has the change, and describes tokens from the broker's copy of the metadata, which comes a
+    little later."""
     last, told = NO_TOKEN, list[tuple[str, str, list[str]]]()
     for command in commands:
+        before = tokens()
         status, lines = java.run(bootstrap, f"delegation-tokens {command.replace('HMAC', last)}")
         for line in lines:
             if found := HMAC.search(line):
                 last = found[0]
+        if any(line.startswith(CHANGED) for line in lines):
+            wait_for(lambda before=before: tokens() != before)
         told.append((command, status, [HMAC.sub("HMAC", line) for line in lines]))
     return told
 
@@ -74,7 +91,12 @@ def test_tokens_are_made_shown_renewed_and_expired_as_on_kafka(
         f"--describe --owner-principal User:bob {bob}",
         f"--create {alice}",
     ]
-    theirs, ours = (run_all(java, each.bootstrap_for("SASL_PLAINTEXT"), commands) for each in both)
+    ran = list[list[tuple[str, str, list[str]]]]()
+    for broker in both:
+        bootstrap = broker.bootstrap_for("SASL_PLAINTEXT")
+        with Admin(bootstrap, **AS_ADMIN) as client:
+            ran.append(run_all(java, bootstrap, commands, client.describe_delegation_tokens))
+    theirs, ours = ran
     assert "Created delegation token" in str(theirs[1])
     assert ours == theirs
 

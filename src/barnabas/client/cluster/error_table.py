@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Flag, auto
 
 from barnabas.error_codes import ErrorCode
+from barnabas.errors import BarnabasError, BrokerError
 
 
 class Consequence(Flag):
@@ -94,6 +95,15 @@ MOVED_COORDINATOR = errors_with(
     Consequence.FIND_COORDINATOR | Consequence.AWAIT_COORDINATOR | Consequence.ASK_AGAIN
 )
 MOVED_LEADER = errors_with(Consequence.FIND_LEADER | Consequence.ASK_AGAIN)
+
+FETCHED_AGAIN = errors_with(Consequence.FIND_LEADER | Consequence.FETCH_AGAIN)
+
+
+def is_fetched_again(error: BarnabasError) -> bool:
+    """Whether a fetch that failed with `error` is made again without the caller hearing of it. As in Kafka's
+    Java client, it does not matter whether the error is of the whole answer or of a partition."""
+    return error.retriable or (isinstance(error, BrokerError) and error.code in FETCHED_AGAIN)
+
 
 SEQUENCE_ERRORS = errors_with(Consequence.NEW_SEQUENCE)
 TOO_LARGE_ERRORS = errors_with(Consequence.SPLIT_BATCH)

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from barnabas._kernel import RecordReader
 from barnabas.broker_errors import CorruptMessageError, UnknownServerError
-from barnabas.client.cluster.error_table import Consequence, errors_with
+from barnabas.client.cluster.error_table import FETCHED_AGAIN, is_fetched_again
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID, ClusterMetadata
 from barnabas.client.consume.direct_fetching import DirectFetching, LentFetch, leaves_backlog
@@ -62,8 +62,6 @@ OLD_LEADER_TRIES = 30
 
 # How long closing waits for brokers to take note that their fetch sessions are over.
 CLOSE_SESSIONS_SECONDS = 0.5
-
-_TRANSIENT = errors_with(Consequence.FIND_LEADER | Consequence.FETCH_AGAIN)
 
 
 @frozen
@@ -402,7 +400,7 @@ class Fetcher:
         self._client.request_metadata_update()
         for partition in [p for p, r in self._read_replicas.items() if r.node_id == node.node_id]:
             del self._read_replicas[partition]
-        if isinstance(error, BarnabasError) and not error.retriable:
+        if isinstance(error, BarnabasError) and not is_fetched_again(error):
             self._buffer.raise_later(error)
         await asyncio.sleep(self._client.backoff.delay_ms(self._failures[node.node_id]) / 1000)
 
@@ -596,7 +594,7 @@ class Fetcher:
                 return
             self._back_off(partition)
             self._buffer.out_of_range(state, entry.epoch)
-        elif code in _TRANSIENT:
+        elif code in FETCHED_AGAIN:
             logger.info("%s: %s", where, error_for(code).name)
             if code != ErrorCode.OFFSET_NOT_AVAILABLE:
                 self._client.request_metadata_update()

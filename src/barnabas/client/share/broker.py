@@ -16,7 +16,7 @@ from uuid import UUID
 
 from barnabas.broker_errors import ShareSessionNotFoundError
 from barnabas.client.cluster.connections import ConnectionPool
-from barnabas.client.cluster.error_table import Consequence, errors_with
+from barnabas.client.cluster.error_table import FETCHED_AGAIN, Consequence, errors_with
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.share.acknowledgements import (
     RENEW,
@@ -45,7 +45,7 @@ ACQUIRE_MODES = {"batch_optimized": 0, "record_limit": 1}
 _REPEATED = errors_with(
     Consequence.FIND_COORDINATOR | Consequence.AWAIT_COORDINATOR | Consequence.SUSPECT_COORDINATOR
 )
-_TRANSIENT = _REPEATED | errors_with(Consequence.FIND_LEADER | Consequence.FETCH_AGAIN)
+_TRANSIENT = _REPEATED | FETCHED_AGAIN
 
 
 class ShareListener(Protocol):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from barnabas.client.cluster.error_table import is_fetched_again
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.telemetry_metrics import share_consumer_metrics
@@ -314,7 +315,7 @@ class ShareCore:
             self._failures[node_id] += 1
             logger.info("share fetch from node %d failed, will try again: %s", node_id, error)
             self.client.request_metadata_update()
-            if not error.retriable:
+            if not is_fetched_again(error):
                 self.failed(error)
         except Exception as error:
             self._failures[node_id] += 1

@@ -68,6 +68,7 @@ class AIOProducer:
         self._served = 0
         self._has_served = asyncio.Event()
         self._fatal: KafkaException | None = None
+        self._commits_under_way = 0
         # Reports that came in the thread, on their way to the event loop.
         self._reported: deque[tuple[asyncio.Future[Any], KafkaError | None, Message]] = deque()
         self._producer = Producer(self._thread.wrap_all(producer_conf, COMMON_CALLBACKS))
@@ -219,7 +220,12 @@ class AIOProducer:
 
     async def commit_transaction(self, *args: Any, **kwargs: Any) -> Any:
         """Delivers all messages, then commits. See Producer.commit_transaction."""
-        return await self._call(self._producer.commit_transaction, *args, **kwargs)
+        self._commits_under_way += 1
+        try:
+            return await self._call(self._producer.commit_transaction, *args, **kwargs)
+        finally:
+            self._commits_under_way -= 1
+            self._notify()
 
     async def abort_transaction(self, *args: Any, **kwargs: Any) -> Any:
         """Delivers all messages, then aborts: nobody who reads committed data sees them. See
@@ -264,10 +270,16 @@ class AIOProducer:
             self._is_serving_due = True
             # The loop may be closed by now; then nobody waits.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._serve)
+                self._loop.call_soon_threadsafe(self._serve_notified)
+
+    def _serve_notified(self) -> None:
+        self._is_serving_due = False
+        # A commit serves events itself while it delivers, and raises a fatal error that comes then. Taken
+        # here, the error would be raised once more by the next flush.
+        if not self._commits_under_way:
+            self._serve()
 
     def _serve(self) -> None:
-        self._is_serving_due = False
         # A closed one has served all.
         with contextlib.suppress(RuntimeError):
             try:
