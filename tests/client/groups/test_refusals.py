@@ -197,9 +197,15 @@ def test_polls_of_a_share_consumer_raise_a_refusal_while_it_lasts_and_read_when_
 @pytest.mark.parametrize("kind", ["classic", "consumer", "share", "without a group"])
 @pytest.mark.parametrize("error", ["UNKNOWN_SERVER_ERROR", "NOT_LEADER_OR_FOLLOWER"])
 def test_an_error_that_passes_in_the_answer_to_a_fetch_is_not_raised_and_reading_goes_on(
-    broker: Any, proxy: KafkaProxy, make_topic: MakeTopic, fill_topic: FillTopic, kind: str, error: str
+    broker: Any,
+    proxy: KafkaProxy,
+    make_topic: MakeTopic,
+    fill_topic: FillTopic,
+    eventually: Eventually,
+    kind: str,
+    error: str,
 ) -> None:
-    """Kafka answers share fetches of topics that are being deleted so."""
+    """Kafka answers a ShareFetch with UNKNOWN_SERVER_ERROR while it deletes a topic."""
     topic = make_topic(broker)
     if kind == "share":
         consumer: Any = ShareConsumer(proxy.bootstrap, group_id=new_name("share"))
@@ -213,13 +219,8 @@ def test_an_error_that_passes_in_the_answer_to_a_fetch_is_not_raised_and_reading
             consumer.assign([TopicPartition(topic, 0)])
         else:
             consumer.subscribe([topic])
-        deadline = time.monotonic() + 60
-        read = 0
-        while read == 0:
-            assert time.monotonic() < deadline
-            # A share group begins at the end, wherever that is when it has joined.
-            fill_topic(broker, topic, [b"x"])
-            read = len(consumer.poll(0.2))
+        # A share group begins at the end, wherever that is when it has joined.
+        eventually(lambda: [fill_topic(broker, topic, [b"x"]), consumer.poll(0.2)][1])
         assert len(proxy.faults.requests(api)) > 2
 
 

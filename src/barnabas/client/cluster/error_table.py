@@ -1,7 +1,7 @@
 """What follows from an error that a broker answers, whatever was asked: one table for all wings.
 
-Whether a request may be made again at all is said by the error itself (`retriable`). Pure: knows codes alone,
-neither requests nor clients.
+Whether a request may be made again at all is said by the error itself (`retriable`). Pure: knows errors and
+their codes, neither requests nor clients.
 """
 
 from __future__ import annotations
@@ -98,15 +98,14 @@ MOVED_LEADER = errors_with(Consequence.FIND_LEADER | Consequence.ASK_AGAIN)
 
 FETCHED_AGAIN = errors_with(Consequence.FIND_LEADER | Consequence.FETCH_AGAIN)
 
-
-def is_fetched_again(error: BarnabasError) -> bool:
-    """Whether a fetch that failed with `error` is made again without the caller hearing of it. As in Kafka's
-    Java client, it does not matter whether the error is of the whole answer or of a partition."""
-    return error.retriable or (isinstance(error, BrokerError) and error.code in FETCHED_AGAIN)
-
-
 SEQUENCE_ERRORS = errors_with(Consequence.NEW_SEQUENCE)
 TOO_LARGE_ERRORS = errors_with(Consequence.SPLIT_BATCH)
 
 NO_MEMBER = errors_with(Consequence.REJOIN)
 """Each protocol of groups has its own word for a membership of the past, and none of the others'."""
+
+
+def is_fetched_again(error: BarnabasError) -> bool:
+    """Whether a fetch that failed with `error` is made again without an error for the caller. As in Kafka's
+    Java client, it does not matter whether the error is of the whole answer or of a partition."""
+    return error.retriable or (isinstance(error, BrokerError) and error.code in FETCHED_AGAIN)

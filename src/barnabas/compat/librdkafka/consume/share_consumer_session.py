@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from barnabas._kernel import Message
-from barnabas.broker_errors import InvalidTopicError, UnknownServerError, UnknownTopicOrPartitionError
+from barnabas.broker_errors import InvalidTopicError, UnknownTopicOrPartitionError
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.share.acknowledgements import AcknowledgementResult
@@ -102,9 +102,8 @@ class ShareConsumerSession(Observed):
         except _NOT_TOLD:
             # `error_cb` hears of it, and it is tried again.
             return 0
-        except (InvalidTopicError, UnknownServerError) as error:
-            # librdkafka reads the other topics, and says nothing. The second is what brokers answer while a
-            # topic is deleted.
+        except InvalidTopicError as error:
+            # librdkafka reads the other topics, and says nothing.
             logger.warning("share group %r reads on: %s", self.config.group_id, error)
             return 0
 
