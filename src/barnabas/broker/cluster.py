@@ -6,25 +6,20 @@ which replica leads.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from barnabas._kernel import BatchInfo
 from barnabas.broker.configs.broker_settings import MIN_IN_SYNC
 from barnabas.broker.configs.broker_values import BrokerSettings
 from barnabas.broker.configs.named_settings import NamedSettings
 from barnabas.broker.data_directory import BrokerMetadata, DataDirectory, StoredTopic
 from barnabas.broker.features import FEATURES
 from barnabas.broker.log.files import described
-from barnabas.broker.log.manager import LogManager, now_ms
-from barnabas.broker.log.markers import EndMarker
-from barnabas.broker.log.partition_log import Appended, PartitionLog
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.settings import LogSettings
 from barnabas.broker.replication.assignments import check_replication_factor, spread
 from barnabas.broker.replication.node import ReplicaNode
 from barnabas.broker.replication.registration import (
@@ -36,11 +31,11 @@ from barnabas.broker.replication.replica_logs import ReplicaLogs
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     LEAST_SEGMENT_BYTES,
-    ProduceRules,
     TopicSettings,
     check_topic_settings,
     of_topic,
 )
+from barnabas.broker.topic import PartedView, Partition, Topic
 from barnabas.broker_errors import (
     InvalidConfigError,
     InvalidPartitionsError,
@@ -52,126 +47,14 @@ from barnabas.broker_errors import (
     UnknownTopicOrPartitionError,
 )
 from barnabas.protocol.schema import ZERO_UUID
+from barnabas.turns import in_turns
 from barnabas.types import TopicPartition
 
-if TYPE_CHECKING:
-    from barnabas._kernel import Buffer
-
 NODE_ID = 1
-OFFSETS_TOPIC = "__consumer_offsets"
-SHARE_STATE_TOPIC = "__share_group_state"
-TRANSACTIONS_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC})
 PRODUCER_ID_BLOCK = 1000
 MAX_PARTITIONS = 10_000
 MOST_NAME_CHARACTERS = 249
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+")
-
-
-@dataclass(slots=True, eq=False)
-class Partition:
-    """A partition in service. `waiters` are woken by every append and when the partition goes."""
-
-    topic: Topic
-    index: int
-    log: PartitionLog
-    registration: PartitionRegistration
-    replicas: ReplicaLogs | None = None
-    """The logs on all nodes, where there are several. `log` is the leader's."""
-    waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
-    is_gone: bool = False
-    """The topic has been deleted."""
-
-    @property
-    def name(self) -> TopicPartition:
-        return TopicPartition(self.topic.name, self.index)
-
-    def append(self, data: Buffer, batches: Sequence[BatchInfo]) -> Appended:
-        """Writes batches that were checked. Raises: as PartitionLog.append."""
-        self._check_leader()
-        set_append_time = self.topic.rules.set_append_time
-        appended = self.log.append(data, batches, now_ms=now_ms(), set_append_time=set_append_time)
-        self.wake()
-        return appended
-
-    def end_transaction(self, marker: EndMarker, *, needs_newer_epoch: bool) -> None:
-        """Raises: as PartitionLog.append_marker."""
-        self._check_leader()
-        self.log.append_marker(marker, now_ms=now_ms(), needs_newer_epoch=needs_newer_epoch)
-        self.wake()
-
-    def _check_leader(self) -> None:
-        if not self.has_leader:
-            raise KafkaStorageError(f"{self.name} has no leader")
-
-    @property
-    def has_leader(self) -> bool:
-        """Whether one leads that runs. One that was killed leads until it is missed."""
-        if self.replicas is None:
-            return True
-        return self.registration.leader in self.replicas.logs
-
-    @property
-    def is_short(self) -> bool:
-        """Whether fewer replicas are in sync than min.insync.replicas."""
-        return self.registration.is_short(self.topic.rules.min_in_sync_replicas)
-
-    def delete_records_before(self, offset: int) -> None:
-        """Raises: OffsetOutOfRangeError, OSError."""
-        if self.replicas is None:
-            self.log.delete_records_before(offset)
-        else:
-            self.replicas.delete_records_before(offset)
-
-    def hold(self) -> None:
-        """Sets the high watermark anew, after who leads or who is in sync has changed."""
-        if self.replicas is not None and self.has_leader:
-            self.replicas.hold(self.registration.in_sync, is_short=self.is_short)
-
-    def log_on(self, node_id: int) -> PartitionLog | None:
-        """The log of the replica on a node that was asked, if there is one."""
-        return self.log if self.replicas is None else self.replicas.logs.get(node_id)
-
-    def wake(self) -> None:
-        for waiter in self.waiters:
-            waiter.set()
-
-
-@dataclass(slots=True, eq=False)
-class Topic:
-    """A topic in service. `own_settings` are those set on the topic itself."""
-
-    name: str
-    topic_id: uuid.UUID
-    own_settings: dict[str, str]
-    settings: TopicSettings
-    partitions: list[Partition] = field(default_factory=list[Partition])
-    rules: ProduceRules = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.apply_settings()
-
-    def apply_settings(self) -> None:
-        """To be called when the topic's or the broker's settings have changed."""
-        self.rules = self.settings.produce_rules()
-        for partition in self.partitions:
-            settings = self.settings.log_settings()
-            for log in (partition.log,) if partition.replicas is None else partition.replicas.logs.values():
-                log.settings = settings
-
-    @property
-    def is_internal(self) -> bool:
-        return self.name in INTERNAL_TOPICS
-
-
-@dataclass(frozen=True, slots=True)
-class PartedView:
-    """What a node goes on with while it is parted from the others. `led`: partitions with the node's own
-    logs, of which no other hears; high watermarks stay where others are in sync."""
-
-    alive: frozenset[int]
-    registrations: Mapping[TopicPartition, PartitionRegistration]
-    led: Mapping[TopicPartition, Partition]
 
 
 class Cluster:
@@ -196,8 +79,8 @@ class Cluster:
         self._topics_by_id: dict[uuid.UUID, Topic] = {}
         self._colliding_names: dict[str, str] = {}
         """Names of topics by what stands for all that would collide with them."""
-        self._unsaved: list[Topic] | None = None
-        """Those created while saving is put off."""
+        self._to_undo: list[Callable[[], None]] | None = None
+        """What takes back each change that was made while saving is put off."""
         self._producer_ids: Iterator[int] = iter(())
         self.on_broker_settings_changed: list[Callable[[int | None, Set[str]], None]] = []
         """Called with the node whose settings were changed, or None for all, and with the names of those
@@ -310,6 +193,14 @@ class Cluster:
     def _living(self) -> list[ReplicaNode]:
         """Those of the living nodes that were not killed since they were heard of."""
         return [self.nodes[node] for node in self.alive if self.nodes[node].is_within_reach]
+
+    @property
+    def states_of_nodes(self) -> Sequence[object]:
+        """Changes whenever a node comes, goes, or takes what leaders write again or not any more."""
+        return [
+            (node.logs, node.is_heard, node.replicates, node.node_id in self.alive)
+            for node in self.nodes.values()
+        ]
 
     @property
     def log_managers(self) -> list[LogManager]:
@@ -515,46 +406,107 @@ class Cluster:
     def create_topic(
         self,
         name: str,
-        partition_count: int,
         own_settings: Mapping[str, str | None],
-        assignments: Sequence[Sequence[int]] | None = None,
+        assignments: Sequence[Sequence[int]],
     ) -> Topic:
-        """`assignments`: checked replicas of each partition. Raises: as `check_new_topic` and `place`, and
+        """`assignments`: checked replicas of each partition. Raises: as `check_new_topic`, and
         KafkaStorageError."""
-        kept = self.check_new_topic(name, partition_count, own_settings)
-        topic = Topic(name, uuid.uuid4(), kept, TopicSettings(kept, self.settings))
-        if assignments is None:
-            assignments = self.place(partition_count)
-        try:
-            self._add_partitions(topic, assignments)
-            self._register(topic)
-            if self._unsaved is None:
-                self._save()
-            else:
-                self._unsaved.append(topic)
-        except OSError as error:
-            self._unregister(topic)
-            self._remove_partitions(topic, 0)
-            raise KafkaStorageError(f"cannot create topic {name}: {described(error)}") from error
+        topic = self.new_topic(name, len(assignments), own_settings)
+        self.add_topic(topic, list(self.make_partitions(topic, assignments)))
         return topic
+
+    def new_topic(self, name: str, partition_count: int, own_settings: Mapping[str, str | None]) -> Topic:
+        """For `make_partitions` and `add_topic`: nobody sees it yet. Raises: as `check_new_topic`."""
+        kept = self.check_new_topic(name, partition_count, own_settings)
+        return Topic(name, uuid.uuid4(), kept, TopicSettings(kept, self.settings))
+
+    def make_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> Iterator[Partition]:
+        """Makes each when it is asked for. Nobody sees them before `add_topic` or `add_partitions`; where
+        nodes come or go before that, they do not fit any more. Raises: KafkaStorageError, and then none is
+        there."""
+        made: list[Partition] = []
+        settings = topic.settings.log_settings()
+        try:
+            for index, replicas in enumerate(assignments, len(topic.partitions)):
+                partition = self._make_partition(topic, index, replicas, settings)
+                made.append(partition)
+                yield partition
+        except OSError as error:
+            for partition in made:
+                self.delete_logs(partition)
+            raise KafkaStorageError(f"cannot make topic {topic.name}: {described(error)}") from error
+
+    def add_topic(self, topic: Topic, partitions: Sequence[Partition]) -> None:
+        """Puts a topic with its partitions into service. Raises: KafkaStorageError, and then nothing of it
+        is there."""
+
+        def undo() -> None:
+            self._unregister(topic)
+            for partition in partitions:
+                self.delete_logs(partition)
+
+        topic.partitions.extend(partitions)
+        self._register(topic)
+        self._keep(f"create topic {topic.name}", undo)
+
+    def add_partitions(self, topic: Topic, partitions: Sequence[Partition]) -> None:
+        """Puts more partitions of a topic into service. Raises: KafkaStorageError, and then none of them is
+        there."""
+        before = len(topic.partitions)
+
+        def undo() -> None:
+            del topic.partitions[before:]
+            for partition in partitions:
+                self.delete_logs(partition)
+
+        topic.partitions.extend(partitions)
+        # They may have changed while the partitions were made.
+        topic.apply_settings()
+        self._keep(f"add partitions to topic {topic.name}", undo)
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Takes a topic out of service; `delete_logs` of its partitions has to follow. Raises:
+        KafkaStorageError, and then the topic stays."""
+        self._unregister(topic)
+        try:
+            self._save()
+        except OSError as error:
+            self._register(topic)
+            raise KafkaStorageError(f"cannot delete topic {topic.name}: {described(error)}") from error
+        for partition in topic.partitions:
+            partition.is_gone = True
+            partition.wake()
+        for notify in self.on_deleted:
+            notify(topic.name)
 
     @contextmanager
     def saved_once(self) -> Generator[None]:
         """Keeps all topics that are created inside with one write at the end, without giving way to anything
         else. Raises: KafkaStorageError, which says why none of them is there then."""
-        created = self._unsaved = []
+        to_undo = self._to_undo = []
         try:
             yield
         finally:
-            self._unsaved = None
+            self._to_undo = None
+        if not to_undo:
+            return
         try:
-            if created:
-                self._save()
+            self._save()
         except OSError as error:
-            for topic in created:
-                self._unregister(topic)
-                self._remove_partitions(topic, 0)
+            for undo in reversed(to_undo):
+                undo()
             raise KafkaStorageError(described(error)) from error
+
+    def _keep(self, what: str, undo: Callable[[], None]) -> None:
+        """Saves a change of topics, or takes it back. Raises: KafkaStorageError."""
+        if self._to_undo is not None:
+            self._to_undo.append(undo)
+            return
+        try:
+            self._save()
+        except OSError as error:
+            undo()
+            raise KafkaStorageError(f"cannot {what}: {described(error)}") from error
 
     def place(
         self, partition_count: int, replication_factor: int = -1, first: int | None = None
@@ -573,38 +525,15 @@ class Cluster:
             first = len(self.topics)
         return [*spread(partition_count, replication_factor, racks, self.alive, first)]
 
-    def create_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> None:
-        """Raises: KafkaStorageError."""
-        before = len(topic.partitions)
-        try:
-            self._add_partitions(topic, assignments)
-            self._save()
-        except OSError as error:
-            self._remove_partitions(topic, before)
-            raise KafkaStorageError(
-                f"cannot add partitions to topic {topic.name}: {described(error)}"
-            ) from error
-
-    def delete_topic(self, topic: Topic) -> None:
-        """Raises: KafkaStorageError, and then the topic stays."""
-        self._unregister(topic)
-        try:
-            self._save()
-        except OSError as error:
-            self._register(topic)
-            raise KafkaStorageError(f"cannot delete topic {topic.name}: {described(error)}") from error
-        self._remove_partitions(topic, 0)
-        for notify in self.on_deleted:
-            notify(topic.name)
-
     def change_topic_settings(self, topic: Topic, own_settings: dict[str, str]) -> None:
         """Puts checked settings in the place of the topic's own. Raises: KafkaStorageError."""
         before = dict(topic.own_settings)
         self._change(topic.own_settings, own_settings, before, f"topic {topic.name}")
         topic.apply_settings()
 
-    def change_broker_settings(self, node_id: int | None, settings: dict[str, str]) -> None:
-        """Puts checked settings in the place of a node's dynamic ones, or of those of all nodes at once.
+    async def change_broker_settings(self, node_id: int | None, settings: dict[str, str]) -> None:
+        """Puts checked settings in the place of a node's dynamic ones, or of those of all nodes at once. All
+        topics go by them when this returns.
 
         Raises: KafkaStorageError.
         """
@@ -617,7 +546,7 @@ class Cluster:
         whose = "all brokers" if node_id is None else f"broker {node_id}"
         before = dict(kept)
         self._change(kept, settings, before, whose)
-        for topic in self.topics.values():
+        async for topic in in_turns(list(self.topics.values())):
             topic.apply_settings()
         for notify in self.on_broker_settings_changed:
             notify(node_id, before.keys() | settings.keys())
@@ -713,35 +642,37 @@ class Cluster:
         self._producer_ids = iter(range(first, first + PRODUCER_ID_BLOCK))
         return next(self._producer_ids)
 
-    def _add_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> None:
-        settings = topic.settings.log_settings()
-        for index, replicas in enumerate(assignments, len(topic.partitions)):
-            name = TopicPartition(topic.name, index)
-            if self.has_one_node:
-                log = self._running(NODE_ID).create(name, settings)
-                topic.partitions.append(Partition(topic, index, log, self._only_registration))
-                continue
-            registration = new_partition(replicas, {node.node_id for node in self._living()})
-            logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
+    def _make_partition(
+        self, topic: Topic, index: int, replicas: Sequence[int], settings: LogSettings
+    ) -> Partition:
+        """Raises: OSError."""
+        name = TopicPartition(topic.name, index)
+        if self.has_one_node:
+            log = self._running(NODE_ID).create(name, settings)
+            return Partition(topic, index, log, self._only_registration)
+        registration = new_partition(replicas, {node.node_id for node in self._living()})
+        logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
+        try:
             for node in replicas:
                 if self.nodes[node].is_within_reach:
                     logs.create(node, settings)
-            log = logs.lead(registration.leader, registration.leader_epoch)
-            partition = Partition(topic, index, log, registration, logs)
-            topic.partitions.append(partition)
-            partition.hold()
+        except OSError:
+            for node in list(logs.logs):
+                logs.delete(node)
+            raise
+        log = logs.lead(registration.leader, registration.leader_epoch)
+        partition = Partition(topic, index, log, registration, logs)
+        partition.hold()
+        return partition
 
-    def _remove_partitions(self, topic: Topic, keep: int) -> None:
-        removed = topic.partitions[keep:]
-        del topic.partitions[keep:]
-        for partition in removed:
-            partition.is_gone = True
-            if partition.replicas is None:
-                self._running(NODE_ID).delete(partition.name)
-            else:
-                for node in partition.registration.replicas:
-                    self.remove_replica(partition, node)
-            partition.wake()
+    def delete_logs(self, partition: Partition) -> None:
+        """Those of a partition that is not in service, or not any more. Nothing happens where they are
+        gone."""
+        if partition.replicas is None:
+            self._running(NODE_ID).delete(partition.log)
+            return
+        for node in partition.registration.replicas:
+            self.remove_replica(partition, node)
 
     def _unregister(self, topic: Topic) -> None:
         self.topics.pop(topic.name, None)
@@ -750,20 +681,25 @@ class Cluster:
         self._colliding_names.pop(topic.name.replace(".", "_"), None)
 
     def _save(self) -> None:
-        self._metadata.topics = [
-            StoredTopic(
-                topic.name,
-                str(topic.topic_id),
-                len(topic.partitions),
-                topic.own_settings,
-                [] if self.has_one_node else [partition.registration for partition in topic.partitions],
-            )
-            for topic in self.topics.values()
-        ]
+        self._metadata.topics = [self._stored(topic) for topic in self.topics.values()]
         self._metadata.broker_settings = self.settings.cluster_wide
         self._metadata.node_settings = {str(node): kept for node, kept in self.settings.of_nodes.items()}
         self._metadata.changes += 1
         self._directory.save(self._metadata)
+
+    def _stored(self, topic: Topic) -> StoredTopic:
+        """The same as before where nothing has changed."""
+        kept, count, own = topic.kept, len(topic.partitions), topic.own_settings
+        registrations = [] if self.has_one_node else [each.registration for each in topic.partitions]
+        if (
+            kept is None
+            or kept.partition_count != count
+            or kept.settings != own
+            or kept.registrations != registrations
+        ):
+            kept = StoredTopic(topic.name, str(topic.topic_id), count, dict(own), registrations)
+            topic.kept = kept
+        return kept
 
 
 def _facts_of(node: ReplicaNode) -> dict[str, str]:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from barnabas import background
-from barnabas.broker.cluster import Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.features import ELIGIBLE_LEADERS_VERSION
 from barnabas.broker.replication.assignments import check_assignment
 from barnabas.broker.replication.registration import (
@@ -26,6 +26,7 @@ from barnabas.broker.replication.registration import (
     with_preferred_leader,
     without_node,
 )
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import (
     BrokerIdNotRegisteredError,
     ElectionNotNeededError,

@@ -26,7 +26,7 @@ from barnabas.broker.group_store import (
     removal_entries,
 )
 from barnabas.broker.log.manager import now_ms
-from barnabas.broker.state_topic import KeptEnd, Producer
+from barnabas.broker.topics.state_topic import KeptEnd, Producer
 from barnabas.broker_errors import (
     FencedInstanceIdError,
     GroupIdNotFoundError,

@@ -11,7 +11,8 @@ import os
 import sys
 import uuid
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,13 +41,29 @@ class DataDirectoryError(BarnabasError):
 @dataclass(slots=True)
 class StoredTopic:
     """A topic as it is kept: `settings` are only those that were set on it. `registrations` are those of its
-    partitions, where there are several nodes."""
+    partitions, where there are several nodes. Another one is made for each change."""
 
     name: str
     topic_id: str
     partition_count: int
     settings: dict[str, str] = field(default_factory=dict[str, str])
     registrations: list[PartitionRegistration] = field(default_factory=list[PartitionRegistration])
+    _text: str = field(default="", init=False, repr=False, compare=False)
+
+    def text(self) -> str:
+        """As it stands in the file. Most topics are as they were when the file is written once more, which
+        tells where there are thousands."""
+        if not self._text:
+            names = ("name", "topic_id", "partition_count", "settings")
+            kept = json.dumps({name: getattr(self, name) for name in names})
+            rows = ", ".join(map(_text_of, self.registrations))
+            self._text = f'{kept[:-1]}, "registrations": [{rows}]}}'
+        return self._text
+
+
+@lru_cache(maxsize=10_000)
+def _text_of(registration: PartitionRegistration) -> str:
+    return json.dumps([getattr(registration, name) for name in registration.__slots__])
 
 
 @dataclass(slots=True)
@@ -163,19 +180,18 @@ class DataDirectory:
     def save(self, metadata: BrokerMetadata) -> None:
         """Raises: OSError, and then the old metadata stands."""
         content = {"version": METADATA_VERSION, **_as_dict(metadata)}
-        content["topics"] = [
-            {**_as_dict(topic), "registrations": [astuple(kept) for kept in topic.registrations]}
-            for topic in metadata.topics
-        ]
+        del content["topics"]
         content["scram_credentials"] = [_as_dict(user) for user in metadata.scram_credentials]
         content["acls"] = [_as_dict(entry) for entry in metadata.acls]
         content["delegation_tokens"] = [_as_dict(token) for token in metadata.delegation_tokens]
         content["client_quotas"] = [_as_dict(quota) for quota in metadata.client_quotas]
-        # Without line ends json writes in C, which tells where there are thousands of topics.
-        replace_file(self.path / METADATA_FILE, json.dumps(content).encode())
+        # Without line ends json writes in C.
+        rest = json.dumps(content)[1:]
+        topics = ", ".join([topic.text() for topic in metadata.topics])
+        replace_file(self.path / METADATA_FILE, f'{{"topics": [{topics}], {rest}'.encode())
 
 
-Kept = BrokerMetadata | StoredTopic | ScramCredential | AccessControlEntry | ClientQuota | KeptToken
+Kept = BrokerMetadata | ScramCredential | AccessControlEntry | ClientQuota | KeptToken
 
 
 def _as_dict(kept: Kept) -> dict[str, object]:

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barnabas.broker.state_topic import KeptRecord, decode_key, decode_value, encode_numbered, record_type
+from barnabas.broker.topics.state_topic import (
+    KeptRecord,
+    decode_key,
+    decode_value,
+    encode_numbered,
+    record_type,
+)
 from barnabas.protocol.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.group import CommittedOffset, Group
 from barnabas.broker.group_records import Entry, Key, decoded_entry, encoded_key, encoded_value
-from barnabas.broker.state_topic import KeptEnd, KeptRecord, Producer, StateTopic, kept_in
+from barnabas.broker.topic import OFFSETS_TOPIC, Partition
+from barnabas.broker.topics.state_topic import KeptEnd, KeptRecord, Producer, StateTopic, kept_in
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue
 from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey

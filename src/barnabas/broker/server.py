@@ -49,6 +49,7 @@ from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
+from barnabas.broker.topics.topic_changes import TopicChanges
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import InvalidConfigError, UnknownTopicIdError
@@ -230,7 +231,8 @@ class Broker:
             throttle = ClientThrottle()
             tokens = DelegationTokenStore(cluster)
             parts = BrokerParts(
-                *(cluster, controller, authorizer, AclStore(cluster, authorizer), tokens),
+                *(cluster, TopicChanges(cluster), controller),
+                *(authorizer, AclStore(cluster, authorizer), tokens),
                 *(QuotaStore(cluster, throttle), throttle),
                 *(groups, consumer_groups, share_groups, share_states, share_lending),
                 *(streams_groups, store, transactions, transaction_store),
@@ -289,6 +291,7 @@ class Broker:
         self._tasks.clear()
         for node in self._nodes.values():
             await node.hang_up()
+        await self._parts.topic_changes.close()
         self._parts.controller.close()
         self._parts.share_lending.close()
         self._parts.share_groups.close()

@@ -10,12 +10,13 @@ from tests.broker.conftest import batch_of, values
 from tests.broker.in_process import produce_request
 
 from barnabas import _kernel
-from barnabas.broker.cluster import Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.controller import Controller
 from barnabas.broker.data_directory import DataDirectory
 from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.replication.replica_logs import STEP_BYTES
 from barnabas.broker.server import Broker
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import MisuseError
 from barnabas.net.connection import Connection
@@ -156,7 +157,7 @@ class Replicated:
         self.directory = DataDirectory(directory)
         self.cluster = Cluster(self.directory, {"min.insync.replicas": "2"} | AT_ONCE, [None] * 3)
         self.controller = Controller(self.cluster)
-        topic = self.cluster.create_topic("t", 1, {}, [(1, 2, 3)])
+        topic = self.cluster.create_topic("t", {}, [(1, 2, 3)])
         self.partition: Partition = topic.partitions[0]
 
     def append(self, size: int) -> Written:

@@ -25,6 +25,7 @@ from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
 from barnabas.broker.streams_groups.coordinator import StreamsGroupCoordinator
+from barnabas.broker.topics.topic_changes import TopicChanges
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.protocol.schema import Request, Response
@@ -35,6 +36,7 @@ class BrokerParts:
     """What handlers work on."""
 
     cluster: Cluster
+    topic_changes: TopicChanges
     controller: Controller
     authorizer: Authorizer
     acls: AclStore

@@ -19,7 +19,7 @@ from barnabas.broker.handlers.api import Call
 from barnabas.broker.handlers.nodes import known_leader
 from barnabas.broker.replication.acknowledgement import Written
 from barnabas.broker.replication.registration import NO_LEADER
-from barnabas.broker.state_topic import StateTopic
+from barnabas.broker.topics.state_topic import StateTopic
 from barnabas.broker_errors import ErrorCode, NotLeaderOrFollowerError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest

@@ -11,12 +11,13 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from barnabas.broker.cluster import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.group_store import GroupStore, KeptEntry
 from barnabas.broker.share_groups.lending import ShareLending
 from barnabas.broker.share_groups.share_state_store import ShareStateStore
-from barnabas.broker.state_topic import KeptEnd, StateTopic
+from barnabas.broker.topic import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Partition
+from barnabas.broker.topics.state_topic import KeptEnd, StateTopic
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker.transactions.transaction_store import TransactionStore
 from barnabas.broker_errors import KafkaStorageError

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barnabas.broker.cluster import Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.handlers.api import Call
 from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker.topic import Partition
 
 
 @dataclass(frozen=True, slots=True)

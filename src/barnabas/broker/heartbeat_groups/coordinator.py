@@ -20,7 +20,7 @@ from barnabas.broker.group_records import Key
 from barnabas.broker.group_store import GroupStore, KeptEntry
 from barnabas.broker.heartbeat_groups.group import HeartbeatMember
 from barnabas.broker.heartbeat_groups.journal import GroupJournal, Written, note_written
-from barnabas.broker.state_topic import KeptEnd
+from barnabas.broker.topics.state_topic import KeptEnd
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     GroupIdNotFoundError,

@@ -93,6 +93,9 @@ class LogManager:
 
     def forget(self, partition: TopicPartition) -> None:
         """Deletes what is left of a log that was there."""
+        log = self._logs.pop(partition, None)
+        if log is not None:
+            log.abandon()
         for offsets in (self._recovery_points, self._start_offsets, self._cleaner_offsets):
             offsets.pop(partition, None)
         self.discard_directory(self._directory / str(partition))
@@ -120,11 +123,13 @@ class LogManager:
     def get(self, partition: TopicPartition) -> PartitionLog:
         return self._logs[partition]
 
-    def delete(self, partition: TopicPartition) -> None:
-        """Takes a log out of service; its files go at once, or at the next start after a crash."""
-        log = self._logs.pop(partition)
-        log.abandon()
-        self.discard_directory(log.directory)
+    def delete(self, log: PartitionLog) -> None:
+        """Takes a log out of service; its files go at once, or at the next start after a crash. Does nothing
+        where it is no more, as its node was stopped or a new one has its place."""
+        if self._logs.get(log.partition) is log:
+            del self._logs[log.partition]
+            log.abandon()
+            self.discard_directory(log.directory)
 
     def discard_directory(self, path: AnyPath) -> None:
         """Deletes the directory of a log that no partition has."""

@@ -106,8 +106,9 @@ class ReplicaLogs:
     def delete(self, node: int) -> None:
         """The files go too, if the node runs; else when it starts."""
         manager = self._nodes[node].logs
-        if self.logs.pop(node, None) is not None and manager is not None:
-            manager.delete(self._name)
+        log = self.logs.pop(node, None)
+        if log is not None and manager is not None:
+            manager.delete(log)
         self.lockstep.discard(node)
         self.aligned.discard(node)
         self._lags.pop(node, None)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from barnabas import _kernel
-from barnabas.broker.cluster import Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.configs.group_settings import GroupSettings, lookback_ms
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
 from barnabas.broker.log.manager import now_ms
@@ -22,6 +22,7 @@ from barnabas.broker.share_groups.offset_spans import RecordState, Span
 from barnabas.broker.share_groups.share_partition import LendingLimits, RecordDecision, SharePartition
 from barnabas.broker.share_groups.share_sessions import KeptShareSession, ShareSessions
 from barnabas.broker.share_groups.share_state_store import UNKNOWN_OFFSET, ShareKey, ShareStateStore
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import (
     GroupIdNotFoundError,
     KafkaStorageError,

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from barnabas.broker.cluster import SHARE_STATE_TOPIC, Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.share_groups.offset_spans import OffsetSpans, RecordState, Span
-from barnabas.broker.state_topic import (
+from barnabas.broker.topic import SHARE_STATE_TOPIC, Partition
+from barnabas.broker.topics.state_topic import (
     KeptEnd,
     KeptRecord,
     StateTopic,

@@ -10,11 +10,12 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from barnabas.broker.cluster import OFFSETS_TOPIC, Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.replication.acknowledgement import Written, check_in_sync
+from barnabas.broker.topic import OFFSETS_TOPIC, Partition
 from barnabas.broker.transactions.transaction import (
     NO_PRODUCER_ID,
     PREPARED,

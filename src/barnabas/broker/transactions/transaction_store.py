@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barnabas.broker.cluster import TRANSACTIONS_TOPIC, Cluster, Partition
-from barnabas.broker.state_topic import (
+from barnabas.broker.cluster import Cluster
+from barnabas.broker.topic import TRANSACTIONS_TOPIC, Partition
+from barnabas.broker.topics.state_topic import (
     KeptEnd,
     KeptRecord,
     StateTopic,

@@ -7,6 +7,7 @@ from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.files import room_at
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from barnabas.turns import in_turns
 
 
 async def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -28,7 +29,7 @@ async def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirs
                 if (log := partition.log_on(call.node)) is not None
             ],
         )
-        for topic in cluster.topics.values()
+        async for topic in in_turns(list(cluster.topics.values()), 1)
         if asked is None or topic.name in asked
     ]
     directory = cluster.nodes[call.node].directory

@@ -7,16 +7,19 @@ looked up from version 12 on. Of all topics those that the client may see are na
 
 from __future__ import annotations
 
+from functools import partial
+
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topic
-from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker.handlers.nodes import controller_id, living_endpoints
 from barnabas.broker.handlers.topics.create_topics import may_create as client_may_create
 from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker.topic import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topic
 from barnabas.broker_errors import ErrorCode, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.protocol.schema import ZERO_UUID
+from barnabas.turns import in_turns
 
 
 async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
@@ -24,7 +27,7 @@ async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
     if request.topics is None or (call.version == 0 and not request.topics):
         topics = [
             describe(call, topic)
-            for topic in parts.cluster.topics.values()
+            async for topic in in_turns(list(parts.cluster.topics.values()), 1)
             if parts.cluster.knows(topic, call.node)
             and parts.authorizer.authorize(call, Operation.DESCRIBE, ResourceKind.TOPIC, topic.name)
         ]
@@ -36,7 +39,7 @@ async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
         by_name = {
             asked.name if asked.topic_id == ZERO_UUID else asked.topic_id: asked for asked in request.topics
         }
-        topics = [_look_up(call, asked, may_create) for asked in by_name.values()]
+        topics = [await _look_up(call, asked, may_create) async for asked in in_turns(by_name.values(), 1)]
     if request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED and topic.name is not None:
@@ -57,7 +60,7 @@ async def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
     return response
 
 
-def _look_up(
+async def _look_up(
     call: Call, asked: MetadataRequest.MetadataRequestTopic, may_create: bool
 ) -> MetadataResponse.MetadataResponseTopic:
     parts, cluster = call.parts, call.parts.cluster
@@ -79,7 +82,7 @@ def _look_up(
             elif name == TRANSACTIONS_TOPIC:
                 parts.transaction_store.topic.ensure()
             else:
-                cluster.create_topic(name, cluster.settings.number("num.partitions"), {})
+                await parts.topic_changes.alone(partial(_create, parts, name))
         elif name not in cluster.topics:
             # Tells a name that can never be from one that is not there.
             cluster.check_new_topic(name, 1, {})
@@ -92,6 +95,14 @@ def _look_up(
             name=asked.name if asked.topic_id == ZERO_UUID else None,
             topic_id=asked.topic_id,
         )
+
+
+async def _create(parts: BrokerParts, name: str) -> None:
+    """Raises: what a topic cannot be created for."""
+    cluster = parts.cluster
+    if name not in cluster.topics:
+        assignments = cluster.place(cluster.settings.number("num.partitions"))
+        await parts.topic_changes.create(name, {}, assignments)
 
 
 def _known(call: Call, topic: Topic) -> Topic:

@@ -36,7 +36,7 @@ async def handle(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesRe
             cluster.change_features({name: update.max_version_level for name, update in updates.items()})
             call.parts.controller.features_changed()
             if cluster.feature_level(ELIGIBLE_LEADERS_VERSION):
-                _hold_brokers_to_what_is_set_of_all(cluster)
+                await _hold_brokers_to_what_is_set_of_all(cluster)
     except BrokerError as error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.context or None)
     return UpdateFeaturesResponse(
@@ -77,12 +77,12 @@ def _problem(cluster: Cluster, update: Update, upgrade_type: int) -> str | None:
     return None
 
 
-def _hold_brokers_to_what_is_set_of_all(cluster: Cluster) -> None:
+async def _hold_brokers_to_what_is_set_of_all(cluster: Cluster) -> None:
     """Who is an eligible leader depends on min.insync.replicas, which no broker may then have of its own."""
     for node_id, own in cluster.settings.of_nodes.items():
         if MIN_IN_SYNC in own:
             rest = {name: value for name, value in own.items() if name != MIN_IN_SYNC}
-            cluster.change_broker_settings(node_id, rest)
+            await cluster.change_broker_settings(node_id, rest)
 
 
 HANDLER = Handler(UpdateFeaturesRequest, 0, 2, handle)

@@ -8,17 +8,20 @@ from barnabas.broker.handlers.configs import config_resources, rights
 from barnabas.broker_errors import InvalidRequestError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from barnabas.turns import in_turns
 
 Result = AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 async def handle(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
     return AlterConfigsResponse(
-        responses=[_alter(call, asked, request.validate_only) for asked in request.resources]
+        responses=[
+            await _alter(call, asked, request.validate_only) async for asked in in_turns(request.resources, 1)
+        ]
     )
 
 
-def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate_only: bool) -> Result:
+async def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate_only: bool) -> Result:
     result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
     try:
         if asked.resource_type == config_resources.BROKER_LOGGER:
@@ -33,7 +36,7 @@ def _alter(call: Call, asked: AlterConfigsRequest.AlterConfigsResource, validate
             raise InvalidRequestError(f"Null value not supported for : {', '.join(without)}")
         settings = resource.checked({name: value or "" for name, value in given.items()}, given)
         if not validate_only:
-            resource.change(settings)
+            await resource.change(settings)
     except BrokerError as error:
         result.error_code, result.error_message = error.code, error.context
     return result

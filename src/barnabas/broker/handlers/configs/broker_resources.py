@@ -86,8 +86,8 @@ class BrokerResource:
             raise InvalidConfigError(f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
         return kept
 
-    def change(self, settings: dict[str, str]) -> None:
-        self.cluster.change_broker_settings(self.node_id, settings)
+    async def change(self, settings: dict[str, str]) -> None:
+        await self.cluster.change_broker_settings(self.node_id, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ class AllBrokersResource(BrokerResource):
             raise InvalidConfigError(f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled.")
         return kept
 
-    def change(self, settings: dict[str, str]) -> None:
-        self.cluster.change_broker_settings(None, settings)
+    async def change(self, settings: dict[str, str]) -> None:
+        await self.cluster.change_broker_settings(None, settings)
 
 
 def broker_id(cluster: Cluster, name: str, *, to_change: bool) -> int:

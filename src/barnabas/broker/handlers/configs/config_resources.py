@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from barnabas.broker.cluster import Cluster, Topic
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.configs import loggers
 from barnabas.broker.configs.client_metrics import CLIENT_METRICS_SETTINGS, check_subscription
 from barnabas.broker.configs.group_settings import GROUP_SETTINGS, GroupSettings, check_bounds
@@ -23,6 +23,7 @@ from barnabas.broker.handlers.configs.broker_resources import (
     broker_id,
 )
 from barnabas.broker.settings import TOPIC_SETTINGS, check_topic_settings, of_topic
+from barnabas.broker.topic import Topic
 from barnabas.broker_errors import InvalidConfigError, InvalidRequestError, UnknownTopicOrPartitionError
 
 TOPIC = 2
@@ -83,7 +84,7 @@ class ConfiguredResource(Protocol):
         InvalidRequestError."""
         ...
 
-    def change(self, settings: dict[str, str]) -> None:
+    async def change(self, settings: dict[str, str]) -> None:
         """Puts checked settings in the place of its own. Raises: InvalidConfigError, KafkaStorageError."""
         ...
 
@@ -154,7 +155,7 @@ class TopicResource(_Usual):
     def check(self, settings: Mapping[str, str]) -> None:
         check_topic_settings(settings)
 
-    def change(self, settings: dict[str, str]) -> None:
+    async def change(self, settings: dict[str, str]) -> None:
         self.cluster.change_topic_settings(self.topic, settings)
 
 
@@ -183,7 +184,7 @@ class GroupResource(_Usual):
     def check(self, settings: Mapping[str, str]) -> None:
         check_bounds(settings, self.cluster.settings)
 
-    def change(self, settings: dict[str, str]) -> None:
+    async def change(self, settings: dict[str, str]) -> None:
         self.cluster.group_settings.change(self.name, settings)
 
 
@@ -220,7 +221,7 @@ class ClientMetricsResource(_Usual):
     def check(self, settings: Mapping[str, str]) -> None:
         check_subscription(settings)
 
-    def change(self, settings: dict[str, str]) -> None:
+    async def change(self, settings: dict[str, str]) -> None:
         self.cluster.client_metrics.change(self.name, settings)
 
 
@@ -257,7 +258,7 @@ class LoggersResource(_Usual):
                     f"Valid log levels are {', '.join(sorted(loggers.LEVELS))}"
                 )
 
-    def change(self, settings: dict[str, str]) -> None:
+    async def change(self, settings: dict[str, str]) -> None:
         loggers.set_levels(settings)
 
 

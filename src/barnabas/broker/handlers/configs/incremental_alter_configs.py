@@ -12,6 +12,7 @@ from barnabas.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from barnabas.turns import in_turns
 
 Result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 Asked = IncrementalAlterConfigsRequest.AlterableConfig
@@ -21,11 +22,13 @@ OPERATIONS_ON_LISTS = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
 async def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
     return IncrementalAlterConfigsResponse(
-        responses=[_alter(call, asked, request.validate_only) for asked in request.resources]
+        responses=[
+            await _alter(call, asked, request.validate_only) async for asked in in_turns(request.resources, 1)
+        ]
     )
 
 
-def _alter(
+async def _alter(
     call: Call, asked: IncrementalAlterConfigsRequest.AlterConfigsResource, validate_only: bool
 ) -> Result:
     result = Result(resource_type=asked.resource_type, resource_name=asked.resource_name, error_message=None)
@@ -45,7 +48,7 @@ def _alter(
             _apply(settings, config, resource)
         settings = resource.checked(settings, names)
         if not validate_only:
-            resource.change(settings)
+            await resource.change(settings)
     except BrokerError as error:
         result.error_code, result.error_message = error.code, error.context
     return result

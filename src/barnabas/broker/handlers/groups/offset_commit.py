@@ -8,10 +8,10 @@ members takes none.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import Topic
 from barnabas.broker.group import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.manager import now_ms
+from barnabas.broker.topic import Topic
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     GroupAuthorizationFailedError,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
-from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.fetch_sessions import FULL_EPOCH, CachedFetchSession
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
@@ -25,11 +24,11 @@ from barnabas.broker.handlers.records.old_formats import (
     FIRST_FETCH_WITH_WHOLE_MESSAGES,
     fetched_in_old_format,
 )
-from barnabas.broker.handlers.turns import in_turns
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.quotas.client_quotas import CONSUMER_BYTE_RATE
 from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker.topic import Partition, Topic
 from barnabas.broker_errors import (
     ErrorCode,
     NotLeaderOrFollowerError,
@@ -40,6 +39,7 @@ from barnabas.errors import BrokerError
 from barnabas.protocol.codec import encode_to_send
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.protocol.schema import ZERO_UUID
+from barnabas.turns import in_turns
 
 PartitionData = FetchResponse.PartitionData
 LEADERSHIP_CODES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)

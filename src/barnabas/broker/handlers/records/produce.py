@@ -16,15 +16,14 @@ from collections.abc import Awaitable
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import endpoint
 from barnabas.broker.handlers.records.old_formats import FIRST_PRODUCE_WITH_BATCHES, produced_in_old_format
 from barnabas.broker.handlers.records.produced_batches import ProducedBatch, RejectedRecordsError
 from barnabas.broker.handlers.transactions.admission import admit, until_admitted
-from barnabas.broker.handlers.turns import in_turns
 from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.replication.registration import NO_LEADER
+from barnabas.broker.topic import Partition, Topic
 from barnabas.broker_errors import (
     InvalidProducerIdMappingError,
     InvalidRequiredAcksError,
@@ -36,6 +35,7 @@ from barnabas.errors import BrokerError, CorruptBatchError
 from barnabas.net.server import DisconnectError
 from barnabas.protocol.messages.produce import ProduceRequest, ProduceResponse
 from barnabas.protocol.schema import ZERO_UUID
+from barnabas.turns import in_turns
 
 PartitionResponse = ProduceResponse.PartitionProduceResponse
 ALL = -1

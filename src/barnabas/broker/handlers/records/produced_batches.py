@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
-from barnabas.broker.cluster import Partition
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import needs_recompression, recompress
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import (
     CorruptMessageError,
     InvalidRecordError,

@@ -7,9 +7,10 @@ that are missing are created here, and members are told that they were missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import INTERNAL_TOPICS, is_topic_name
+from barnabas.broker.cluster import is_topic_name
 from barnabas.broker.features import STREAMS_VERSION
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.behind_feature import behind_feature
@@ -18,6 +19,7 @@ from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, STATIC_LEAVING
 from barnabas.broker.streams_groups.coordinator import StreamsAnswer, StreamsHeartbeat
 from barnabas.broker.streams_groups.tasks import MemberTasks, by_subtopology, tasks_of
 from barnabas.broker.streams_groups.topology import InternalTopic, Problem, Status, Topology
+from barnabas.broker.topic import INTERNAL_TOPICS
 from barnabas.broker_errors import (
     InvalidRequestError,
     StreamsInvalidTopologyError,
@@ -46,7 +48,7 @@ async def handle(call: Call, request: Request) -> Response:
         answer = call.parts.streams_groups.heartbeat(_heartbeat(call, request))
     except BrokerError as error:
         return Response(error_code=error.code, error_message=error.context or None)
-    return _response(answer, _with_creation(call, answer))
+    return _response(answer, await _with_creation(call, answer))
 
 
 def _heartbeat(call: Call, request: Request) -> StreamsHeartbeat:
@@ -189,7 +191,7 @@ def _complaints(request: Request) -> Iterator[str]:
         yield "Topology can only be provided when (re-)joining."
 
 
-def _with_creation(call: Call, answer: StreamsAnswer) -> list[Problem]:
+async def _with_creation(call: Call, answer: StreamsAnswer) -> list[Problem]:
     """Creates what is missing; what the member is told, with what that has come to."""
     if not answer.missing:
         return answer.status
@@ -197,7 +199,7 @@ def _with_creation(call: Call, answer: StreamsAnswer) -> list[Problem]:
     more = ""
     if forbidden:
         more = f"; Unauthorized to CREATE on topics {', '.join(forbidden)}."
-    elif failures := _create(call, answer):
+    elif failures := await _create(call, answer):
         rest = len(failures) - _TOLD_FAILURES
         told = ", ".join(failures[:_TOLD_FAILURES]) + (f" and {rest} more" if rest > 0 else "")
         more = f"; Creation failed: {told}."
@@ -209,21 +211,21 @@ def _with_creation(call: Call, answer: StreamsAnswer) -> list[Problem]:
     ]
 
 
-def _create(call: Call, answer: StreamsAnswer) -> list[str]:
+async def _create(call: Call, answer: StreamsAnswer) -> list[str]:
     """Which of the topics could not be created, and why."""
     failures: list[str] = []
     for topic in answer.missing:
         try:
-            _create_one(call, topic)
+            await call.parts.topic_changes.alone(partial(_create_one, call, topic))
         except BrokerError as error:
             failures.append(f"{topic.name} ({error.context})")
     return failures
 
 
-def _create_one(call: Call, topic: InternalTopic) -> None:
-    cluster = call.parts.cluster
-    assignments = cluster.place(topic.partition_count, topic.replication_factor or -1)
-    cluster.create_topic(topic.name, topic.partition_count, topic.settings, assignments)
+async def _create_one(call: Call, topic: InternalTopic) -> None:
+    parts = call.parts
+    assignments = parts.cluster.place(topic.partition_count, topic.replication_factor or -1)
+    await parts.topic_changes.create(topic.name, topic.settings, assignments)
 
 
 def _response(answer: StreamsAnswer, status: list[Problem]) -> Response:

@@ -5,14 +5,15 @@ the reassignment that is under way.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.cluster import Partition
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from barnabas.turns import in_turns
 
 PartitionResponse = AlterPartitionReassignmentsResponse.ReassignablePartitionResponse
 
@@ -46,7 +47,7 @@ async def handle(
                 topic.name,
                 [
                     _reassign(call, topic.name, asked, request.allow_replication_factor_change)
-                    for asked in topic.partitions
+                    async for asked in in_turns(topic.partitions, 1)
                 ],
             )
             for topic in request.topics

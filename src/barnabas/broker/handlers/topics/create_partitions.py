@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import MAX_PARTITIONS, Cluster, Topic
+from barnabas.broker.cluster import MAX_PARTITIONS, Cluster
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.within_quotas import charge_mutations
 from barnabas.broker.replication.assignments import check_assignments
+from barnabas.broker.topic import Topic
 from barnabas.broker_errors import (
     InvalidPartitionsError,
     InvalidReplicaAssignmentError,
@@ -18,22 +20,28 @@ from barnabas.broker_errors import (
 )
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from barnabas.turns import in_turns
 
 FIRST_VERSION_WITH_STRICT_QUOTA = 3
 Result = CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
 async def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    return await call.parts.topic_changes.alone(partial(_create_all, call, request))
+
+
+async def _create_all(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     times = Counter(topic.name for topic in request.topics)
+    asked = {topic.name: topic for topic in request.topics}
     return CreatePartitionsResponse(
         results=[
-            _create(call, topic, times[topic.name] > 1, request.validate_only)
-            for topic in {topic.name: topic for topic in request.topics}.values()
+            await _create(call, topic, times[topic.name] > 1, request.validate_only)
+            async for topic in in_turns(asked.values(), 1)
         ]
     )
 
 
-def _create(
+async def _create(
     call: Call, asked: CreatePartitionsRequest.CreatePartitionsTopic, repeated: bool, validate_only: bool
 ) -> Result:
     cluster = call.parts.cluster
@@ -48,7 +56,7 @@ def _create(
         assignments = _assignments(cluster, topic, asked)
         charge_mutations(call, len(assignments), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
-            cluster.create_partitions(topic, assignments)
+            await call.parts.topic_changes.add_partitions(topic, assignments)
         return Result(name=asked.name)
     except BrokerError as error:
         return Result(name=asked.name, error_code=error.code, error_message=error.context or None)

@@ -6,17 +6,19 @@ names of internal ones is refused, and so is a request for more than 10,000 part
 
 from __future__ import annotations
 
-import uuid
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections import Counter, deque
+from collections.abc import Container, Sequence
+from functools import partial
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
-from barnabas.broker.cluster import INTERNAL_TOPICS, MAX_PARTITIONS, Cluster, Topic
+from barnabas.broker.cluster import MAX_PARTITIONS, Cluster
 from barnabas.broker.configs.setting_kinds import SettingSource
 from barnabas.broker.handlers.api import BrokerParts, Call, Handler
 from barnabas.broker.handlers.within_quotas import charge_mutations
 from barnabas.broker.replication.assignments import check_assignments, check_replication_factor
-from barnabas.broker.settings import TOPIC_SETTINGS, TopicSettings
+from barnabas.broker.settings import TOPIC_SETTINGS
+from barnabas.broker.topic import INTERNAL_TOPICS, Topic
 from barnabas.broker_errors import (
     InvalidPartitionsError,
     InvalidReplicaAssignmentError,
@@ -29,62 +31,104 @@ from barnabas.broker_errors import (
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
+Asked = CreateTopicsRequest.CreatableTopic
 Result = CreateTopicsResponse.CreatableTopicResult
+MOST_OF_A_TURN = 20
+"""Topics and their partitions."""
 FIRST_VERSION_WITH_DEFAULTS = 4
 FIRST_VERSION_WITH_STRICT_QUOTA = 6
 
 
 async def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    return await call.parts.topic_changes.alone(partial(_create_all, call, request))
+
+
+async def _create_all(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
+    refused = {name: InvalidRequestError("Duplicate topic name.") for name in times if times[name] > 1}
+    if _partition_count(call, request, refused) > MAX_PARTITIONS:
+        excess = PolicyViolationError("Excessively large number of partitions per request.")
+        return CreateTopicsResponse(topics=[_refusal(topic.name, excess) for topic in request.topics])
     results: list[Result] = []
-    if _partition_count(call, request, times) > MAX_PARTITIONS:
-        refused = PolicyViolationError("Excessively large number of partitions per request.")
-        return CreateTopicsResponse(topics=[_refusal(topic.name, refused) for topic in request.topics])
-    try:
-        with call.parts.cluster.saved_once():
-            results.extend(
-                _create(call, topic, times[topic.name] > 1, request.validate_only)
-                for topic in {topic.name: topic for topic in request.topics}.values()
-            )
-    except KafkaStorageError as error:
-        results = [result if result.error_code else _not_kept(result.name, error) for result in results]
+    waiting = deque({topic.name: topic for topic in request.topics}.values())
+    while waiting:
+        asked = waiting[0]
+        if asked.name in refused:
+            results.append(_refusal(waiting.popleft().name, refused[asked.name]))
+        elif request.validate_only or _asked_partitions(call, asked) > MOST_OF_A_TURN:
+            results.append(await _create_one(call, waiting.popleft(), request.validate_only))
+        else:
+            results.extend(_create_in_a_turn(call, waiting, refused))
+        await asyncio.sleep(0)
     return CreateTopicsResponse(topics=results)
 
 
-def _partition_count(call: Call, request: CreateTopicsRequest, times: Mapping[str, int]) -> int:
+def _partition_count(call: Call, request: CreateTopicsRequest, refused: Container[str]) -> int:
     """Of all topics that would be created for who asks."""
-    default = default_partition_count(call.parts)
     return sum(
-        len(topic.assignments) or (default if topic.num_partitions == -1 else max(0, topic.num_partitions))
+        max(0, _asked_partitions(call, topic))
         for topic in request.topics
-        if times[topic.name] == 1 and may_create(call, topic.name)
+        if topic.name not in refused and may_create(call, topic.name)
     )
 
 
-def _create(
-    call: Call, asked: CreateTopicsRequest.CreatableTopic, repeated: bool, validate_only: bool
-) -> Result:
+def _asked_partitions(call: Call, asked: Asked) -> int:
+    if asked.assignments or asked.num_partitions != -1:
+        return len(asked.assignments) or asked.num_partitions
+    return default_partition_count(call.parts)
+
+
+async def _create_one(call: Call, asked: Asked, validate_only: bool) -> Result:
+    """Others have their turn while its partitions are made."""
     try:
-        if repeated:
-            raise InvalidRequestError("Duplicate topic name.")
-        if not may_create(call, asked.name):
-            raise TopicAuthorizationFailedError("Authorization failed.")
-        if asked.name in INTERNAL_TOPICS:
-            raise InvalidTopicError(f"topic {asked.name} is internal; the broker makes it when it needs it")
-        assignments = _assignments(call, asked)
-        count = len(assignments)
-        settings = {config.name: config.value for config in asked.configs}
-        cluster = call.parts.cluster
-        if call.parts.throttle.is_on:
-            cluster.check_new_topic(asked.name, count, settings)
-            charge_mutations(call, count, strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
-        if not validate_only:
-            topic = cluster.create_topic(asked.name, count, settings, assignments)
-            return _describe(call, topic.settings, asked.name, assignments, topic)
-        kept = cluster.check_new_topic(asked.name, count, settings)
-        return _describe(call, TopicSettings(kept, cluster.settings), asked.name, assignments, None)
+        topic, assignments = _plan(call, asked)
+        if validate_only:
+            # What was only looked at has an id as well, which nobody will have.
+            return _describe(call, topic, assignments)
+        topic = await call.parts.topic_changes.create(asked.name, topic.own_settings, assignments)
+        return _describe(call, topic, assignments)
     except BrokerError as error:
         return _refusal(asked.name, error)
+
+
+def _create_in_a_turn(call: Call, waiting: deque[Asked], refused: Container[str]) -> list[Result]:
+    """Creates as many small topics, from the first one on, as one turn has the time for, and keeps them with
+    one write."""
+    results: list[Result] = []
+    cluster = call.parts.cluster
+    weight = 0
+    try:
+        with cluster.saved_once():
+            while waiting:
+                asked = waiting[0]
+                weight += 1 + max(0, _asked_partitions(call, asked))
+                if asked.name in refused or weight > MOST_OF_A_TURN:
+                    break
+                waiting.popleft()
+                try:
+                    topic, assignments = _plan(call, asked)
+                    partitions = list(cluster.make_partitions(topic, assignments))
+                    cluster.add_topic(topic, partitions)
+                    results.append(_describe(call, topic, assignments))
+                except BrokerError as error:
+                    results.append(_refusal(asked.name, error))
+    except KafkaStorageError as error:
+        return [result if result.error_code else _not_kept(result.name, error) for result in results]
+    return results
+
+
+def _plan(call: Call, asked: Asked) -> tuple[Topic, list[Sequence[int]]]:
+    """The topic as it would be, and the replicas of its partitions. Raises: what it cannot be created for."""
+    if not may_create(call, asked.name):
+        raise TopicAuthorizationFailedError("Authorization failed.")
+    if asked.name in INTERNAL_TOPICS:
+        raise InvalidTopicError(f"topic {asked.name} is internal; the broker makes it when it needs it")
+    assignments = _assignments(call, asked)
+    settings = {config.name: config.value for config in asked.configs}
+    topic = call.parts.cluster.new_topic(asked.name, len(assignments), settings)
+    if call.parts.throttle.is_on:
+        charge_mutations(call, len(assignments), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
+    return topic, assignments
 
 
 def may_create(call: Call, name: str) -> bool:
@@ -103,7 +147,7 @@ def _refusal(name: str, error: BrokerError) -> Result:
     return Result(name=name, error_code=error.code, error_message=error.context or None, configs=[])
 
 
-def _assignments(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> list[Sequence[int]]:
+def _assignments(call: Call, asked: Asked) -> list[Sequence[int]]:
     """The replicas of each partition. Raises: InvalidRequestError, InvalidReplicaAssignmentError,
     InvalidReplicationFactorError, InvalidPartitionsError."""
     cluster = call.parts.cluster
@@ -119,7 +163,7 @@ def _assignments(call: Call, asked: CreateTopicsRequest.CreatableTopic) -> list[
     return cluster.place(count, asked.replication_factor)
 
 
-def _assigned_by_hand(cluster: Cluster, asked: CreateTopicsRequest.CreatableTopic) -> list[Sequence[int]]:
+def _assigned_by_hand(cluster: Cluster, asked: Asked) -> list[Sequence[int]]:
     for name, number in (
         ("replication factor", asked.replication_factor),
         ("numPartitions", asked.num_partitions),
@@ -149,22 +193,15 @@ def default_partition_count(parts: BrokerParts) -> int:
     return parts.cluster.settings.number("num.partitions")
 
 
-def _describe(
-    call: Call,
-    settings: TopicSettings,
-    name: str,
-    assignments: Sequence[Sequence[int]],
-    topic: Topic | None,
-) -> Result:
-    # What was only looked at has an id as well, which nobody will have.
-    topic_id = topic.topic_id if topic is not None else uuid.uuid4()
-    if not call.parts.authorizer.authorize(call, Operation.DESCRIBE_CONFIGS, ResourceKind.TOPIC, name):
+def _describe(call: Call, topic: Topic, assignments: Sequence[Sequence[int]]) -> Result:
+    authorizer = call.parts.authorizer
+    if not authorizer.authorize(call, Operation.DESCRIBE_CONFIGS, ResourceKind.TOPIC, topic.name):
         code = TopicAuthorizationFailedError.code
-        return Result(name, topic_id, error_message=None, topic_config_error_code=code)
-    values = [settings.get(name) for name, setting in TOPIC_SETTINGS.items() if not setting.hidden]
+        return Result(topic.name, topic.topic_id, error_message=None, topic_config_error_code=code)
+    values = [topic.settings.get(name) for name, setting in TOPIC_SETTINGS.items() if not setting.hidden]
     return Result(
-        name=name,
-        topic_id=topic_id,
+        name=topic.name,
+        topic_id=topic.topic_id,
         error_message=None,
         num_partitions=len(assignments),
         replication_factor=len(assignments[0]),

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.log.files import described
 from barnabas.broker_errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
+from barnabas.turns import in_turns
+
+logger = logging.getLogger(__name__)
 
 Result = DeleteRecordsResponse.DeleteRecordsPartitionResult
 END = -1
 
 
 async def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsResponse.DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[_delete(call, topic.name, asked) for asked in topic.partitions],
-            )
-            for topic in request.topics
-            if topic.partitions
-        ]
-    )
+    topics = [
+        DeleteRecordsResponse.DeleteRecordsTopicResult(
+            name=topic.name,
+            partitions=[_delete(call, topic.name, asked) async for asked in in_turns(topic.partitions, 1)],
+        )
+        for topic in request.topics
+        if topic.partitions
+    ]
+    try:
+        for logs in call.parts.cluster.log_managers:
+            logs.write_start_offsets()
+    except OSError as error:
+        logger.error("deleted records may be there again after a start: %s", described(error))
+        for result in (result for topic in topics for result in topic.partitions if not result.error_code):
+            result.error_code, result.low_watermark = KafkaStorageError.code, -1
+    return DeleteRecordsResponse(topics=topics)
 
 
 def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPartition) -> Result:
@@ -40,8 +52,6 @@ def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPart
         offset = log.high_watermark if asked.offset == END else asked.offset
         if not 0 <= offset < log.log_start_offset:
             partition.delete_records_before(offset)
-        for logs in cluster.log_managers:
-            logs.write_start_offsets()
         return Result(partition_index=asked.partition_index, low_watermark=log.log_start_offset)
     except OSError as error:
         code = KafkaStorageError(f"{name}-{asked.partition_index}: {error}").code

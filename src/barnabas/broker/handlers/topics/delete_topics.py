@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
@@ -19,6 +20,7 @@ from barnabas.broker_errors import (
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from barnabas.protocol.schema import ZERO_UUID
+from barnabas.turns import in_turns
 
 Result = DeleteTopicsResponse.DeletableTopicResult
 FIRST_VERSION_WITH_STRICT_QUOTA = 5
@@ -29,10 +31,15 @@ State = DeleteTopicsRequest.DeleteTopicState
 
 
 async def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    return await call.parts.topic_changes.alone(partial(_delete_all, call, request))
+
+
+async def _delete_all(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     asked = request.topics or [State(name=name) for name in request.topic_names]
     refused = _refused(call, asked)
     good = [state for state in asked if not any(_names_same(state, result) for result in refused)]
-    return DeleteTopicsResponse(responses=[*refused, *(_delete(call, state) for state in good)])
+    deleted = [await _delete(call, state) async for state in in_turns(good, 1)]
+    return DeleteTopicsResponse(responses=[*refused, *deleted])
 
 
 def _refused(call: Call, asked: Sequence[State]) -> list[Result]:
@@ -69,7 +76,7 @@ def _names_same(state: State, refused: Result) -> bool:
     return state.topic_id == refused.topic_id
 
 
-def _delete(call: Call, state: State) -> Result:
+async def _delete(call: Call, state: State) -> Result:
     cluster = call.parts.cluster
     try:
         if not cluster.settings.flag("delete.topic.enable"):
@@ -88,7 +95,7 @@ def _delete(call: Call, state: State) -> Result:
                 described = topic.name if _may(call, Operation.DESCRIBE, topic.name) else None
                 return _refusal(described, state.topic_id, TopicAuthorizationFailedError(REFUSED))
         charge_mutations(call, len(topic.partitions), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
-        cluster.delete_topic(topic)
+        await call.parts.topic_changes.delete(topic)
         return Result(name=topic.name, topic_id=topic.topic_id)
     except BrokerError as error:
         return _refusal(state.name, state.topic_id, error)

@@ -5,11 +5,12 @@ all partitions, of which only those are told of for which something was done.
 from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.cluster import Partition
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import ElectionNotNeededError, InvalidRequestError, UnknownTopicOrPartitionError
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from barnabas.turns import in_turns
 
 PREFERRED, UNCLEAN = 0, 1
 Result = ElectLeadersResponse.PartitionResult
@@ -36,11 +37,11 @@ async def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersRespon
                 topic.name,
                 [
                     result
-                    for partition in topic.partitions
+                    async for partition in in_turns(list(topic.partitions))
                     if (result := _elect(call, partition, kind)).error_code != ElectionNotNeededError.code
                 ],
             )
-            for topic in call.parts.cluster.topics.values()
+            async for topic in in_turns(list(call.parts.cluster.topics.values()))
         ]
     else:
         results = [

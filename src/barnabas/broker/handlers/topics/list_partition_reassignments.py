@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker.authorization.acls import Operation
-from barnabas.broker.cluster import Partition, Topic
 from barnabas.broker.handlers.api import Call, Handler
+from barnabas.broker.topic import Partition, Topic
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from barnabas.turns import in_turns
 
 OngoingPartition = ListPartitionReassignmentsResponse.OngoingPartitionReassignment
 OngoingTopic = ListPartitionReassignmentsResponse.OngoingTopicReassignment
@@ -33,7 +34,7 @@ async def handle(
         )
     topics = call.parts.cluster.topics
     if request.topics is None:
-        found = [_describe(topic, topic.partitions) for topic in topics.values()]
+        found = [_describe(topic, topic.partitions) async for topic in in_turns(list(topics.values()), 1)]
     else:
         found = [
             _describe(

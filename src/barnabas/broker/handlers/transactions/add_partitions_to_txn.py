@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
-from barnabas.broker.cluster import INTERNAL_TOPICS, Cluster
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.producer_errors import code_for
+from barnabas.broker.topic import INTERNAL_TOPICS
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.add_partitions_to_txn import (

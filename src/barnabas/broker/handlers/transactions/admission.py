@@ -5,9 +5,9 @@ Owns what Produce and TxnOffsetCommit ask alike, and the codes that their versio
 
 from __future__ import annotations
 
-from barnabas.broker.cluster import Partition
 from barnabas.broker.handlers.api import BrokerParts
 from barnabas.broker.replication.acknowledgement import Written
+from barnabas.broker.topic import Partition
 from barnabas.broker.transactions.transaction import VERSION_WITH_EPOCH_BUMPS
 from barnabas.broker.transactions.transaction_manager import TransactionManager
 from barnabas.broker_errors import (

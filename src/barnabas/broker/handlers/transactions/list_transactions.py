@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.handlers.turns import in_turns
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.name_pattern import NamePatternError, read_name_pattern
 from barnabas.broker.transactions.transaction import TransactionStatus
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from barnabas.turns import in_turns
 
 KNOWN_STATES = frozenset(status.title for status in TransactionStatus)
 

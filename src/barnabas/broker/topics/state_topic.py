@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from barnabas import _kernel
-from barnabas.broker.cluster import Cluster, Partition
+from barnabas.broker.cluster import Cluster
 from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import end_marker
 from barnabas.broker.replication.acknowledgement import check_in_sync
 from barnabas.broker.settings import LEAST_SEGMENT_BYTES
+from barnabas.broker.topic import Partition
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
     KafkaStorageError,
@@ -95,7 +96,6 @@ class StateTopic:
             copies = settings.number(self._partitions_setting.replace("num.partitions", "replication.factor"))
             self.cluster.create_topic(
                 self.name,
-                count,
                 {
                     **self._settings,
                     "compression.type": "producer",

@@ -1,0 +1,1 @@
+"""What changes topics, and the topics in which coordinators keep their state."""
