@@ -134,15 +134,24 @@ class HostileProxy:
         try:
             broker_reader, broker_writer = await asyncio.open_connection(*self._broker)
             asked: dict[int, tuple[int, int]] = {}
-            requests = asyncio.create_task(self._pass_requests(reader, broker_writer, asked))
+            ways = [
+                asyncio.create_task(self._pass_requests(reader, broker_writer, asked)),
+                asyncio.create_task(self._pass_answers(broker_reader, writer, asked)),
+            ]
             try:
-                await self._pass_answers(broker_reader, writer, asked)
+                # Either side that hangs up is missed by the other.
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                requests.cancel()
-                await asyncio.gather(requests, return_exceptions=True)
-                # What is still to be written may wait for a broker that is gone.
+                # First, as any wait here may be cancelled. What is still to be written may wait for a broker
+                # that is gone.
                 broker_writer.transport.abort()
+                for way in ways:
+                    way.cancel()
+                ended = await asyncio.gather(*ways, return_exceptions=True)
                 await broker_writer.wait_closed()
+            for error in ended:
+                if isinstance(error, Exception):
+                    raise error
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:

@@ -44,6 +44,8 @@ CONSUMER: dict[str, Any] = {
     "max_poll_interval_ms": 1000,
 }
 
+SHARE: dict[str, Any] = {**SETTINGS, "fetch_max_wait_ms": 100}
+
 
 async def produce(bootstrap: str, name: str) -> None:
     async with aio.Producer(bootstrap, **PRODUCER) as producer:
@@ -86,6 +88,24 @@ async def consume_by_consumer(bootstrap: str, name: str) -> None:
     await consume(bootstrap, name, "consumer")
 
 
+async def share(bootstrap: str, name: str) -> None:
+    """What was acknowledged in a request whose answer was cut may be done with, or may come again."""
+    found: set[bytes | None] = set()
+    place = TopicPartition(name, 0)
+    async with (
+        aio.Admin(bootstrap, **SETTINGS) as admin,
+        aio.ShareConsumer(bootstrap, group_id=name, topics=[name], **SHARE) as consumer,
+    ):
+        lag = None
+        while lag != 0:
+            found |= {record.value for record in await consumer.poll(1)}
+            await consumer.commit()
+            offsets = (await admin.list_share_group_offsets({name: [place]}))[name]
+            lag = offsets[place].lag if place in offsets else None
+        await consumer.close(10 * LIMIT_SECONDS)
+    assert found == set(VALUES)
+
+
 async def administer(bootstrap: str, name: str) -> None:
     async with aio.Admin(bootstrap, **SETTINGS) as admin:
         (node,) = (await admin.describe_cluster()).nodes
@@ -98,7 +118,7 @@ async def administer(bootstrap: str, name: str) -> None:
 
 Scenario = Callable[[str, str], Awaitable[None]]
 WRITE: list[Scenario] = [produce, transact]
-READ: list[Scenario] = [consume_by_classic, consume_by_consumer, administer]
+READ: list[Scenario] = [consume_by_classic, consume_by_consumer, share, administer]
 
 
 def values_of(bootstrap: str, name: str) -> list[bytes | None]:
@@ -125,6 +145,9 @@ async def cut_everywhere(
             await admin.create_topics([NewTopic(name, 1, 1)])
             if scenario in READ:
                 await produce(broker.bootstrap, name)
+            if scenario is share:
+                group = ConfigResource(ResourceType.GROUP, name)
+                await admin.alter_configs({group: {"share.auto.offset.reset": "earliest"}})
             names.append(name)
             try:
                 async with asyncio.timeout(LIMIT_SECONDS):

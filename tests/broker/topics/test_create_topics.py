@@ -46,6 +46,17 @@ def test_the_topics_of_a_request_are_kept_by_few_writes(
     run(tmp_path, look)
 
 
+@pytest.mark.parametrize("partitions", range(15, 25))
+def test_topics_of_any_size_are_created_together(tmp_path: Path, partitions: int) -> None:
+    async def scenario(client: Client) -> None:
+        topics = [CreateTopicsRequest.CreatableTopic(name, partitions, 1) for name in "abc"]
+        answer = await client.send(CreateTopicsRequest(topics))
+        created = [(topic.name, topic.error_code, topic.num_partitions) for topic in answer.topics]
+        assert created == [(name, 0, partitions) for name in "abc"]
+
+    run(tmp_path, scenario)
+
+
 def test_names_that_differ_only_in_dots_and_underscores_collide_until_one_is_gone(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         answer = await client.send(request_for("a.b", "a_b", "a-b"))

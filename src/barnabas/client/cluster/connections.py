@@ -147,9 +147,9 @@ class ConnectionPool:
         opening = list(self._opening.values())
         for task in opening:
             task.cancel()
-        for task in opening:
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+        if opening:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait(opening)
         self._connections.clear()
         # Those too that wait for their last answers, or for a broker's goodbye.
         connections, self._not_over = self._not_over, set()

@@ -239,8 +239,9 @@ class MetadataUpkeep:
         self._is_closed = True
         if self._task is not None:
             self._task.cancel()
+            # What ended it was raised where it ran, as by the handler of a signal.
             with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+                await asyncio.wait([self._task])
         self._finish_waiters(self._waiters, ClosedError("the client is closed"))
         self._waiters = []
 
@@ -249,7 +250,15 @@ class MetadataUpkeep:
             raise ClosedError("the client is closed")
         self._wake.set()
         if self._task is None:
-            self._task = background.start(self._keep_metadata(), what="keeping metadata", loop=self._loop)
+            self._task = background.start(
+                self._keep_metadata(), what="keeping metadata", loop=self._loop, on_fault=self._go_on
+            )
+
+    def _go_on(self, what: str, error: BaseException) -> None:
+        """After what ended the upkeep from outside, such as the handler of a signal: some still wait."""
+        if not self._is_closed:
+            self._task, self._is_stale = None, True
+            self._start()
 
     async def _keep_metadata(self) -> None:
         failures = 0

@@ -149,7 +149,7 @@ class Telemetry:
             return
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+            await asyncio.wait([self._task])
         subscription = self._subscription
         if subscription is not None and subscription.requested:
             try:

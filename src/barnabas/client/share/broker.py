@@ -395,8 +395,9 @@ class ShareBroker:
                     self._fail(pending, self._lost_error())
                     return
                 request = self._acknowledge_request(pending, FINAL_EPOCH)
+                limit_ms = min(timeout_ms, self._config.request_timeout_ms)
                 try:
-                    response = await connection.send(request, timeout_ms=timeout_ms)
+                    response = await connection.send(request, timeout_ms=limit_ms)
                     self._check(response.error_code, response.error_message, "share acknowledge")
                 except BaseException as error:
                     self._lose_session(pending, error)

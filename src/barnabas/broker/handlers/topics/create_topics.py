@@ -55,7 +55,7 @@ async def _create_all(call: Call, request: CreateTopicsRequest) -> CreateTopicsR
         asked = waiting[0]
         if asked.name in refused:
             results.append(_refusal(waiting.popleft().name, refused[asked.name]))
-        elif request.validate_only or _asked_partitions(call, asked) > MOST_OF_A_TURN:
+        elif request.validate_only or _weight(call, asked) > MOST_OF_A_TURN:
             results.append(await _create_one(call, waiting.popleft(), request.validate_only))
         else:
             results.extend(_create_in_a_turn(call, waiting, refused))
@@ -76,6 +76,10 @@ def _asked_partitions(call: Call, asked: Asked) -> int:
     if asked.assignments or asked.num_partitions != -1:
         return len(asked.assignments) or asked.num_partitions
     return default_partition_count(call.parts)
+
+
+def _weight(call: Call, asked: Asked) -> int:
+    return 1 + max(0, _asked_partitions(call, asked))
 
 
 async def _create_one(call: Call, asked: Asked, validate_only: bool) -> Result:
@@ -99,12 +103,11 @@ def _create_in_a_turn(call: Call, waiting: deque[Asked], refused: Container[str]
     weight = 0
     try:
         with cluster.saved_once():
-            while waiting:
-                asked = waiting[0]
-                weight += 1 + max(0, _asked_partitions(call, asked))
-                if asked.name in refused or weight > MOST_OF_A_TURN:
+            while waiting and waiting[0].name not in refused:
+                weight += _weight(call, waiting[0])
+                if weight > MOST_OF_A_TURN:
                     break
-                waiting.popleft()
+                asked = waiting.popleft()
                 try:
                     topic, assignments = _plan(call, asked)
                     partitions = list(cluster.make_partitions(topic, assignments))
