@@ -40,6 +40,11 @@ class Broker:
         self.target = DirectTarget(ours.fileno(), frame, TOPIC, 0, TOPIC_ID if version == 13 else None)
         ours.close()
 
+    def close(self) -> None:
+        """The target has its own descriptor."""
+        self.socket.close()
+        del self.target
+
     def receive(self) -> tuple[int, ProduceRequest]:
         """A request and its correlation id."""
         length = int.from_bytes(self._receive(4))

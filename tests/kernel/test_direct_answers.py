@@ -26,7 +26,7 @@ LAST_SEQUENCE = 2**31 - 1
 def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     broker = Broker(request.param)
     yield broker
-    broker.socket.close()
+    broker.close()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.kernel.sent_records import Bench
 def broker() -> Iterator[Broker]:
     broker = Broker(13)
     yield broker
-    broker.socket.close()
+    broker.close()
 
 
 @pytest.fixture

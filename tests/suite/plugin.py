@@ -7,6 +7,7 @@ pytest_plugins = [
     "tests.suite.tiers",
     "tests.suite.parts",
     "tests.suite.unit_guard",
+    "tests.suite.leak_guard",
     "tests.suite.hang_guard",
     "tests.suite.fixture_times",
     "tests.suite.failures",

@@ -99,7 +99,11 @@ class PartitionLog:
         self.leader_epochs = LeaderEpochs((int(row[0]), int(row[1])) for row in rows)
         self.producers = ProducerStates()
         self.segments: list[Segment] = []
-        self._open(clean, now_ms)
+        try:
+            self._open(clean, now_ms)
+        except BaseException:
+            self.abandon()
+            raise
         self.leader_epochs.assign(leader_epoch, self.log_end_offset)
 
     # Opening

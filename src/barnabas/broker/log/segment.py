@@ -170,7 +170,10 @@ class Segment:
         self.time_index_path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        """May be called twice: another file may have the number of the descriptor by then."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     # Opening
 
