@@ -36,7 +36,7 @@ from barnabas.spark.option_table import DECODING, OF_A_SIDE, OF_A_WRITTEN_SIDE, 
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 ALL_OF_KAFKAS = """\
-These do something. All others that Kafka 4.3.0 has are told of, checked and kept as Kafka does, and nothing
+These do something. All others that Kafka 4.3.0 has are described, checked and kept as Kafka does, and nothing
 comes of them. What Kafka lets be changed while it runs can be changed here, and holds at once.
 """
 MARKER = "<!-- From here on made by scripts/reference_pages.py -->\n"

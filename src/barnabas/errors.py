@@ -49,7 +49,7 @@ from barnabas.values import frozen
 
 @frozen
 class Outcome:
-    """What became of each item of a call that took several: what the call would have given, and errors. Every
+    """The outcome of each item of a call that took several: what the call would have given, and errors. Every
     item is in one of the two, under the key that the call's result has for it."""
 
     results: Mapping[Any, Any]
@@ -63,7 +63,7 @@ class BarnabasError(Exception):
     """Whether the same call may succeed when it is simply made again."""
 
     outcome: Outcome | None = None
-    """On an error that a call of Admin raised which took several items: what became of each of them."""
+    """On an error of a call of Admin that took several items: the outcome of each of them."""
 
 
 class MisuseError(BarnabasError):

@@ -1,5 +1,5 @@
 """What interceptors are. A consumer's sees records before the caller does, and what was committed; a
-producer's sees records before they are sent, and what became of them.
+producer's sees records before they are sent, and where they were stored, or why not.
 
     class Count(ConsumerInterceptor):
         def on_consume(self, records): ...

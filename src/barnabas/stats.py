@@ -13,7 +13,7 @@ from barnabas.types import TopicPartition
 from barnabas.values import frozen
 
 BrokerState = Literal["init", "connecting", "up", "down"]
-"""`init`: there is no connection, and none is wanted; `down`: the last one was lost, or not to be had."""
+"""`init`: there is no connection, and none is wanted; `down`: the last one was lost, or could not be made."""
 
 
 @frozen

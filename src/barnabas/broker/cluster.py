@@ -195,6 +195,11 @@ class Cluster:
         return [self.nodes[node] for node in self.alive if self.nodes[node].is_within_reach]
 
     @property
+    def within_reach(self) -> Set[int]:
+        """The living nodes but those that were killed and are not missed yet, which cannot make a log."""
+        return {node.node_id for node in self._living()}
+
+    @property
     def states_of_nodes(self) -> Sequence[object]:
         """Changes whenever a node comes, goes, or takes what leaders write again or not any more."""
         return [
@@ -421,13 +426,14 @@ class Cluster:
         return Topic(name, uuid.uuid4(), kept, TopicSettings(kept, self.settings))
 
     def make_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> Iterator[Partition]:
-        """Makes each when it is asked for. Nobody sees them before `add_topic` or `add_partitions`; where
-        nodes come or go before that, they do not fit any more. Raises: KafkaStorageError, and then none is
-        there."""
+        """Makes each when it is asked for, and no more once a node has come or gone. Nobody sees them before
+        `add_topic` or `add_partitions`. Raises: KafkaStorageError, and then none is there."""
         made: list[Partition] = []
-        settings = topic.settings.log_settings()
+        settings, states = topic.settings.log_settings(), self.states_of_nodes
         try:
             for index, replicas in enumerate(assignments, len(topic.partitions)):
+                if self.states_of_nodes != states:
+                    return
                 partition = self._make_partition(topic, index, replicas, settings)
                 made.append(partition)
                 yield partition
@@ -523,7 +529,7 @@ class Cluster:
         racks = {node: self.nodes[node].rack for node in self.registered}
         if first is None:
             first = len(self.topics)
-        return [*spread(partition_count, replication_factor, racks, self.alive, first)]
+        return [*spread(partition_count, replication_factor, racks, self.within_reach, first)]
 
     def change_topic_settings(self, topic: Topic, own_settings: dict[str, str]) -> None:
         """Puts checked settings in the place of the topic's own. Raises: KafkaStorageError."""
@@ -650,7 +656,7 @@ class Cluster:
         if self.has_one_node:
             log = self._running(NODE_ID).create(name, settings)
             return Partition(topic, index, log, self._only_registration)
-        registration = new_partition(replicas, {node.node_id for node in self._living()})
+        registration = new_partition(replicas, self.within_reach)
         logs = ReplicaLogs(name, self.nodes, self._tell_of_failure)
         try:
             for node in replicas:

@@ -1,4 +1,4 @@
-"""What is in the checkpoints of streaming queries that the page was told of, and how far that is from the
+"""What is in the checkpoints of streaming queries that the page was given, and how far that is from the
 brokers' ends. Knows nothing of HTTP.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -203,19 +203,31 @@ def test_a_log_that_has_the_place_of_another_outlives_that_ones_deletion(tmp_pat
     assert folders(tmp_path) == []
 
 
-@pytest.mark.parametrize("comes_back", [False, True])
+async def stop(cluster: ClusterOfThree) -> None:
+    await cluster.stop(2)
+
+
+async def kill(cluster: ClusterOfThree) -> None:
+    await cluster.kill(2)
+
+
+async def start_again(cluster: ClusterOfThree) -> None:
+    await cluster.stop(2)
+    await cluster.start(2)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("end", [stop, kill, start_again])
 def test_no_partition_is_led_by_a_node_that_ended_while_it_was_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_back: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    end: Callable[[ClusterOfThree], Coroutine[Any, Any, None]],
+    replicas: int,
 ) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
-        async def end() -> None:
-            await cluster.stop(2)
-            if comes_back:
-                await cluster.start(2)
-
         ending: list[asyncio.Task[None]] = []
-        Halfway(monkeypatch, lambda: ending.append(asyncio.get_running_loop().create_task(end())))
-        answer = await cluster.ask(1, creation(replicas=3))
+        Halfway(monkeypatch, lambda: ending.append(asyncio.get_running_loop().create_task(end(cluster))))
+        answer = await cluster.ask(1, creation(replicas=replicas))
         assert answer.topics[0].error_code == 0
         await ending[0]
         partitions = cluster.broker._parts.cluster.topic("many").partitions  # pyright: ignore
@@ -223,12 +235,25 @@ def test_no_partition_is_led_by_a_node_that_ended_while_it_was_made(
         for partition in partitions:
             assert partition.replicas is not None
             assert partition.registration.leader in partition.replicas.logs
-        # One that the node would have led takes a record.
-        index = next(
-            place for place, partition in enumerate(partitions) if partition.registration.replicas[0] == 2
-        )
-        request = produce_request("many", batch_of(values("a")), partition=index)
-        response = await cluster.ask(partitions[index].registration.leader, request, 12)
-        assert response.responses[0].partition_responses[0].error_code == 0
+        for index in range(6):
+            request = produce_request("many", batch_of(values("a")), partition=index, acks=1)
+            response = await cluster.ask(partitions[index].registration.leader, request, 12)
+            assert response.responses[0].partition_responses[0].error_code == 0
+
+    run_three(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_topic_is_created_while_a_killed_node_is_not_missed_yet(tmp_path: Path, replicas: int) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.kill(2)
+        answer = await cluster.ask(1, creation(partitions=9, replicas=replicas))
+        assert answer.topics[0].error_code == 0
+        leaders = {(await cluster.describe("many", index)).leader_id for index in range(9)}
+        assert leaders == {1, 3}
+        by_hand = CreateTopicsRequest.CreatableReplicaAssignment(0, [2])
+        topic = CreateTopicsRequest.CreatableTopic("by-hand", -1, -1, [by_hand])
+        answer = await cluster.ask(1, CreateTopicsRequest([topic], 1000))
+        assert answer.topics[0].error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
     run_three(tmp_path, scenario)

@@ -55,12 +55,16 @@ _BOUNDED = (
         for kind in ("consumer", "share", "streams")
         for number in (
             _Bounded(kind, "assignment.interval.ms", "Time between assignments at least.", 0),
-            _Bounded(kind, "heartbeat.interval.ms", "How often members shall be heard of."),
-            _Bounded(kind, "session.timeout.ms", "How long a member may not be heard of."),
+            _Bounded(kind, "heartbeat.interval.ms", "How often members send heartbeats."),
+            _Bounded(
+                kind, "session.timeout.ms", "How long a member may send no heartbeat before it is removed."
+            ),
         )
     ),
     _Bounded("share", "delivery.count.limit", "How often a record is delivered at most.", 2),
-    _Bounded("share", "partition.max.record.locks", "Records of a partition in hand.", 100),
+    _Bounded(
+        "share", "partition.max.record.locks", "How many records of a partition may be locked at once.", 100
+    ),
     _Bounded("share", "record.lock.duration.ms", "How long a record is lent.", 1000),
     _Bounded("streams", "initial.rebalance.delay.ms", "How long a new group waits for more members.", 0),
     _Bounded("streams", "num.standby.replicas", "Copies of each task's state.", 0, "standby.replicas"),

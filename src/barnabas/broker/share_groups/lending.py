@@ -307,7 +307,7 @@ class ShareLending:
         try:
             self.forget(keys)
         except KafkaStorageError as error:
-            logger.error("what became of records that are gone stays: %s", error)
+            logger.error("the states of records of deleted topics or groups are still kept: %s", error)
 
 
 def _first_offset(log: PartitionLog, settings: GroupSettings) -> int:

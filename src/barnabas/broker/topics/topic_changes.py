@@ -19,6 +19,9 @@ from barnabas.turns import in_turns
 
 T = TypeVar("T")
 
+Place = Callable[[], Sequence[Sequence[int]]]
+"""Gives the replicas of new partitions. It is asked again when nodes have come or gone meanwhile."""
+
 
 class TopicChanges:
     """All but `alone` and `close` are for work that `alone` does."""
@@ -49,34 +52,30 @@ class TopicChanges:
         async with self._lock:
             pass
 
-    async def create(
-        self, name: str, own_settings: Mapping[str, str | None], assignments: Sequence[Sequence[int]]
-    ) -> Topic:
-        """Raises: as `Cluster.create_topic`."""
-        topic = self._cluster.new_topic(name, len(assignments), own_settings)
-        self._cluster.add_topic(topic, await self._make_partitions(topic, assignments))
+    async def create(self, name: str, own_settings: Mapping[str, str | None], place: Place) -> Topic:
+        """Raises: as `Cluster.create_topic` and `place`."""
+        topic = self._cluster.new_topic(name, len(place()), own_settings)
+        self._cluster.add_topic(topic, await self._make_partitions(topic, place))
         return topic
 
-    async def add_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> None:
-        """Raises: KafkaStorageError."""
-        self._cluster.add_partitions(topic, await self._make_partitions(topic, assignments))
+    async def add_partitions(self, topic: Topic, place: Place) -> None:
+        """Raises: KafkaStorageError, and what `place` raises."""
+        self._cluster.add_partitions(topic, await self._make_partitions(topic, place))
 
     async def delete(self, topic: Topic) -> None:
         """Raises: KafkaStorageError, and then the topic stays."""
         self._cluster.delete_topic(topic)
         await self._delete_logs(topic.partitions)
 
-    async def _make_partitions(self, topic: Topic, assignments: Sequence[Sequence[int]]) -> list[Partition]:
-        """Raises: KafkaStorageError."""
+    async def _make_partitions(self, topic: Topic, place: Place) -> list[Partition]:
+        """Raises: KafkaStorageError, and what `place` raises."""
         while True:
             states = self._cluster.states_of_nodes
-            partitions = [
-                partition
-                async for partition in in_turns(self._cluster.make_partitions(topic, assignments), 1)
-            ]
+            making = self._cluster.make_partitions(topic, place())
+            partitions = [partition async for partition in in_turns(making, 1)]
             if self._cluster.states_of_nodes == states:
                 return partitions
-            # Who leads, and who is in sync, is another now.
+            # Who may lead, and who is in sync, is another now.
             await self._delete_logs(partitions)
 
     async def _delete_logs(self, partitions: Sequence[Partition]) -> None:

@@ -25,7 +25,9 @@ def create(
     renewer: Annotated[
         list[str] | None, typer.Option("--renewer", help="User:bob, who may renew it (repeatable).")
     ] = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="User:alice; else whoever connects.")] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="User:alice; by default the user that connects.")
+    ] = None,
     max_lifetime_ms: Annotated[int, typer.Option("--max-lifetime-ms", help="-1: the broker's maximum.")] = -1,
     dry_run: DryRun = False,
     bootstrap: Bootstrap = None,

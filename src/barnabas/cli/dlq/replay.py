@@ -80,7 +80,9 @@ def replay(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="TOPIC", help="Send them here, by their keys, not whence they came."),
+        typer.Option(
+            "--to", metavar="TOPIC", help="Send them here, by their keys, instead of to where they came from."
+        ),
     ] = None,
     exactly_once: Annotated[
         bool,

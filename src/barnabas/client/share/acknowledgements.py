@@ -28,7 +28,7 @@ RENEW = ACKNOWLEDGE_CODES["renew"]
 
 @frozen
 class AcknowledgementResult:
-    """What became of the acknowledgements of one partition that went to its broker together."""
+    """The outcome of the acknowledgements of one partition that went to its broker together."""
 
     partition: TopicPartition
     offsets: list[int]

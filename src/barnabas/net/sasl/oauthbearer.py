@@ -56,7 +56,7 @@ class OAuthBearer:
 
     async def get_token(self) -> OAuthBearerToken:
         """The token of all connections, or a new one where that is nearing its end. One that has not ended is
-        good enough while a new one is asked for, or is not to be had. Raises: BarnabasError."""
+        good enough while a new one is asked for, or cannot be got. Raises: BarnabasError."""
         if self._lock.locked() and (token := self._valid_token()) is not None:
             return token
         try:

@@ -69,7 +69,7 @@ class LogSizes:
                 {leaders[p] for p in asked}, partitions=asked, timeout=MEASURE_TIMEOUT_SECONDS
             )
         except BarnabasError as error:
-            logger.info("the sizes of logs are not to be had, a few records are read instead: %s", error)
+            logger.info("the sizes of logs cannot be asked for, a few records are read instead: %s", error)
             return {}
         earliest = self._consumer.beginning_offsets(asked)
         latest = self._consumer.end_offsets(asked)

@@ -95,7 +95,7 @@ async def checkpoint(request: Request) -> Response:
     look = await _look(request)
     found = next((each for each in look.checkpoints if each.place == place), None)
     if found is None:
-        raise HTTPException(404, f"the page was not told of a checkpoint {place!r}")
+        raise HTTPException(404, f"the page was not given a checkpoint {place!r}: name it with --checkpoint")
     listened = next((each for each in look.queries if each.query_id == found.query_id), None)
     return render(request, "checkpoint.html", title=found.title, shown=found, listened=listened)
 

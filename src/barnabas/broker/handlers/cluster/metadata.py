@@ -101,8 +101,8 @@ async def _create(parts: BrokerParts, name: str) -> None:
     """Raises: what a topic cannot be created for."""
     cluster = parts.cluster
     if name not in cluster.topics:
-        assignments = cluster.place(cluster.settings.number("num.partitions"))
-        await parts.topic_changes.create(name, {}, assignments)
+        place = partial(cluster.place, cluster.settings.number("num.partitions"))
+        await parts.topic_changes.create(name, {}, place)
 
 
 def _known(call: Call, topic: Topic) -> Topic:

@@ -224,8 +224,8 @@ async def _create(call: Call, answer: StreamsAnswer) -> list[str]:
 
 async def _create_one(call: Call, topic: InternalTopic) -> None:
     parts = call.parts
-    assignments = parts.cluster.place(topic.partition_count, topic.replication_factor or -1)
-    await parts.topic_changes.create(topic.name, topic.settings, assignments)
+    place = partial(parts.cluster.place, topic.partition_count, topic.replication_factor or -1)
+    await parts.topic_changes.create(topic.name, topic.settings, place)
 
 
 def _response(answer: StreamsAnswer, status: list[Problem]) -> Response:

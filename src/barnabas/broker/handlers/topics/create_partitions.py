@@ -56,7 +56,8 @@ async def _create(
         assignments = _assignments(cluster, topic, asked)
         charge_mutations(call, len(assignments), strict_from=FIRST_VERSION_WITH_STRICT_QUOTA)
         if not validate_only:
-            await call.parts.topic_changes.add_partitions(topic, assignments)
+            place = partial(_assignments, cluster, topic, asked)
+            await call.parts.topic_changes.add_partitions(topic, place)
         return Result(name=asked.name)
     except BrokerError as error:
         return Result(name=asked.name, error_code=error.code, error_message=error.context or None)
@@ -87,7 +88,7 @@ def _assignments(
             "assignment(s) were specified."
         )
     assignments = [assignment.broker_ids for assignment in asked.assignments]
-    check_assignments(assignments, cluster.registered, cluster.alive, present)
+    check_assignments(assignments, cluster.registered, cluster.within_reach, present)
     return assignments
 
 

@@ -89,8 +89,9 @@ async def _create_one(call: Call, asked: Asked, validate_only: bool) -> Result:
         if validate_only:
             # What was only looked at has an id as well, which nobody will have.
             return _describe(call, topic, assignments)
-        topic = await call.parts.topic_changes.create(asked.name, topic.own_settings, assignments)
-        return _describe(call, topic, assignments)
+        place = partial(_assignments, call, asked)
+        topic = await call.parts.topic_changes.create(asked.name, topic.own_settings, place)
+        return _describe(call, topic, [partition.registration.replicas for partition in topic.partitions])
     except BrokerError as error:
         return _refusal(asked.name, error)
 
@@ -182,7 +183,7 @@ def _assigned_by_hand(cluster: Cluster, asked: Asked) -> list[Sequence[int]]:
             repeated = assignment.partition_index
             break
         assignments[assignment.partition_index] = assignment.broker_ids
-    check_assignments([*assignments.values()], cluster.registered, cluster.alive)
+    check_assignments([*assignments.values()], cluster.registered, cluster.within_reach)
     if repeated is not None:
         raise InvalidReplicaAssignmentError(
             f"Found multiple manual partition assignments for partition {repeated}"

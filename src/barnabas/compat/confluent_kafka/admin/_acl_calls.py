@@ -29,7 +29,7 @@ LONGEST_TEXT_BYTES = 511
 async def create_acls(
     requests: BrokerRequests, acls: list[AclBinding], options: CallOptions
 ) -> dict[AclBinding, KafkaError | None]:
-    """What became of each rule."""
+    """The outcome of each rule."""
     response = await requests.ask_controller(acl_requests.create_acls(map(_core_binding, acls)))
     return {
         answer.key: _error(answer.code, answer.message)

@@ -49,7 +49,7 @@ async def describe_configs(
 async def alter_configs(
     requests: BrokerRequests, resources: list[ConfigResource], options: CallOptions
 ) -> dict[ConfigResource, KafkaError | None]:
-    """What became of each resource."""
+    """The outcome of each resource."""
     wanted = [
         (
             _wire(resource),
@@ -65,7 +65,7 @@ async def alter_configs(
 async def incremental_alter_configs(
     requests: BrokerRequests, resources: list[ConfigResource], options: CallOptions
 ) -> dict[ConfigResource, KafkaError | None]:
-    """What became of each resource."""
+    """The outcome of each resource."""
     for resource in resources:
         names = [entry.name for entry in resource.incremental_configs]
         if len(set(names)) != len(names):

@@ -109,7 +109,7 @@ async def describe_consumer_groups(
 async def delete_consumer_groups(
     requests: BrokerRequests, group_ids: list[str], options: CallOptions
 ) -> dict[str, KafkaError | None]:
-    """What became of each group."""
+    """The outcome of each group."""
     _check_unique(group_ids)
 
     async def delete(group_id: str) -> KafkaError | None:

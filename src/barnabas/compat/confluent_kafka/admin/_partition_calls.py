@@ -74,7 +74,7 @@ async def list_offsets(
 async def delete_records(
     requests: BrokerRequests, partitions: list[TopicPartition], options: CallOptions
 ) -> dict[TopicPartition, DeletedRecords | KafkaError]:
-    """What became of each partition."""
+    """The outcome of each partition."""
     if len(set(partitions)) != len(partitions):
         raise invalid_argument(DUPLICATES)
 
@@ -97,7 +97,7 @@ async def elect_leaders(
     partitions: list[TopicPartition] | None,
     options: CallOptions,
 ) -> dict[TopicPartition, KafkaError | None]:
-    """What became of each partition; None: of all where there was something to do. Raises: KafkaException."""
+    """The outcome of each partition; None: of all where there was something to do. Raises: KafkaException."""
     if partitions is not None and len(set(partitions)) != len(partitions):
         raise invalid_argument("Duplicate partitions specified")
     request = elect_leaders_request(

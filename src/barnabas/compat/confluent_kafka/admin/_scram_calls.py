@@ -45,7 +45,7 @@ async def describe_user_scram_credentials(
 async def alter_user_scram_credentials(
     requests: BrokerRequests, alterations: list[UserScramCredentialAlteration], options: CallOptions
 ) -> dict[str, KafkaError | None]:
-    """What became of each user's alterations."""
+    """The outcome of each user's alterations."""
     wanted: list[types.ScramUpsertion | types.ScramDeletion] = []
     for index, alteration in enumerate(alterations):
         if isinstance(alteration, UserScramCredentialDeletion):

@@ -38,7 +38,7 @@ NO_PORT = 0
 async def create_topics(
     requests: BrokerRequests, topics: list[NewTopic], options: CallOptions
 ) -> dict[str, KafkaError | None]:
-    """What became of each topic."""
+    """The outcome of each topic."""
     request = topic_requests.create_topics(
         map(_core_topic, topics),
         timeout_ms=requests.operation_timeout_ms(options.operation_timeout_ms),
@@ -53,7 +53,7 @@ async def create_topics(
 async def delete_topics(
     requests: BrokerRequests, names: list[str], options: CallOptions
 ) -> dict[str, KafkaError | None]:
-    """What became of each topic."""
+    """The outcome of each topic."""
     request = topic_requests.delete_topics(
         names, timeout_ms=requests.operation_timeout_ms(options.operation_timeout_ms)
     )
@@ -70,7 +70,7 @@ async def delete_topics(
 async def create_partitions(
     requests: BrokerRequests, wanted: list[NewPartitions], options: CallOptions
 ) -> dict[str, KafkaError | None]:
-    """What became of each topic."""
+    """The outcome of each topic."""
     request = topic_requests.create_partitions(
         (
             (topic.topic, types.NewPartitions(topic.new_total_count, topic.replica_assignment))
@@ -141,7 +141,7 @@ def _core_topic(topic: NewTopic) -> types.NewTopic:
 def _outcomes(
     answers: Iterable[Answer[str, object]], request_name: str, options: CallOptions
 ) -> dict[str, KafkaError | None]:
-    """What became of topics, by name. One that a broker names twice is not understood."""
+    """The outcome of topics, by name. One that a broker names twice is not understood."""
     outcomes: dict[str, KafkaError | None] = {}
     for name, _, code, message in answers:
         if name in outcomes:

@@ -23,7 +23,7 @@ NOT_TOLD = -1
 
 
 class VerifiableProducer(VerifiableClient):
-    """A Producer that says of each message what became of it."""
+    """A Producer that prints the outcome of each message."""
 
     def __init__(self, conf: dict[str, Any]) -> None:
         """`conf`: of the Producer."""

@@ -300,7 +300,7 @@ class AIOProducer:
             raise error
 
     def _report(self, future: asyncio.Future[Any], error: KafkaError | None, message: Message) -> None:
-        """What became of a message, told on the event loop's thread or in the client's."""
+        """The report of a message, given on the event loop's thread or in the client's."""
         if get_ident() == self._loop_thread:
             # As `_settle`, without the call: this is run for each message.
             if error is None and not future.done():
