@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import random
 import sys
+import threading
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from types import CodeType
 
 import pytest
@@ -119,3 +121,32 @@ def test_records_that_a_program_for_asyncio_never_got_are_another_members(
             sys.settrace(None)
         asyncio.run(asyncio.wait_for(read(group, topic, returned, None), 20))
         assert set(returned) == {b"%d" % number for number in range(RECORDS)}, raised.place
+
+
+class Gate:
+    """A lock whose first release is followed by Ctrl-C."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        if not self._is_over:
+            self._is_over = True
+            raise KeyboardInterrupt
+
+
+def test_a_share_consumer_is_free_for_other_threads_after_ctrl_c_in_the_first_steps_of_a_call(
+    embedded_broker: EmbeddedBroker, topic: str, group: str
+) -> None:
+    settings = {"bootstrap.servers": embedded_broker.bootstrap, "group.id": group}
+    with confluent_kafka.ShareConsumer(settings) as consumer, ThreadPoolExecutor(1) as other:
+        consumer.subscribe([topic])
+        consumer._gate = Gate()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+        with pytest.raises(KeyboardInterrupt):
+            consumer.subscription()
+        assert other.submit(consumer.subscription).result(60) == [topic]

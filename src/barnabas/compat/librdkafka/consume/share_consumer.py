@@ -115,21 +115,23 @@ class ShareConsumer:
 
     @contextmanager
     def _using(self, what: str | None = None) -> Generator[ShareConsumerSession]:
-        """The open session, for this thread alone. `what` fails if that is not to be had."""
+        """The open session, for this thread alone. `what` fails while another thread has it."""
         session = self._check_open()
         this = threading.get_ident()
-        with self._gate:
-            other = self._thread
-            if other is not None and other != this:
-                text = (
-                    "Share consumer is not safe for multi-threaded access. "
-                    f"currentThread(id: {this}) otherThread(id: {other})"
-                )
-                raise ConcurrentModificationException(
-                    text if what is None else _failed(what, KafkaError._CONFLICT)
-                )
-            self._thread = this
+        was_ours = self._thread == this
+        # What is raised at any line, as the handler of a signal does, leaves the session to other threads.
         try:
+            with self._gate:
+                other = self._thread
+                if other is not None and other != this:
+                    text = (
+                        "Share consumer is not safe for multi-threaded access. "
+                        f"currentThread(id: {this}) otherThread(id: {other})"
+                    )
+                    raise ConcurrentModificationException(
+                        text if what is None else _failed(what, KafkaError._CONFLICT)
+                    )
+                self._thread = this
             if self._is_in_callback:
                 text = (
                     "Share consumer methods are not accessible from user-defined acknowledgement commit "
@@ -140,7 +142,8 @@ class ShareConsumer:
         except (BarnabasError, TimeoutError) as error:
             raise KafkaException(kafka_error_of(error)) from error
         finally:
-            self._thread = other
+            if self._thread == this and not was_ours:
+                self._thread = None
 
     @_unless_closed
     @c_arguments("O")
