@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from tests.compat.pykafka.differential.played.script import on_zookeeper, script
@@ -32,13 +33,17 @@ def owners(stage: Any, group: str) -> dict[str, str]:
 
 
 def settled(stage: Any, group: str, members: list[Any]) -> None:
-    """Waits until the members own all partitions between them, in ZooKeeper and by their own word."""
+    """Waits until each member, in the order of their ids, owns its share, in ZooKeeper and by its own word.
+    All partitions may be owned while the member that joined last has nothing yet."""
+    of_each, rest = divmod(FOUR, len(members))
+    shares = [of_each + (place < rest) for place in range(len(members))]
 
     def shared() -> bool:
-        kept = [number for member in members for number in member.partitions]
+        kept = [sorted(member.partitions) for member in members]
         nodes = owners(stage, group)
         return (
-            sorted(kept) == list(range(FOUR))
+            [len(numbers) for numbers in kept] == shares
+            and sorted(chain(*kept)) == list(range(FOUR))
             and len(nodes) == FOUR
             and set(nodes.values()) == {m._consumer_id.decode() for m in members if m.partitions}
         )
