@@ -202,3 +202,21 @@ def test_sequences_begin_again_at_zero_after_the_highest(sequence: int) -> None:
     queue._next_sequence = sequence
     sequences = [send(queue)[1][2] for _ in range(3)]
     assert sequences == [(sequence + n) % 2**31 for n in range(3)]
+
+
+def test_batches_wait_for_the_back_off_of_one_that_is_tried_again_and_of_no_other() -> None:
+    queue = make_queue(batches=1)
+    first, _ = send(queue)
+    queue.retry(first, NOW + 60)
+    add(queue)
+    assert queue.not_before == NOW + 60
+    queue.failed(first)
+    assert queue.not_before == 0
+
+
+def test_the_back_off_of_batches_that_are_given_up_holds_for_no_other() -> None:
+    queue = make_queue(batches=2)
+    first, _ = send(queue)
+    queue.retry(first, NOW + 60)
+    queue.give_up_sent()
+    assert queue.not_before == 0

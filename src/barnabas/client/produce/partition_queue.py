@@ -167,6 +167,9 @@ class PartitionQueue:
     def failed(self, pending: PendingBatch) -> None:
         """Given up for good; whether the broker has it may not be known."""
         self._remove(pending)
+        if not any(waiting.attempts for waiting in self.waiting):
+            # The back-off was that of batches which are not tried again.
+            self.not_before = 0.0
         if pending.sequence is not None:
             self._gap_end = max(self._gap_end or 0, pending.sequence + pending.record_count)
 
@@ -197,6 +200,7 @@ class PartitionQueue:
         end of its transaction, which fails with the first of those that leave."""
         self.in_flight.clear()
         self.waiting = [pending for pending in self.waiting if not pending.attempts]
+        self.not_before = 0.0
         may_go_on = self._is_idempotent and not self._is_transactional
         self._needs_new_epoch = may_go_on and self.producer_id != NO_PRODUCER_ID
         return self.waiting

@@ -411,7 +411,8 @@ class Sender:
             self._add(queue, batch)
             if queue.needs_producer_id:
                 self._give_producer_id(queue)
-                # The batch's time-out has to be watched from now on, however long the id takes.
+            if queue.not_before > now or self._head(queue) is None:
+                # Its time-out has to be watched from now on, and the end of its back-off.
                 self.wake()
         head = self._head(queue) if queue.not_before <= now else None
         while head is not None and (reason := head.broken_because) is not None:
