@@ -157,11 +157,12 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """After all fixtures of the test, and before pytest looks for what was said of garbage."""
-    found = guard.left()
-    if not found:
+    tier = tier_run(item)
+    # The players of the differential suites, and Kafkas that are started again, last longer than a test.
+    if tier not in (Tier.UNIT, Tier.INTEGRATION) or not guard.left():
         return
     gc.collect()
-    counts_connections = tier_run(item) is Tier.UNIT
+    counts_connections = tier is Tier.UNIT
     ends_at = time.monotonic() + item.config.getoption("--leak-seconds")
     while found := guard.left() if counts_connections else guard.left().without_connections():
         if time.monotonic() > ends_at:

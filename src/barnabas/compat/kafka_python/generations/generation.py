@@ -118,7 +118,8 @@ class Generation:
         "Whether a NoOffsetForPartitionError has a set of partitions, in place of one"
     )
     listeners_hear_of_closing: bool = difference(
-        "Whether a ConsumerRebalanceListener hears of the partitions that a consumer gives up when it closes"
+        "Whether a ConsumerRebalanceListener is called with the partitions that a consumer gives up when it "
+        "closes"
     )
     member_topics_name: str = difference("The field of a member's metadata that has its topics")
     assignors_see_members: str = difference(
