@@ -44,8 +44,11 @@ def asking(*, kms_hosts: Collection[str] = (), **settings: Any) -> Generator[Ask
             answer = runner.run(client.request(method, path, content=content, headers=named))
             return answer.status_code, answer.json() if answer.content else None
 
-        yield ask
-        runner.run(client.aclose())
+        try:
+            yield ask
+        finally:
+            runner.run(client.aclose())
+            runner.run(service.close())
 
 
 @pytest.fixture

@@ -477,6 +477,7 @@ def test_associations_are_there_again_after_a_restart() -> None:
                 await client.request(method, path, content=None if body is None else json.dumps(body))
                 for method, path, body in lines
             ]
+        await service.close()
         return [answer.json() for answer in answers if answer.raise_for_status().content]
 
     async def replayed() -> None:

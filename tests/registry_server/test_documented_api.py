@@ -508,8 +508,11 @@ def test_a_documented_error_of_the_store_is_said(operation: str, code: str) -> N
         line, body = ANSWERED[operation]
         method, _, path = line.partition(" ")
         transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://registry") as client:
-            return await client.request(method, path, json=body)
+        try:
+            async with httpx.AsyncClient(transport=transport, base_url="http://registry") as client:
+                return await client.request(method, path, json=body)
+        finally:
+            await service.close()
 
     answer = asyncio.run(run())
     assert (answer.status_code, str(answer.json()["error_code"])) == (500, code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 import pytest
@@ -58,6 +59,15 @@ async def asked(app: RegistryApp, path: str, body: object) -> httpx.Response:
         return await client.post(path, json=body)
 
 
+async def asked_once(journal: MemoryJournal, path: str, **settings: Any) -> httpx.Response:
+    """By a registry that does nothing else."""
+    service = RegistryService(journal)
+    try:
+        return await asked(RegistryApp(service, **settings), path, {"schema": USER})
+    finally:
+        await service.close()
+
+
 def test_a_write_is_decided_when_the_one_before_is_in_the_state() -> None:
     async def run() -> list[dict[str, int]]:
         journal = HeldJournal()
@@ -76,6 +86,7 @@ def test_a_write_is_decided_when_the_one_before_is_in_the_state() -> None:
         journal.let.set()
         found = [(await each).json() for each in (first, second, again)]
         assert len(journal.records) == 2
+        await service.close()
         return found
 
     found = asyncio.run(run())
@@ -99,8 +110,7 @@ def test_a_write_is_decided_when_the_one_before_is_in_the_state() -> None:
     ],
 )
 def test_what_the_journal_does_not_take_is_told(error: Exception, status: int, code: int, words: str) -> None:
-    app = RegistryApp(RegistryService(FailingJournal(error)))
-    found = asyncio.run(asked(app, "/subjects/s/versions", {"schema": USER}))
+    found = asyncio.run(asked_once(FailingJournal(error), "/subjects/s/versions"))
     assert (found.status_code, found.json()) == (status, {"error_code": code, "message": words})
 
 
@@ -114,8 +124,8 @@ def test_a_write_goes_to_who_leads_as_it_came(where: str) -> None:
 
     error = NotLeaderError("no", "http://leads" if where == "error" else None)
     journal = FailingJournal(error, None if where == "error" else "http://leads")
-    app = RegistryApp(RegistryService(journal), forward=forward)
-    found = asyncio.run(asked(app, "/contexts/c/subjects/s/versions?normalize=true", {"schema": USER}))
+    path = "/contexts/c/subjects/s/versions?normalize=true"
+    found = asyncio.run(asked_once(journal, path, forward=forward))
     assert found.json() == {"id": 9}
     (leader_url, url, body) = sent[0]
     assert (leader_url, url) == (
@@ -134,6 +144,10 @@ def test_what_is_there_is_found_by_every_registry() -> None:
         follower = RegistryService(FailingJournal(NotLeaderError("no")))
         for offset, (key, value) in enumerate(leader.records):
             follower.state.apply(key, value, offset, 0)
-        return await asked(RegistryApp(follower), "/subjects/s/versions", {"schema": USER})
+        try:
+            return await asked(RegistryApp(follower), "/subjects/s/versions", {"schema": USER})
+        finally:
+            await service.close()
+            await follower.close()
 
     assert asyncio.run(run()).json()["id"] == 1

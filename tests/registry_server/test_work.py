@@ -58,9 +58,11 @@ class HeldWorkers(Workers):
 async def serving(service: RegistryService) -> AsyncGenerator[httpx.AsyncClient]:
     await service.start()
     transport = httpx.ASGITransport(app=RegistryApp(service))
-    async with httpx.AsyncClient(transport=transport, base_url="http://registry") as client:
-        yield client
-    await service.close()
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://registry") as client:
+            yield client
+    finally:
+        await service.close()
 
 
 def comparisons(call: SlowCall) -> bool:

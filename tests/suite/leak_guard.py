@@ -130,6 +130,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=5.0,
         help="how long what a test has left may take to end by itself (default 5)",
     )
+    # Elsewhere servers and players that are started when first wanted last longer than a test.
+    parser.addoption("--leak-tiers", default="unit", help="whose tests may leave nothing (default unit)")
 
 
 def pytest_sessionstart() -> None:
@@ -158,8 +160,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """After all fixtures of the test, and before pytest looks for what was said of garbage."""
     tier = tier_run(item)
-    # The players of the differential suites, and Kafkas that are started again, last longer than a test.
-    if tier not in (Tier.UNIT, Tier.INTEGRATION) or not guard.left():
+    if str(tier) not in item.config.getoption("--leak-tiers").split(",") or not guard.left():
         return
     gc.collect()
     counts_connections = tier is Tier.UNIT
