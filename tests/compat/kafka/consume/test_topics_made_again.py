@@ -31,6 +31,8 @@ def make_consumer(embedded_broker: EmbeddedBroker) -> Iterator[MakeConsumer]:
             bootstrap_servers=embedded_broker.bootstrap,
             auto_offset_reset="earliest",
             metadata_max_age_ms=600_000,
+            # Else it may make the topic by itself, as soon as that is deleted.
+            allow_auto_create_topics=False,
             **settings,
         )
         made.append(consumer)
