@@ -1,4 +1,5 @@
 """A test that leaves a client, a thread, a child process or an open file behind fails, and not its neighbour.
+Asked of the tiers that `--leak-tiers` names, by default of unit tests.
 
 What fixtures of a wider scope make belongs to them. What ends by itself is waited for. Sockets and pipes
 count in unit tests alone: clients of wider fixtures connect when they like. Elsewhere, where there are new

@@ -42,6 +42,22 @@ class Program:
         else:
             await self._send(self._producer(), raised)
 
+    def run(self, raised: RaisedAt, error: type[BaseException]) -> None:
+        """Ends in time, with each record decided and reported once."""
+        began_at = time.monotonic()
+        try:
+            asyncio.run(self.main(raised))
+        except error:
+            assert raised.place
+        finally:
+            sys.settrace(None)
+        assert time.monotonic() - began_at < LIMIT_SECONDS, raised.place
+        # Of a record whose `send` was ended the program has no delivery, and it may be reported.
+        assert all(count == 1 for count in self.told.values()), raised.place
+        for value, delivery in self.deliveries.items():
+            assert delivery.done(), raised.place
+            assert self.told[value], raised.place
+
     async def _send(self, producer: aio.Producer, raised: RaisedAt) -> None:
         # Batches leave without the event loop only after one has left by it.
         await (await self._send_one(producer, 0))
@@ -96,6 +112,15 @@ def stored(broker: EmbeddedBroker, topic: str) -> Counter[bytes | None]:
         return values
 
 
+@pytest.fixture
+def short_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was interrupted may never be done, so that a program ends after all of these."""
+    monkeypatch.setattr(lifetimes, "MOMENTS_SECONDS", 0.5)
+    monkeypatch.setattr(loop_lifetimes, "MOMENTS_SECONDS", 0.5)
+    monkeypatch.setattr(loop_lifetimes, "SILENT_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("short_moments")
 @pytest.mark.filterwarnings("ignore:unclosed producer:ResourceWarning")
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
@@ -104,37 +129,23 @@ def stored(broker: EmbeddedBroker, topic: str) -> Counter[bytes | None]:
 def test_each_record_is_decided_and_told_of_once_whatever_is_raised_at_any_line(
     embedded_broker: EmbeddedBroker,
     make_topic: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
     error: type[BaseException],
     is_closed: bool,
     linger_ms: int,
 ) -> None:
-    # What was interrupted may never be done, so that a program ends after all of these.
-    monkeypatch.setattr(lifetimes, "MOMENTS_SECONDS", 0.5)
-    monkeypatch.setattr(loop_lifetimes, "MOMENTS_SECONDS", 0.5)
-    monkeypatch.setattr(loop_lifetimes, "SILENT_SECONDS", 0.1)
     chance = random.Random(f"{error.__name__} {is_closed} {linger_ms}")
     for _ in range(RUNS):
         topic = make_topic(embedded_broker)
         program = Program(embedded_broker.bootstrap, topic, linger_ms=linger_ms, is_closed=is_closed)
         raised = RaisedAt(chance.randrange(1, MOST_LINES), error, STEPS)
-        began_at = time.monotonic()
-        try:
-            asyncio.run(program.main(raised))
-        except error:
-            assert raised.place
-        finally:
-            sys.settrace(None)
-        assert time.monotonic() - began_at < LIMIT_SECONDS, raised.place
+        program.run(raised, error)
         in_topic = stored(embedded_broker, topic)
         assert all(count == 1 for count in in_topic.values()), raised.place
-        assert all(count == 1 for count in program.told.values()), raised.place
         for value, delivery in program.deliveries.items():
-            assert delivery.done(), raised.place
-            assert program.told[value], raised.place
             assert delivery.exception() is not None or in_topic[value], raised.place
 
 
+@pytest.mark.usefixtures("short_moments")
 @pytest.mark.filterwarnings("ignore:unclosed producer:ResourceWarning")
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
@@ -142,37 +153,22 @@ def test_each_record_is_decided_and_told_of_once_whatever_is_raised_at_any_line(
 def test_a_transaction_is_there_as_a_whole_or_not_at_all_whatever_is_raised_at_any_line(
     embedded_broker: EmbeddedBroker,
     make_topic: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
     error: type[BaseException],
     is_closed: bool,
 ) -> None:
-    monkeypatch.setattr(lifetimes, "MOMENTS_SECONDS", 0.5)
-    monkeypatch.setattr(loop_lifetimes, "MOMENTS_SECONDS", 0.5)
-    monkeypatch.setattr(loop_lifetimes, "SILENT_SECONDS", 0.1)
     chance = random.Random(f"{error.__name__} {is_closed}")
     raised_count = 0
     for _ in range(RUNS):
         topic = make_topic(embedded_broker)
         program = Transactions(embedded_broker.bootstrap, topic, is_closed=is_closed)
         raised = RaisedAt(chance.randrange(1, MOST_LINES_OF_TRANSACTIONS), error, STEPS)
-        began_at = time.monotonic()
-        try:
-            asyncio.run(program.main(raised))
-        except error:
-            assert raised.place
-        finally:
-            sys.settrace(None)
+        program.run(raised, error)
         raised_count += bool(raised.place)
-        assert time.monotonic() - began_at < LIMIT_SECONDS, raised.place
         # Who comes next aborts what was left open.
         with Producer(embedded_broker.bootstrap, transactional_id=topic) as producer:
             producer.init_transactions()
         in_topic = stored(embedded_broker, topic)
         assert all(count == 1 for count in in_topic.values()), raised.place
-        assert all(count == 1 for count in program.told.values()), raised.place
-        for value, delivery in program.deliveries.items():
-            assert delivery.done(), raised.place
-            assert program.told[value], raised.place
         for place in range(Transactions.COUNT):
             values = {b"%d" % number for number in range(place * RECORDS, (place + 1) * RECORDS)}
             found = values & in_topic.keys()
