@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import socket
 import struct
@@ -10,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,14 +20,13 @@ from barnabas.broker.handlers import HANDLERS
 from barnabas.protocol.frame import encode_request
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.testing import EmbeddedBroker
-from oracle.instances import random_message
+
+from .any_content import frames_of_any_content, make_what_is_there
 
 PATIENCE_SECONDS = 30
 IDLE_SECONDS = 5
 LARGEST_REQUEST = 1 << 20
 ASK = encode_request(ApiVersionsRequest(), 0, 1, "neighbour")
-FRAMES_OF_A_VERSION = 12
-THERE = "there"
 LENGTHS = (-(2**31), -1, 0, 1, 3, LARGEST_REQUEST + 1, 2**31 - 1)
 
 
@@ -37,10 +35,7 @@ def broker() -> Iterator[EmbeddedBroker]:
     idle_ms = str(1000 * IDLE_SECONDS)
     config = {"socket.request.max.bytes": str(LARGEST_REQUEST), "connections.max.idle.ms": idle_ms}
     with EmbeddedBroker(config=config) as broker:
-        with Producer(broker.bootstrap) as producer:
-            producer.send(THERE, b"a", partition=0).result(PATIENCE_SECONDS)
-        with Consumer(broker.bootstrap, group_id=THERE) as consumer:
-            consumer.commit({(THERE, 0): 1})
+        make_what_is_there(broker.bootstrap)
         yield broker
 
 
@@ -105,38 +100,12 @@ def test_garbage_is_answered_or_ends_its_own_connection_alone(broker: EmbeddedBr
     assert failure(broker) == ""
 
 
-def name_what_is_there(part: Any, source: random.Random) -> None:
-    """Has a request be about a topic and a group that are there, in most places that could name them.
-
-    Fields that its version lacks are empty, and stay so."""
-    if isinstance(part, list):
-        for each in cast("list[Any]", part):
-            name_what_is_there(each, source)
-    for name in getattr(part, "field_specifiers", ()):
-        value = getattr(part, name)
-        if isinstance(value, str) and value and source.random() < 0.7:
-            setattr(part, name, THERE)
-        elif name in ("partition", "partition_index", "index") and source.random() < 0.7:
-            setattr(part, name, 0)
-        elif isinstance(value, list) and value and isinstance(value[0], str):
-            setattr(part, name, [THERE, *cast("list[str]", value)])
-        else:
-            name_what_is_there(value, source)
-
-
 @pytest.mark.parametrize("handler", HANDLERS.values(), ids=lambda handler: handler.request_type.NAME)
 def test_no_request_of_any_content_makes_the_broker_fail(broker: EmbeddedBroker, handler: Any) -> None:
     with ExitStack() as stack:
         neighbour = stack.enter_context(connected(broker))
-        for version in range(handler.lowest, handler.highest + 1):
-            source = random.Random(f"{handler.request_type.__name__} {version}")
-            for number in range(FRAMES_OF_A_VERSION):
-                request = random_message(handler.request_type, version, source)
-                name_what_is_there(request, source)
-                frame = bytearray(encode_request(request, version, number, THERE))
-                for _ in range(number // 4):
-                    frame[source.randrange(4, len(frame))] = source.choice([0, 1, 0x7F, 0x80, 0xFE, 0xFF])
-                stack.enter_context(connected(broker)).sendall(frame)
+        for frame in frames_of_any_content(handler):
+            stack.enter_context(connected(broker)).sendall(frame)
         assert is_served(neighbour)
     assert failure(broker) == ""
 

@@ -7,12 +7,8 @@ nothing.
 from __future__ import annotations
 
 import asyncio
-import gc
-import socket
 import struct
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,115 +28,35 @@ from barnabas.protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsResponse,
 )
 from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.schema import fields_of
 from barnabas.testing import EmbeddedBroker
 
-LONGEST_TURN_SECONDS = 0.05
+from .any_content import frames_of_any_content, make_what_is_there
+from .watching import (
+    LONGEST_TURN_SECONDS,
+    TOPIC,
+    ask,
+    asked,
+    how_slow_this_machine_is,
+    send_and_hang_up,
+    watch_while,
+    watched,
+    with_a_topic,
+)
+
 ITEMS = 60_000
-TOPIC = "t" * 34 + "b"
 EVIL_PATTERNS = ("(t+)+c", "(t|t)*c", "((t*)*)*c", "(.*t){12}c", "(?i)(T+)+c", "(" * 3000 + "t" + ")" * 3000)
-REPLY_SECONDS = 60
 RECORDS_AT = 61
 CLIENT_METRICS = 16
-
-
-class Watch:
-    """`longest`: the processor time of the longest turn of the loop."""
-
-    def __init__(self) -> None:
-        self.longest = 0.0
-
-
-@contextmanager
-def watched(loop: asyncio.AbstractEventLoop) -> Iterator[Watch]:
-    """Looks at the clock of the loop's thread between all of its callbacks."""
-    watch, is_over = Watch(), False
-    before = time.thread_time()
-
-    def look() -> None:
-        nonlocal before
-        now = time.thread_time()
-        watch.longest = max(watch.longest, now - before)
-        if not is_over:
-            loop.call_soon(look)
-            before = time.thread_time()
-
-    loop.call_soon(look)
-    try:
-        yield watch
-    finally:
-        is_over = True
-
-
-def how_slow_this_machine_is() -> float:
-    """Against the one that the limit was measured on: never quicker."""
-    began = time.thread_time()
-    sum(place * place % 7 for place in range(200_000))
-    return max(1.0, (time.thread_time() - began) / 0.02)
-
-
-@asynccontextmanager
-async def running(folder: Path, **config: str) -> AsyncIterator[Broker]:
-    named = {name.replace("_", "."): value for name, value in config.items()}
-    broker = Broker(folder, config=named)
-    await broker.start()
-    try:
-        yield broker
-    finally:
-        await broker.stop()
-
-
-def ask(port: int, frame: bytes) -> bytes:
-    """The answer to a frame, from another thread; empty where the broker hangs up."""
-    with socket.create_connection(("127.0.0.1", port), REPLY_SECONDS) as connection:
-        connection.sendall(frame)
-        stream = connection.makefile("rb")
-        try:
-            start = stream.read(4)
-            return stream.read(struct.unpack(">i", start)[0]) if start else b""
-        except ConnectionResetError:
-            return b""
-
-
-async def asked(broker: Broker, request: Any, version: int, client_id: str = "hostile") -> bytes:
-    return await in_thread(lambda: ask(broker.port, encode_request(request, version, 1, client_id)))
-
-
-def watch_while(
-    folder: Path, attack: Callable[[Broker], Awaitable[None]], prepare: Callable[[Broker], Awaitable[None]]
-) -> float:
-    """The longest turn, of the broker alone: what clients do is on other threads."""
-
-    async def main() -> float:
-        async with running(folder) as broker:
-            await prepare(broker)
-            # Else what other tests have left would be looked through in one of these turns.
-            gc.collect()
-            gc.freeze()
-            try:
-                with watched(asyncio.get_running_loop()) as watch:
-                    await attack(broker)
-            finally:
-                gc.unfreeze()
-            return watch.longest
-
-    return asyncio.run(main())
 
 
 def one_record(size: int, compression: str) -> bytes:
     builder = _kernel.BatchBuilder(compression=compression, max_bytes=size + 1000)
     assert builder.append(NOW_MS, b"k", bytes(size))
     return builder.build()
-
-
-async def with_a_topic(broker: Broker) -> None:
-    topic = CreateTopicsRequest.CreatableTopic(TOPIC, 1, 1)
-    await asked(broker, CreateTopicsRequest([topic], 5000), 7)
-    await asked(broker, InitProducerIdRequest(TOPIC, 10_000), 4)
 
 
 def long_lists(handler: Any) -> Iterator[tuple[str, Any]]:
@@ -310,3 +226,22 @@ def test_a_topic_whose_replicas_are_named_for_thousands_of_partitions_does_not_h
         assert decode_response(CreateTopicsRequest, 7, answer).topics[0].num_partitions == 5000
 
     assert watch_while(tmp_path, attack, with_a_topic) < LONGEST_TURN_SECONDS * how_slow_this_machine_is()
+
+
+@pytest.mark.parametrize("handler", HANDLERS.values(), ids=lambda handler: handler.request_type.NAME)
+def test_no_request_of_any_content_holds_the_loop(handler: Any, tmp_path: Path) -> None:
+    frames = list(frames_of_any_content(handler))
+
+    async def prepare(broker: Broker) -> None:
+        await in_thread(lambda: make_what_is_there(f"127.0.0.1:{broker.port}"))
+
+    async def attack(broker: Broker) -> None:
+        for frame in frames:
+            await in_thread(lambda frame=frame: send_and_hang_up(broker.port, frame))
+
+    limit = LONGEST_TURN_SECONDS * how_slow_this_machine_is()
+    for attempt in range(3):
+        longest = watch_while(tmp_path / str(attempt), attack, prepare)
+        if longest < limit:
+            break
+    assert longest < limit

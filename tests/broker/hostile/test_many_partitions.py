@@ -24,7 +24,7 @@ from barnabas.protocol.messages.list_partition_reassignments import ListPartitio
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 
-from .test_holding_up import LONGEST_TURN_SECONDS, asked, how_slow_this_machine_is, watched
+from .watching import LONGEST_TURN_SECONDS, asked, how_slow_this_machine_is, watched
 
 MANY, MORE, SMALL = 2000, 4000, 400
 TIMEOUT_MS = 60_000
