@@ -49,14 +49,15 @@ def wait_for(condition: Callable[[], T], timeout: float = 60.0) -> T:
 
 
 async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: float = 60.0) -> T:
-    """`wait_for` on an event loop; `condition` may be a coroutine function."""
-    deadline = time.monotonic() + timeout
+    """`wait_for` on an event loop, by its time; `condition` may be a coroutine function."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout
     while True:
         outcome = condition()
         result = await outcome if isinstance(outcome, Awaitable) else outcome
         if result:
             return result
-        if time.monotonic() > deadline:
+        if loop.time() > deadline:
             pytest.fail(f"not so within {timeout} s: {condition}, which last gave {result!r}")
         await asyncio.sleep(0.02)
 

@@ -6,9 +6,10 @@ Owns how long a turn is. Knows nothing of what is in the lists.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterable
 from typing import TypeVar
+
+from barnabas.clock import CLOCK
 
 T = TypeVar("T")
 
@@ -20,9 +21,9 @@ async def in_turns(items: Iterable[T], items_between_looks: int = ITEMS_BETWEEN_
     """Each of them; whenever a turn has taken its time, others are let in first. What can change meanwhile
     may be another when the next item comes. A few items are always of one turn; where each of them takes
     long, `items_between_looks` says how few."""
-    ends_at = time.monotonic() + TURN_SECONDS
+    ends_at = CLOCK.monotonic() + TURN_SECONDS
     for place, item in enumerate(items, 1):
         yield item
-        if place % items_between_looks == 0 and time.monotonic() >= ends_at:
+        if place % items_between_looks == 0 and CLOCK.monotonic() >= ends_at:
             await asyncio.sleep(0)
-            ends_at = time.monotonic() + TURN_SECONDS
+            ends_at = CLOCK.monotonic() + TURN_SECONDS

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.virtual.loop import VirtualWorld
+
 from barnabas.broker.server import Broker
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
@@ -110,4 +112,4 @@ def run(
         finally:
             await broker.stop()
 
-    asyncio.run(main())
+    VirtualWorld(seed=0).run(main)

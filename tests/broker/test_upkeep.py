@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas import _kernel
-from barnabas.broker.coordinator import now_ms
+from barnabas.clock import now_ms
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 
 from .conftest import batch_of, values
@@ -28,7 +27,7 @@ Eventually = Callable[..., Any]
 
 
 def recent() -> int:
-    return int(time.time() * 1000)
+    return now_ms()
 
 
 def test_old_segments_are_removed(tmp_path: Path, eventually_async: Eventually) -> None:

@@ -27,7 +27,7 @@ from barnabas.broker.replication.registration import (
     new_partition,
     restarted,
 )
-from barnabas.broker.replication.replica_logs import ReplicaLogs
+from barnabas.broker.replication.replica_logs import ReplicaLogs, common_end
 from barnabas.broker.scram_users import ScramCredential, UserAndMechanism
 from barnabas.broker.settings import (
     LEAST_SEGMENT_BYTES,
@@ -158,6 +158,8 @@ class Cluster:
                 if node.node_id in registration.replicas
             }
         )
+        # Logs that it gets from here on are no stale ones, though they may be of the same partitions.
+        self._metadata.stale_logs.pop(str(node.node_id), None)
 
     def _reopened(self, topic: Topic, index: int, registration: PartitionRegistration) -> Partition:
         """Where there are several nodes, the one leads that has most of what those in sync have: what one of
@@ -179,6 +181,11 @@ class Cluster:
             while node != leader and not replicas.catch_up(node):
                 pass
         partition = Partition(topic, index, log, registration, replicas)
+        # While too few are in sync, any of those that are eligible may lead next: what one of them lacks was
+        # not shown, and is not to be.
+        log.replicated_to = min(
+            common_end(replicas.logs[node], log) for node in (*registration.in_sync, *registration.eligible)
+        )
         partition.hold()
         return partition
 
@@ -230,7 +237,6 @@ class Cluster:
         topics = list(self.topics.values())
         its = [[partition.registration for partition in topic.partitions] for topic in topics]
         self._open_logs(node, zip(topics, its, strict=True))
-        self._metadata.stale_logs.pop(str(node_id), None)
         for partition in self.partitions_on(node_id):
             assert partition.replicas is not None
             partition.replicas.rejoin(node_id)

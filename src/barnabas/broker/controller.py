@@ -232,8 +232,11 @@ class Controller:
             raise KafkaStorageError(f"{partition.name}: cannot make a replica: {error}") from error
         partition.registration = after
         self._is_unsaved = True
-        if after.leader in replicas.logs and after.leader_epoch != before.leader_epoch:
-            partition.log = replicas.lead(after.leader, after.leader_epoch)
+        if after.leader_epoch != before.leader_epoch:
+            if after.leader in replicas.logs:
+                partition.log = replicas.lead(after.leader, after.leader_epoch)
+            else:
+                replicas.expect(after.leader)
         for node_id in before.replicas:
             if node_id not in after.replicas:
                 cluster.remove_replica(partition, node_id)

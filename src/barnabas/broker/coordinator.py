@@ -25,7 +25,6 @@ from barnabas.broker.group_store import (
     offset_entry,
     removal_entries,
 )
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.topics.state_topic import KeptEnd, Producer
 from barnabas.broker_errors import (
     FencedInstanceIdError,
@@ -43,6 +42,7 @@ from barnabas.broker_errors import (
     StaleMemberEpochError,
     UnknownMemberIdError,
 )
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue

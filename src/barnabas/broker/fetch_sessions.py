@@ -5,7 +5,6 @@ Owns ids, epochs and what a session's partitions were last told. Knows nothing o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,6 +15,7 @@ from barnabas.broker_errors import (
     InvalidFetchSessionEpochError,
 )
 from barnabas.chance import chance
+from barnabas.clock import CLOCK
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 
 FULL_EPOCH = 0
@@ -93,7 +93,9 @@ class CachedFetchSession:
 class FetchSessions:
     """The sessions of one broker. `clock` gives seconds."""
 
-    def __init__(self, max_sessions: int = MAX_SESSIONS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, max_sessions: int = MAX_SESSIONS, clock: Callable[[], float] = CLOCK.monotonic
+    ) -> None:
         self._max_sessions = max_sessions
         self._clock = clock
         self._sessions: dict[int, CachedFetchSession] = {}

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from barnabas._kernel import BatchInfo
 from barnabas.broker.data_directory import StoredTopic
-from barnabas.broker.log.clock import now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.log.partition_log import Appended, PartitionLog
 from barnabas.broker.replication.registration import PartitionRegistration
 from barnabas.broker.replication.replica_logs import ReplicaLogs
 from barnabas.broker.settings import ProduceRules, TopicSettings
 from barnabas.broker_errors import KafkaStorageError
+from barnabas.clock import now_ms
 from barnabas.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPI
 
 @dataclass(slots=True, eq=False)
 class Partition:
-    """A partition in service. `waiters` are woken by every append and when the partition goes."""
+    """A partition in service. `waiters` are woken, the first of them first, by every append and when the
+    partition goes."""
 
     topic: Topic
     index: int
@@ -41,7 +42,7 @@ class Partition:
     registration: PartitionRegistration
     replicas: ReplicaLogs | None = None
     """The logs on all nodes, where there are several. `log` is the leader's."""
-    waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
+    waiters: dict[asyncio.Event, None] = field(default_factory=dict[asyncio.Event, None])
     is_gone: bool = False
     """The topic has been deleted."""
 

@@ -13,7 +13,6 @@ import logging
 import os
 import ssl
 import struct
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from functools import partial
 from typing import IO, Any, Protocol, TypeVar, cast
 
 from barnabas import background
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, BrokenProtocolError
 from barnabas.listening import stop_listening
 from barnabas.net.addresses import in_thread
@@ -161,13 +161,14 @@ class KafkaServer:
         self.handler = handler
         self.make_doorkeeper = make_doorkeeper
         self._get_tls = get_tls
-        self.handshakes: set[_Handshake] = set()
+        self.handshakes: dict[_Handshake, None] = {}
         self.make_context = make_context
         self.versions = versions
         self.max_request_bytes = max_request_bytes
         self._max_idle_seconds = max_idle_ms / 1000
         self._idle_timer: asyncio.TimerHandle | None = None
-        self.connections: set[ServerConnection] = set()
+        self.connections: dict[ServerConnection, None] = {}
+        """In the order in which they were made."""
         self._beside = asyncio.Lock()
         self._server: asyncio.Server | None = None
 
@@ -216,7 +217,7 @@ class KafkaServer:
 
     def hang_up(self) -> None:
         """Ends all connections at once; requests under way are given up, and get no further."""
-        for connection in self.connections:
+        for connection in list(self.connections):
             connection.end()
 
     async def stop(self) -> None:
@@ -235,7 +236,7 @@ class KafkaServer:
             await self._server.wait_closed()
 
     def _end_idle(self) -> None:
-        oldest = time.monotonic() - self._max_idle_seconds
+        oldest = CLOCK.monotonic() - self._max_idle_seconds
         for connection in list(self.connections):
             if not connection.is_busy and connection.last_used < oldest:
                 connection.hang_up()
@@ -305,7 +306,7 @@ class _Handshake(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._server.handshakes.add(self)
+        self._server.handshakes[self] = None
         self._task = background.start(self._shake_hands(transport), what="a handshake of TLS")
 
     def give_up(self) -> None:
@@ -340,7 +341,7 @@ class _Handshake(asyncio.Protocol):
             transport.abort()
             return
         finally:
-            self._server.handshakes.discard(self)
+            self._server.handshakes.pop(self, None)
         if secure is not None:
             accepted.connection_made(secure)
 
@@ -369,11 +370,11 @@ class ServerConnection:
         )
         self._doorkeeper = None if server.make_doorkeeper is None else server.make_doorkeeper(self.context)
         self._set_max_frame_bytes()
-        self.last_used = time.monotonic()
+        self.last_used = CLOCK.monotonic()
         self._is_answering = False
         self._loop = asyncio.get_running_loop()
         self._worker = background.start(self._work(), what="serving a connection", loop=self._loop)
-        server.connections.add(self)
+        server.connections[self] = None
 
     def end(self) -> asyncio.Task[None]:
         """Hangs up; the task that is then ending."""
@@ -393,7 +394,7 @@ class ServerConnection:
         return self.protocol.transport
 
     def on_frame(self, frame: bytes | memoryview) -> None:
-        self.last_used = time.monotonic()
+        self.last_used = CLOCK.monotonic()
         self._frames.append(frame)
         self._waiting_bytes += len(frame)
         self._arrived.set()
@@ -405,7 +406,7 @@ class ServerConnection:
     def on_lost(self, error: Exception | None) -> None:
         if isinstance(error, BrokenProtocolError):
             self._log_hang_up(error)
-        self._server.connections.discard(self)
+        self._server.connections.pop(self, None)
         self._worker.cancel()
         self.context.on_lost()
 
@@ -422,7 +423,7 @@ class ServerConnection:
                 self._is_answering = True
                 await self._answer(self._next_frame())
                 self._is_answering = False
-                self.last_used = time.monotonic()
+                self.last_used = CLOCK.monotonic()
                 if self.context.throttle_ms:
                     pause_ms, self.context.throttle_ms = self.context.throttle_ms, 0
                     await asyncio.sleep(pause_ms / 1000)

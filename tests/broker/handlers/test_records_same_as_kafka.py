@@ -10,7 +10,7 @@ from tests.broker.conftest import NOW_MS, batch_of, values
 from tests.broker.in_process import fetch_request, produce_request
 
 from barnabas import _kernel
-from barnabas.broker.log.manager import now_ms
+from barnabas.clock import now_ms
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest
 from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest

@@ -14,10 +14,10 @@ import pytest
 from barnabas.broker.authorization.acls import Operation, Permission, ResourceKind
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.data_directory import DataDirectory
-from barnabas.broker.log.clock import CLOCK
 from barnabas.broker.login.token_store import DelegationTokenStore
 from barnabas.broker.principal import Principal
 from barnabas.broker_errors import DelegationTokenAuthDisabledError, ErrorCode
+from barnabas.clock import CLOCK
 from barnabas.errors import SaslAuthenticationError
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security

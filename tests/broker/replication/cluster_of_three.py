@@ -11,6 +11,7 @@ from typing import Any
 from tests.broker.conftest import batch_of, values
 from tests.broker.in_process import fetch_request, produce_request
 from tests.conftest import wait_for_async
+from tests.virtual.loop import VirtualWorld
 
 from barnabas import _kernel
 from barnabas.broker.server import Broker
@@ -171,4 +172,4 @@ def run(
             cluster.close()
             await broker.stop()
 
-    asyncio.run(main())
+    VirtualWorld(seed=0).run(main)

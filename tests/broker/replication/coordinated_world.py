@@ -2,7 +2,8 @@
 offsets and transactions are committed and aborted.
 
 Owns what is known of it from outside: what was acknowledged, and what may have become of the rest.
-`python -m tests.broker.replication.coordinated_world 50` runs 50 seeds.
+`python -m tests.broker.replication.coordinated_world 50` runs 50 seeds, and prints a digest of all that was
+sent in each.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import wait_for_async
+from tests.virtual.loop import VirtualWorld
 
 from barnabas import _kernel
 from barnabas.broker.server import Broker
@@ -257,24 +259,29 @@ def _record(name: str, producer: tuple[int, int], partition: int, value: str) ->
     return ProduceRequest(name, acks=-1, timeout_ms=1_000, topic_data=topics)
 
 
-async def live(directory: Path, seed: int) -> CoordinatedWorld:
-    """One seed. Raises: AssertionError."""
-    broker = Broker(directory, config=CONFIG, nodes=3)
-    await broker.start()
-    cluster = ClusterOfThree(broker, directory)
-    world = CoordinatedWorld(cluster, random.Random(seed))
-    try:
-        await world.create()
-        await asyncio.wait_for(world.live(), 60)
-        await asyncio.wait_for(world.check(), 60)
-    finally:
-        cluster.close()
-        await broker.stop()
-    return world
+def live(directory: Path, seed: int) -> tuple[CoordinatedWorld, str]:
+    """One seed, and a digest of all that was sent. Raises: AssertionError."""
+
+    async def main() -> CoordinatedWorld:
+        broker = Broker(directory, config=CONFIG, nodes=3)
+        await broker.start()
+        cluster = ClusterOfThree(broker, directory)
+        world = CoordinatedWorld(cluster, random.Random(seed))
+        try:
+            await world.create()
+            await asyncio.wait_for(world.live(), 60)
+            await asyncio.wait_for(world.check(), 60)
+        finally:
+            cluster.close()
+            await broker.stop()
+        return world
+
+    virtual = VirtualWorld(seed)
+    return virtual.run(main), virtual.digest
 
 
 if __name__ == "__main__":
     for seed in range(int(sys.argv[1])):
         with tempfile.TemporaryDirectory() as name:
-            world = asyncio.run(live(Path(name), seed))
-        print(f"seed {seed}: {len(world.must_be_shown)} transactions", flush=True)
+            world, digest = live(Path(name), seed)
+        print(f"seed {seed}, {len(world.must_be_shown)} transactions: {digest}", flush=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import wait_for_async
 
+from barnabas.broker.controller import Controller
 from barnabas.broker.data_directory import DataDirectoryError
 from barnabas.broker.server import Broker
 from barnabas.broker_errors import ErrorCode
@@ -378,6 +379,79 @@ def test_a_topic_made_anew_while_a_node_was_away_has_nothing_of_the_old_one(tmp_
         assert await cluster.texts(3, "t") == ["new", "newer", "newest"]
 
     run(tmp_path, scenario)
+
+
+@pytest.mark.integration
+def test_a_replica_that_comes_again_after_a_restart_of_the_whole_keeps_its_records(tmp_path: Path) -> None:
+    """What its node had of the partition before was to be deleted, once."""
+
+    async def taken_away(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2])
+        await cluster.stop(2)
+        assert await cluster.reassign("t", [1]) == 0
+
+    async def comes_again(cluster: ClusterOfThree) -> None:
+        assert await cluster.reassign("t", [2]) == 0
+        await cluster.until_in_sync("t", 2)
+        assert (await cluster.produce(2, "t", "a")).error_code == 0
+        await cluster.stop(2)
+        await cluster.start(2)
+        assert await cluster.texts(2, "t") == ["a"]
+
+    run(tmp_path, taken_away)
+    run(tmp_path, comes_again)
+
+
+@pytest.mark.integration
+def test_what_was_not_replicated_stays_hidden_when_its_leader_comes_back_and_leads_again(
+    tmp_path: Path,
+) -> None:
+    """Meanwhile another led that had been killed, and was not missed yet."""
+
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [2, 3], min_insync_replicas="2")
+        assert (await cluster.produce(2, "t", "a")).error_code == 0
+        await cluster.kill(3)
+        refused = await cluster.produce(2, "t", "b", timeout_ms=10)
+        assert refused.error_code == ErrorCode.REQUEST_TIMED_OUT
+        await cluster.kill(2)
+        await cluster.start(2)
+        assert (await cluster.describe("t")).leader_id == 3
+
+        async def leads_again() -> bool:
+            return (await cluster.describe("t")).leader_id == 2
+
+        await wait_for_async(leads_again)
+        assert await cluster.texts(2, "t") == ["a"]
+        await cluster.start(3)
+        await cluster.until_in_sync("t", 2, 3)
+        assert await cluster.texts(2, "t") == ["a", "b"]
+
+    run(tmp_path, scenario, config={"broker.session.timeout.ms": "1000"})
+
+
+@pytest.mark.integration
+def test_after_a_restart_of_the_whole_a_leader_hides_what_one_that_may_lead_next_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def writes_alone(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2], min_insync_replicas="2")
+        assert (await cluster.produce(1, "t", "a")).error_code == 0
+        await cluster.kill(2)
+        await cluster.produce(1, "t", "b", timeout_ms=10)
+
+        async def is_alone() -> bool:
+            return (await cluster.describe("t")).isr_nodes == [1]
+
+        await wait_for_async(is_alone)
+
+    async def look(cluster: ClusterOfThree) -> None:
+        assert await cluster.texts(1, "t") == ["a"]
+
+    run(tmp_path, writes_alone, config={"broker.session.timeout.ms": "1000"})
+    # Nobody has caught up yet.
+    monkeypatch.setattr(Controller, "start_catching_up", lambda controller, node_id: None)  # pyright: ignore
+    run(tmp_path, look)
 
 
 @pytest.mark.integration

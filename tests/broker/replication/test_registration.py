@@ -88,6 +88,17 @@ def test_who_goes_while_too_few_are_in_sync_stays_eligible_until_enough_are() ->
     assert (enough.in_sync, enough.eligible) == ((2, 3), ())
 
 
+def test_a_replica_that_was_taken_away_is_not_eligible_when_it_is_one_again() -> None:
+    """Its log was deleted meanwhile, and what was acknowledged with it."""
+    short = gone(new_partition([1, 2, 3], ALL), 3, 2, min_in_sync=2)
+    assert short.eligible == (2,)
+    without = reassigned(short, [1, 3], {1, 3})
+    assert (without.replicas, without.eligible) == ((1, 3), ())
+    again = reassigned(without, [2, 1, 3], {1, 3})
+    nobody = without_node(again, 1, {3}, 2)
+    assert with_node(nobody, {2, 3}).leader == NO_LEADER
+
+
 def test_an_unclean_election_takes_any_that_lives() -> None:
     after = gone(new_partition([1, 2], ALL), 2, 1)
     assert with_node(after, {2}) is after

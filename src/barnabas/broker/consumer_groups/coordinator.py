@@ -37,7 +37,6 @@ from barnabas.broker.heartbeat_groups.group import (
     LEAVING_EPOCH,
     STATIC_LEAVING_EPOCH,
 )
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.name_pattern import NamePatternError, name_pattern
 from barnabas.broker_errors import (
     FencedInstanceIdError,
@@ -46,6 +45,7 @@ from barnabas.broker_errors import (
     UnknownMemberIdError,
     UnreleasedInstanceIdError,
 )
+from barnabas.clock import now_ms
 
 MOST_PATTERNS_KEPT = 1024
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from barnabas.broker.broker_node import BrokerNode
 from barnabas.broker.faults.rules import FaultRuleError
 from barnabas.broker.handlers.api import BrokerParts
-from barnabas.broker.log.clock import CLOCK
 from barnabas.broker.log.files import DISK
+from barnabas.clock import CLOCK
 
 NODE_STATES = (
     *("stopped", "killed", "started", "paused", "resumed", "parted", "joined"),

@@ -1,7 +1,7 @@
 """All logs of a data directory: opening, creating, deleting, and the upkeep that goes on behind the requests.
 
-Owns the checkpoints that concern all logs and the mark of an end in good order. Must not know topics'
-metadata or requests. Its methods belong to the event loop's thread; slow work is handed to other threads.
+Owns the mark of an end in good order. Must not know topics' metadata or requests. Its methods belong to the
+event loop's thread; slow work is handed to other threads.
 """
 
 from __future__ import annotations
@@ -12,27 +12,19 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping
 
-from barnabas.broker.log.clock import now_ms
 from barnabas.broker.log.compaction import CompactionPlan, collect_keys, plan_compaction, write_survivors
-from barnabas.broker.log.files import (
-    described,
-    read_checkpoint,
-    remove_tree,
-    sync_directory,
-    write_checkpoint,
-)
+from barnabas.broker.log.files import described, remove_tree, sync_directory
 from barnabas.broker.log.memory_files import AnyPath
+from barnabas.broker.log.offset_checkpoints import NOTHING_KNOWN, LogOffsets, OffsetCheckpoints
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.settings import LogSettings
+from barnabas.clock import now_ms
 from barnabas.errors import CorruptBatchError
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger(__name__)
 
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
-RECOVERY_POINTS_FILE = "recovery-point-offset-checkpoint"
-START_OFFSETS_FILE = "log-start-offset-checkpoint"
-CLEANER_OFFSETS_FILE = "cleaner-offset-checkpoint"
 DELETED_SUFFIX = "-delete"
 
 
@@ -52,9 +44,7 @@ class LogManager:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._clean_mark = directory / CLEAN_SHUTDOWN_FILE
         self.was_clean = self._clean_mark.exists()
-        self._recovery_points = self._read_offsets(RECOVERY_POINTS_FILE)
-        self._start_offsets = self._read_offsets(START_OFFSETS_FILE)
-        self._cleaner_offsets = self._read_offsets(CLEANER_OFFSETS_FILE)
+        self._checkpoints = OffsetCheckpoints(directory)
 
     def open(self, settings: Mapping[TopicPartition, LogSettings]) -> None:
         """Opens the logs of all partitions that exist; directories of others go."""
@@ -66,39 +56,42 @@ class LogManager:
                 logger.warning("%s belongs to no topic, as its deletion was cut short; deleted now", path)
                 self.discard_directory(path)
         for partition, its_settings in settings.items():
-            self._open_log(partition, its_settings, clean=self.was_clean)
+            offsets = self._checkpoints.of(partition, self._directory / str(partition))
+            self._open_log(partition, its_settings, offsets, clean=self.was_clean)
         # From here on the files change; until the next end in good order a start has to check them.
         self._clean_mark.unlink(missing_ok=True)
 
-    def _open_log(self, partition: TopicPartition, settings: LogSettings, *, clean: bool) -> PartitionLog:
+    def _open_log(
+        self, partition: TopicPartition, settings: LogSettings, offsets: LogOffsets, *, clean: bool
+    ) -> PartitionLog:
         log = PartitionLog(
             self._directory / str(partition),
             partition,
             settings,
             leader_epoch=self._leader_epoch,
             now_ms=now_ms(),
-            recovery_point=self._recovery_points.get(partition, 0),
-            log_start_offset=self._start_offsets.get(partition, 0),
+            recovery_point=offsets.recovery_point,
+            log_start_offset=offsets.start,
             clean=clean,
-            was_compacted=self._cleaner_offsets.get(partition, 0) > 0,
+            was_compacted=offsets.cleaned_to > 0,
         )
-        log.first_dirty_offset = self._cleaner_offsets.get(partition, 0)
+        log.first_dirty_offset = offsets.cleaned_to
         self._logs[partition] = log
         return log
 
     def create(self, partition: TopicPartition, settings: LogSettings) -> PartitionLog:
         """A new, empty log. Raises: OSError."""
         self.forget(partition)
-        return self._open_log(partition, settings, clean=False)
+        return self._open_log(partition, settings, NOTHING_KNOWN, clean=False)
 
     def forget(self, partition: TopicPartition) -> None:
-        """Deletes what is left of a log that was there."""
+        """Deletes what is left of a log that was there. Raises: OSError."""
         log = self._logs.pop(partition, None)
         if log is not None:
             log.abandon()
-        for offsets in (self._recovery_points, self._start_offsets, self._cleaner_offsets):
-            offsets.pop(partition, None)
-        self.discard_directory(self._directory / str(partition))
+        directory = self._directory / str(partition)
+        self.discard_directory(directory)
+        self._checkpoints.replace(partition, directory, NOTHING_KNOWN)
 
     def truncate(self, log: PartitionLog, end_offset: int) -> PartitionLog:
         """The log without what reaches beyond an offset. Where nothing is left, or the offset lies behind the
@@ -108,17 +101,21 @@ class LogManager:
         """
         partition, settings = log.partition, log.settings
         start_offset = log.log_start_offset
-        if not max(log.segments[0].base_offset, start_offset) < end_offset <= log.log_end_offset:
-            log.abandon()
-            self.discard_directory(log.directory)
-            self._recovery_points[partition] = self._cleaner_offsets[partition] = 0
-            start_offset = end_offset
+        leaves_some = max(log.segments[0].base_offset, start_offset) < end_offset <= log.log_end_offset
+        if leaves_some:
+            kept = LogOffsets(
+                min(log.recovery_point, end_offset), start_offset, min(log.first_dirty_offset, end_offset)
+            )
         else:
+            kept = LogOffsets(start=end_offset)
+        # First, so that a process that is killed meanwhile does not miss next time what is cut off.
+        self._checkpoints.replace(partition, log.directory, kept)
+        if leaves_some:
             log.cut_off(end_offset)
-            self._recovery_points[partition] = log.recovery_point
-            self._cleaner_offsets[partition] = min(log.first_dirty_offset, end_offset)
-        self._start_offsets[partition] = start_offset
-        return self._open_log(partition, settings, clean=False)
+        else:
+            log.abandon()
+            log.remove_all()
+        return self._open_log(partition, settings, kept, clean=False)
 
     def get(self, partition: TopicPartition) -> PartitionLog:
         return self._logs[partition]
@@ -214,26 +211,11 @@ class LogManager:
 
     def write_checkpoints(self) -> None:
         """Raises: OSError."""
-        logs = self._logs.values()
-        self._write_offsets(RECOVERY_POINTS_FILE, ((log, log.recovery_point) for log in logs))
-        self.write_start_offsets()
-        self._write_offsets(CLEANER_OFFSETS_FILE, ((log, log.first_dirty_offset) for log in logs))
+        self._checkpoints.write(self._logs.values())
 
     def write_start_offsets(self) -> None:
         """Makes deleted records stay deleted. Raises: OSError."""
-        logs = self._logs.values()
-        rows = [
-            (log, log.log_start_offset) for log in logs if log.log_start_offset > log.segments[0].base_offset
-        ]
-        self._write_offsets(START_OFFSETS_FILE, rows)
-
-    def _write_offsets(self, name: str, offsets: Iterable[tuple[PartitionLog, int]]) -> None:
-        rows = ((log.partition.topic, log.partition.partition, offset) for log, offset in offsets)
-        write_checkpoint(self._directory / name, rows)
-
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        rows = read_checkpoint(self._directory / name) or []
-        return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+        self._checkpoints.write_starts(self._logs.values())
 
 
 def _sync_and_close(descriptors: Iterable[int]) -> None:

@@ -20,6 +20,7 @@ from barnabas.broker.log.files import described, read_checkpoint, replace_file, 
 from barnabas.broker.log.leader_epochs import LeaderEpochs
 from barnabas.broker.log.markers import EndMarker, end_marker
 from barnabas.broker.log.memory_files import AnyPath
+from barnabas.broker.log.offset_checkpoints import OWN_OFFSETS_FILE
 from barnabas.broker.log.producers import AbortedSpan, ProducerStates
 from barnabas.broker.log.segment import (
     MAX_RELATIVE_OFFSET,
@@ -417,6 +418,11 @@ class PartitionLog:
             segment.close()
         self.segments.clear()
 
+    @property
+    def first_base_offset(self) -> int:
+        """Where its files begin."""
+        return self.segments[0].base_offset
+
     # Reading
 
     @property
@@ -585,8 +591,14 @@ class PartitionLog:
                 path.unlink()
         self.leader_epochs.truncate_from_end(end_offset)
         self._write_leader_epochs()
-        self.recovery_point = min(self.recovery_point, end_offset)
         self.abandon()
+
+    def remove_all(self) -> None:
+        """Deletes the files of a log that is closed, to be opened anew, and empty. What is known of it
+        beside them stays."""
+        for path in self.directory.iterdir():
+            if path.name != OWN_OFFSETS_FILE:
+                path.unlink()
 
     # Compaction, the part of it that belongs to the log's thread
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import struct
-import time
 from collections.abc import Mapping
 from enum import Enum, auto
 
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.principal import Principal
 from barnabas.broker_errors import ErrorCode
+from barnabas.clock import CLOCK, now_ms
 from barnabas.net.sasl_server.conversation import (
     MakeConversation,
     NotProvedError,
@@ -81,7 +81,7 @@ class SaslDoorkeeper:
         if key in (SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY):
             return True
         if self._state is LoginState.LET_IN:
-            if self._session_ends is not None and time.monotonic() >= self._session_ends:
+            if self._session_ends is not None and CLOCK.monotonic() >= self._session_ends:
                 raise DisconnectError("its session has ended, and it did not prove anew who it is")
             return False
         if key == ApiVersionsRequest.API_KEY:
@@ -185,13 +185,13 @@ class SaslDoorkeeper:
             return
         left_ms: float = self._max_session_ms
         if expires_at_ms is not None:
-            left_ms = min(left_ms, max(0.0, expires_at_ms - time.time() * 1000))
-        self._session_ends = time.monotonic() + left_ms / 1000
+            left_ms = min(left_ms, max(0.0, expires_at_ms - now_ms()))
+        self._session_ends = CLOCK.monotonic() + left_ms / 1000
 
     def _session_lifetime_ms(self) -> int:
         if self._session_ends is None:
             return 0
-        return max(0, round((self._session_ends - time.monotonic()) * 1000))
+        return max(0, round((self._session_ends - CLOCK.monotonic()) * 1000))
 
     async def _delay_refusal(self) -> None:
         """Whoever guesses has to wait."""

@@ -12,7 +12,6 @@ from dataclasses import replace
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.delegation_tokens.kept_token import KeptToken, new_token_id, token_hmac
-from barnabas.broker.log.clock import now_ms
 from barnabas.broker.principal import ANONYMOUS, Principal
 from barnabas.broker_errors import (
     DelegationTokenAuthDisabledError,
@@ -21,6 +20,7 @@ from barnabas.broker_errors import (
     DelegationTokenOwnerMismatchError,
     DelegationTokenRequestNotAllowedError,
 )
+from barnabas.clock import now_ms
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ requests, nor how a client is made to wait.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -22,6 +21,7 @@ from barnabas.broker.quotas.client_quotas import (
 )
 from barnabas.broker.quotas.meters import SAMPLES, WINDOW_MS, MutationBucket, RateMeter
 from barnabas.broker_errors import ThrottlingQuotaExceededError
+from barnabas.clock import CLOCK
 
 NOT_NAMED = ""
 UNLIMITED = 1 << 62
@@ -51,7 +51,7 @@ class ThrottledClient(Protocol):
 class ClientThrottle:
     """What clients use of their quotas. `clock_ms` is monotonic."""
 
-    def __init__(self, clock_ms: Callable[[], float] = lambda: time.monotonic() * 1000) -> None:
+    def __init__(self, clock_ms: Callable[[], float] = lambda: CLOCK.monotonic() * 1000) -> None:
         self._clock_ms = clock_ms
         self._limits: dict[str, dict[Level, float]] = {}
         self._rates: dict[tuple[str, Payer, int], RateMeter] = {}

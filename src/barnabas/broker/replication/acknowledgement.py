@@ -22,7 +22,7 @@ class ReplicatedPartition(Protocol):
     """What there is to know of a partition here."""
 
     log: PartitionLog
-    waiters: set[asyncio.Event]
+    waiters: dict[asyncio.Event, None]
     is_gone: bool
 
     @property
@@ -68,7 +68,7 @@ class Written:
             return
         partition = self.partition
         woken = asyncio.Event()
-        partition.waiters.add(woken)
+        partition.waiters[woken] = None
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 while not self.is_replicated:
@@ -79,4 +79,4 @@ class Written:
         except TimeoutError:
             raise RequestTimedOutError("") from None
         finally:
-            partition.waiters.discard(woken)
+            partition.waiters.pop(woken, None)

@@ -226,6 +226,8 @@ def _changed(
         last_leader = before.last_leader if before.leader == NO_LEADER else before.leader
     return replace(
         after,
+        # The log of a replica that goes is deleted: should it come again, it has nothing at first.
+        eligible=tuple(node for node in after.eligible if node in after.replicas),
         leader=leader,
         leader_epoch=before.leader_epoch + (leader != before.leader or bool(gone)),
         partition_epoch=before.partition_epoch + 1,

@@ -13,19 +13,18 @@ Must not know topics' metadata or who decides who leads. All methods belong to o
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
 from barnabas.broker.log.files import described
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.settings import LogSettings
 from barnabas.broker.replication.follower_lag import FollowerLag
 from barnabas.broker.replication.node import ReplicaNode
 from barnabas.broker_errors import KafkaStorageError
+from barnabas.clock import CLOCK, now_ms
 from barnabas.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -133,6 +132,15 @@ class ReplicaLogs:
             if node != leader and self._nodes[node].is_heard:
                 self.follow(node)
         return log
+
+    def expect(self, leader: int) -> None:
+        """A node leads whose log is not open, or nobody does (-1). Until a log is led again, the others keep
+        what they have, and none of them shows more than the last leader did."""
+        before = self.logs.get(self.leader)
+        if before is not None:
+            before.on_written = None
+            before.replicated_to = self._last_high_watermark = before.high_watermark
+        self.leader = leader
 
     def follow(self, node: int) -> None:
         """Cuts off what the leader does not have; in lockstep then if nothing is missing and the node does
@@ -245,7 +253,7 @@ class ReplicaLogs:
 
 
 def _monotonic_ms() -> float:
-    return time.monotonic() * 1000
+    return CLOCK.monotonic() * 1000
 
 
 def common_end(log: PartitionLog, leader: PartitionLog) -> int:

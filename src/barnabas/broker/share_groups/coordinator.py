@@ -19,11 +19,11 @@ from barnabas.broker.group_records import ShareGroupKey
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker.heartbeat_groups.coordinator import GroupKind, HeartbeatGroupCoordinator
 from barnabas.broker.heartbeat_groups.group import FIRST_EPOCH, JOINING_EPOCH, LEAVING_EPOCH
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.share_groups.assignor import assign_simply
 from barnabas.broker.share_groups.group import ShareGroup, ShareMember
 from barnabas.broker.share_groups.records import entries_of, member_entries, take_up
 from barnabas.broker_errors import GroupIdNotFoundError
+from barnabas.clock import now_ms
 
 logger = logging.getLogger(__name__)
 

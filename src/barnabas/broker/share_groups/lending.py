@@ -15,7 +15,6 @@ from barnabas import _kernel
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.configs.group_settings import GroupSettings, lookback_ms
 from barnabas.broker.consumer_groups.assignors import TopicIdPartition
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.share_groups.coordinator import ShareGroupCoordinator
 from barnabas.broker.share_groups.offset_spans import RecordState, Span
@@ -29,6 +28,7 @@ from barnabas.broker_errors import (
     NotLeaderOrFollowerError,
     UnknownTopicOrPartitionError,
 )
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class _Served:
     """A share partition in service. `waiters` are woken when there may be more to lend."""
 
     state: SharePartition
-    waiters: set[asyncio.Event] = field(default_factory=set[asyncio.Event])
+    waiters: dict[asyncio.Event, None] = field(default_factory=dict[asyncio.Event, None])
     timer: asyncio.TimerHandle | None = None
 
 
@@ -125,15 +125,15 @@ class ShareLending:
         """Has the event set when there may be more to lend, until `unwatch`."""
         served = self._served.get(key)
         if served is not None:
-            served.waiters.add(woken)
-            self._partition(key).waiters.add(woken)
+            served.waiters[woken] = None
+            self._partition(key).waiters[woken] = None
 
     def unwatch(self, key: ShareKey, woken: asyncio.Event) -> None:
         served = self._served.get(key)
         if served is not None:
-            served.waiters.discard(woken)
+            served.waiters.pop(woken, None)
         try:
-            self._partition(key).waiters.discard(woken)
+            self._partition(key).waiters.pop(woken, None)
         except BrokerError:
             return
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.share_groups.offset_spans import OffsetSpans, RecordState, Span
 from barnabas.broker.topic import SHARE_STATE_TOPIC, Partition
 from barnabas.broker.topics.state_topic import (
@@ -26,6 +25,7 @@ from barnabas.broker.topics.state_topic import (
     kept_in,
     record_type,
 )
+from barnabas.clock import now_ms
 from barnabas.protocol.messages.share_snapshot_key import ShareSnapshotKey
 from barnabas.protocol.messages.share_snapshot_value import ShareSnapshotValue
 from barnabas.protocol.messages.share_update_key import ShareUpdateKey

@@ -23,7 +23,6 @@ from barnabas.broker.heartbeat_groups.coordinator import (
     stop_timer,
 )
 from barnabas.broker.heartbeat_groups.group import JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.streams_groups.assignor import Candidate, TaskKind, assign
 from barnabas.broker.streams_groups.group import (
     NO_TOPOLOGY_EPOCH,
@@ -47,6 +46,7 @@ from barnabas.broker_errors import (
     GroupIdNotFoundError,
     InvalidRequestError,
 )
+from barnabas.clock import now_ms
 
 logger = logging.getLogger(__name__)
 

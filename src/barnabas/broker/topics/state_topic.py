@@ -13,7 +13,6 @@ from typing import ClassVar, TypeVar
 
 from barnabas import _kernel
 from barnabas.broker.cluster import Cluster
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import end_marker
 from barnabas.broker.replication.acknowledgement import check_in_sync
 from barnabas.broker.settings import LEAST_SEGMENT_BYTES
@@ -23,6 +22,7 @@ from barnabas.broker_errors import (
     KafkaStorageError,
     NotEnoughReplicasError,
 )
+from barnabas.clock import now_ms
 from barnabas.protocol.codec import decode_prefix, encode
 from barnabas.protocol.schema import Message
 

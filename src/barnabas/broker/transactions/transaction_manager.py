@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from barnabas.broker.cluster import Cluster
 from barnabas.broker.coordinator import GroupCoordinator
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.markers import EndMarker
 from barnabas.broker.replication.acknowledgement import Written, check_in_sync
 from barnabas.broker.topic import OFFSETS_TOPIC, Partition
@@ -36,6 +35,7 @@ from barnabas.broker_errors import (
     ProducerFencedError,
     UnknownTopicOrPartitionError,
 )
+from barnabas.clock import now_ms
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,9 @@ class TransactionManager:
         self.by_id.update(found)
         for transactional_id, metadata in found.items():
             if metadata.status in PREPARED:
-                markers = {name: self._marker_in(name, metadata.producer_id) for name in metadata.partitions}
+                markers = {
+                    name: self._marker_in(name, metadata.producer_id) for name in sorted(metadata.partitions)
+                }
                 self._unfinished[transactional_id] = self._ending(transactional_id, markers)
         self.finish_decided()
 
@@ -194,7 +196,7 @@ class TransactionManager:
             commit=commit, version=version, next_producer_id=next_producer_id, now_ms=now_ms()
         )
         self._keep(prepared)
-        markers: dict[TopicPartition, Written | None] = dict.fromkeys(prepared.partitions)
+        markers: dict[TopicPartition, Written | None] = dict.fromkeys(sorted(prepared.partitions))
         self._unfinished[metadata.transactional_id] = self._ending(metadata.transactional_id, markers)
         self._finish(prepared)
         return prepared.completed(now_ms())

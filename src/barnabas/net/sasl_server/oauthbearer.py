@@ -11,11 +11,11 @@ import binascii
 import json
 import math
 import re
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from barnabas.clock import now_ms
 from barnabas.net.sasl_server.conversation import NotProvedError, Proof, RefusedError
 
 INVALID_TOKEN = "invalid_token"
@@ -133,7 +133,7 @@ def checked_claims(
     """What a token's claims say. Raises: InvalidTokenError."""
     principal = claims.get(name_claim)
     issued, expires = _seconds(claims.get("iat")), _seconds(claims.get("exp"))
-    now = time.time()
+    now = now_ms() / 1000
     if (
         not isinstance(principal, str)
         or not principal.strip()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from barnabas.clock import CLOCK
 from barnabas.errors import InvalidSettingError, MissingExtraError
 from barnabas.http.fetching import fetch
 from barnabas.http.messages import HttpRequest, NoAnswerError
@@ -130,7 +130,7 @@ class KeySet:
     def _age_ms(self) -> float:
         if self._fetched_at is None:
             return float("inf")
-        return (time.monotonic() - self._fetched_at) * 1000
+        return (CLOCK.monotonic() - self._fetched_at) * 1000
 
     async def _fetch(self) -> None:
         """What fails leaves the keys that there are. Raises: NotProvedError where there are none."""
@@ -143,7 +143,7 @@ class KeySet:
                 raise NotProvedError(
                     f"no keys by sasl.oauthbearer.jwks.endpoint.url {url}: {error}"
                 ) from None
-        self._fetched_at = time.monotonic()
+        self._fetched_at = CLOCK.monotonic()
 
     def _content(self, url: str) -> bytes:
         parts = urllib.parse.urlsplit(url)

@@ -5,7 +5,6 @@ The offsets are those of a log of metadata that is not there: how many changes o
 
 from __future__ import annotations
 
-import time
 import uuid
 
 from barnabas.broker.authorization.acls import Operation
@@ -14,6 +13,7 @@ from barnabas.broker.features import KRAFT_VERSION
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.nodes import controller_id, endpoint
 from barnabas.broker_errors import ErrorCode
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from barnabas.protocol.schema import ZERO_UUID
@@ -60,7 +60,7 @@ def _voter(call: Call, node_id: int) -> DescribeQuorumResponse.Node:
 
 
 def _describe(cluster: Cluster, index: int) -> PartitionData:
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     changes = cluster.metadata_changes
     voters = [
         DescribeQuorumResponse.ReplicaState(

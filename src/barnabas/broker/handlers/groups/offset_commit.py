@@ -10,7 +10,6 @@ from __future__ import annotations
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.group import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.topic import Topic
 from barnabas.broker_errors import (
     CoordinatorNotAvailableError,
@@ -19,6 +18,7 @@ from barnabas.broker_errors import (
     OffsetMetadataTooLargeError,
     UnsupportedVersionError,
 )
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from barnabas.protocol.schema import ZERO_UUID

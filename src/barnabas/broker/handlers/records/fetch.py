@@ -133,7 +133,7 @@ async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
     woken = asyncio.Event()
     partitions = [seen.partition for seen in read.seen]
     for partition in partitions:
-        partition.waiters.add(woken)
+        partition.waiters[woken] = None
     try:
         async with asyncio.timeout(seconds):
             while not read.is_worth_another(min_bytes) and not any(
@@ -146,7 +146,7 @@ async def _wait_for_bytes(read: _Read, min_bytes: int, seconds: float) -> bool:
         return read.has_grown()
     finally:
         for partition in partitions:
-            partition.waiters.discard(woken)
+            partition.waiters.pop(woken, None)
 
 
 async def _read_all(call: Call, request: FetchRequest) -> _Read:

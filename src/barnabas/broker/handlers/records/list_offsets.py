@@ -13,11 +13,11 @@ from functools import partial
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.segment import Found, LargeBatchError
 from barnabas.broker.replication.leadership import check_leader_epoch
 from barnabas.broker_errors import ErrorCode, UnsupportedVersionError
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.net.addresses import in_thread
 from barnabas.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from barnabas import _kernel
 from barnabas._kernel import BatchInfo
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.recompression import needs_recompression, recompress
 from barnabas.broker.topic import Partition
 from barnabas.broker_errors import (
@@ -23,6 +22,7 @@ from barnabas.broker_errors import (
     MessageTooLargeError,
     UnsupportedForMessageFormatError,
 )
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError, CorruptBatchError
 from barnabas.net.addresses import in_thread
 from barnabas.protocol.schema import Records

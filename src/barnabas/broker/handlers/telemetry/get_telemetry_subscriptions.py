@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from barnabas.broker.client_telemetry import CODECS
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.log.manager import now_ms
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,

@@ -6,7 +6,7 @@ Who wants to see what clients push looks at the requests themselves, by a fault'
 from __future__ import annotations
 
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.log.manager import now_ms
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker.name_pattern import NamePatternError, read_name_pattern
 from barnabas.broker.transactions.transaction import TransactionStatus
 from barnabas.broker_errors import ErrorCode
+from barnabas.clock import now_ms
 from barnabas.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from barnabas.turns import in_turns
 

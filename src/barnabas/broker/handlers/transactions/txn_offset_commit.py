@@ -10,8 +10,8 @@ from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.group import CommittedOffset
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.handlers.transactions.admission import admit, until_admitted
-from barnabas.broker.log.manager import now_ms
 from barnabas.broker_errors import CoordinatorNotAvailableError, ErrorCode, KafkaStorageError
+from barnabas.clock import now_ms
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from barnabas.types import TopicPartition

@@ -1,0 +1,224 @@
+"""Nodes that stop, start, pause, resume, part, join, lag and catch up at random while records are written and
+read.
+
+Owns what is known of them from outside. `python -m tests.broker.replication.nodes_world 50` runs 50 seeds,
+and prints a digest of all that was sent in each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.conftest import wait_for_async
+from tests.virtual.loop import VirtualWorld
+
+from barnabas import _kernel
+from barnabas.broker.server import Broker
+from barnabas.errors import BarnabasError
+from barnabas.protocol.schema import Records
+
+from .cluster_of_three import ClusterOfThree
+
+NODES = (1, 2, 3)
+STEPS = 120
+CONFIG = {"broker.session.timeout.ms": "60", "replica.lag.time.max.ms": "40"}
+TOPIC = "t"
+
+
+class World:
+    """The cluster, and what is known of it from outside."""
+
+    def __init__(self, cluster: ClusterOfThree, chance: random.Random) -> None:
+        self.cluster = cluster
+        self.chance = chance
+        self.acknowledged: dict[int, str] = {}
+        self.shown: dict[int, str] = {}
+        self.written: set[str] = set()
+        self._writes: set[asyncio.Task[None]] = set()
+
+    async def step(self) -> None:
+        act = self.chance.choices(
+            (
+                self.write,
+                self.read,
+                self.stop,
+                self.start,
+                self.pause,
+                self.resume,
+                self.part,
+                self.join,
+                self.lag,
+                self.catch_up,
+                self.elect,
+                self.reassign,
+            ),
+            weights=(10, 6, 2, 4, 1, 3, 1, 2, 1, 2, 1, 1),
+        )[0]
+        await act()
+        await asyncio.sleep(self.chance.choice((0, 0, 0, 0.02)))
+
+    def _some(self, *, paused: bool = False) -> int | None:
+        nodes = self.cluster.broker.nodes
+        found = [node for node in NODES if nodes[node].is_running and nodes[node].is_paused is paused]
+        return self.chance.choice(found) if found else None
+
+    async def write(self) -> None:
+        node = self._some()
+        if node is not None:
+            task = asyncio.create_task(self._write(node, f"record {len(self.written)}"))
+            self._writes.add(task)
+            task.add_done_callback(self._writes.discard)
+
+    async def _write(self, node: int, text: str) -> None:
+        self.written.add(text)
+        try:
+            answer = await self.cluster.produce(node, TOPIC, text, timeout_ms=500)
+        except BarnabasError:
+            return
+        if answer.error_code == 0:
+            assert answer.base_offset not in self.acknowledged
+            self.acknowledged[answer.base_offset] = text
+
+    async def read(self) -> None:
+        """What a node shows, leader or not."""
+        node = self._some()
+        if node is None:
+            return
+        data = await self.cluster.fetch(node, TOPIC)
+        if data.error_code == 0:
+            self.see(data.records or b"")
+
+    def see(self, records: Records) -> None:
+        for record in _kernel.RecordReader(TOPIC, 0, records):
+            text = (record.value or b"").decode()
+            assert text in self.written
+            assert self.shown.setdefault(record.offset, text) == text
+
+    async def stop(self) -> None:
+        nodes = self.cluster.broker.nodes
+        running = [node for node in NODES if nodes[node].is_running]
+        if len(running) > 1:
+            await self.cluster.stop(self.chance.choice(running))
+
+    async def start(self) -> None:
+        for node in NODES:
+            if not self.cluster.broker.nodes[node].is_running:
+                await self.cluster.start(node)
+                return
+
+    async def pause(self) -> None:
+        if sum(self.cluster.broker.nodes[node].is_paused for node in NODES) == 0:
+            node = self._some()
+            if node is not None:
+                self.cluster.broker.nodes[node].pause()
+
+    async def resume(self) -> None:
+        node = self._some(paused=True)
+        if node is not None:
+            self.cluster.broker.nodes[node].resume()
+
+    async def part(self) -> None:
+        if not self._parted():
+            node = self._some()
+            if node is not None:
+                self.cluster.broker.nodes[node].part()
+
+    async def join(self) -> None:
+        for node in self._parted():
+            self.cluster.broker.nodes[node].join()
+
+    async def lag(self) -> None:
+        self.cluster.broker.nodes[self.chance.choice(NODES)].lag()
+
+    async def catch_up(self) -> None:
+        self.cluster.broker.nodes[self.chance.choice(NODES)].catch_up()
+
+    def _parted(self) -> list[int]:
+        return [node for node in NODES if self.cluster.broker.nodes[node].is_parted]
+
+    async def elect(self) -> None:
+        if self.cluster.is_reachable:
+            await self.cluster.elect(TOPIC, 0)
+
+    async def reassign(self) -> None:
+        if self.cluster.is_reachable:
+            await self.cluster.reassign(TOPIC, self.chance.sample(NODES, self.chance.choice((2, 3, 3))))
+
+    async def end(self) -> None:
+        """All run again, and all have caught up."""
+        for node in NODES:
+            self.cluster.broker.nodes[node].resume()
+            self.cluster.broker.nodes[node].join()
+            self.cluster.broker.nodes[node].catch_up()
+            await self.cluster.start(node)
+        await asyncio.gather(*self._writes)
+        await wait_for_async(self._is_settled, timeout=20)
+
+    async def _is_settled(self) -> bool:
+        known = await self.cluster.describe(TOPIC)
+        ongoing = set(known.isr_nodes) != set(known.replica_nodes)
+        return known.leader_id > 0 and not ongoing
+
+    async def let_go(self) -> None:
+        """Writes that wait yet, some of which may be about to connect."""
+        writes = list(self._writes)
+        for task in writes:
+            task.cancel()
+        await asyncio.gather(*writes, return_exceptions=True)
+
+    async def check(self) -> None:
+        known = await self.cluster.describe(TOPIC)
+        found = dict(enumerate(await self.cluster.texts(known.leader_id, TOPIC)))
+        for seen in (self.acknowledged, self.shown):
+            assert {offset: found.get(offset) for offset in seen} == seen
+        # A replica counts as in sync for as long as it lags no longer than it may.
+        await wait_for_async(
+            lambda: len({self.cluster.log_of(node, TOPIC) for node in known.replica_nodes}) == 1, timeout=20
+        )
+
+
+def live(directory: Path, seed: int, least: str) -> VirtualWorld:
+    """Two lives of a cluster of three, of which each takes its steps by chance. `least`:
+    min.insync.replicas. Raises: AssertionError."""
+
+    async def part(chance: random.Random, before: World | None) -> World:
+        broker = Broker(directory, config=CONFIG, nodes=3)
+        await broker.start()
+        cluster = ClusterOfThree(broker, directory)
+        world = World(cluster, chance)
+        try:
+            if before is None:
+                await cluster.create(TOPIC, [1, 2, 3], min_insync_replicas=least)
+            else:
+                world.acknowledged, world.shown = before.acknowledged, before.shown
+                world.written = before.written
+            for _ in range(STEPS):
+                await world.step()
+            if before is not None:
+                await world.end()
+                await world.check()
+        finally:
+            await world.let_go()
+            cluster.close()
+            await broker.stop()
+        return world
+
+    async def main() -> None:
+        chance = random.Random(seed)
+        first = await asyncio.wait_for(part(chance, None), 60)
+        await asyncio.wait_for(part(chance, first), 60)
+
+    virtual = VirtualWorld(seed)
+    virtual.run(main)
+    return virtual
+
+
+if __name__ == "__main__":
+    for seed in range(int(sys.argv[1])):
+        for least in ("1", "2"):
+            with tempfile.TemporaryDirectory() as name:
+                print(f"seed {seed}, {least} in sync: {live(Path(name), seed, least).digest}", flush=True)
