@@ -30,7 +30,7 @@ class Machine(Protocol):
         ...
 
 
-class Clock:
+class ProcessClock:
     """`moved_by_ms`: how far the time of day is ahead of the machine's."""
 
     def __init__(self, machine: Machine = time) -> None:
@@ -59,7 +59,7 @@ class Clock:
         self.moved_by_ms += round(seconds * 1000)
 
 
-CLOCK = Clock()
+CLOCK = ProcessClock()
 
 now_ms = CLOCK.now_ms
 
