@@ -52,11 +52,13 @@ class ProcessClock:
         Timers that others set meanwhile are due later by up to a two-thousandth of `seconds`, or 100 ms.
         """
         slices = max(1, min(MOST_SLICES, round(seconds / PASSED_AT_ONCE_SECONDS)))
-        for _ in range(slices):
+        moved_by_ms = 0
+        for place in range(1, slices + 1):
             self._passed_seconds += seconds / slices
+            before_ms, moved_by_ms = moved_by_ms, round(seconds * 1000 * place / slices)
+            self.moved_by_ms += moved_by_ms - before_ms
             for _ in range(TURNS_A_SLICE):
                 await asyncio.sleep(0)
-        self.moved_by_ms += round(seconds * 1000)
 
 
 CLOCK = ProcessClock()

@@ -14,6 +14,7 @@ import pytest
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.broker.faults.rules import FaultRuleError
 from barnabas.broker_errors import ErrorCode, KafkaStorageError
+from barnabas.errors import BrokerError
 from barnabas.protocol.messages.heartbeat import HeartbeatResponse
 from barnabas.protocol.schema import Request, Response
 from barnabas.testing import Disconnect, EmbeddedBroker, FaultControlError, RecordedRequest
@@ -106,6 +107,26 @@ def test_the_clock_is_moved(broker: EmbeddedBroker, make_topic: Callable[..., st
         broker.faults.move_clock(3_600_000)
         later = producer.send(topic, b"a").result(30)
     assert 3_600_000 <= later.timestamp - first.timestamp < 3_700_000
+
+
+def test_time_passes_for_all_that_waits_without_waiting(
+    broker: EmbeddedBroker, make_topic: Callable[..., str]
+) -> None:
+    topic = make_topic(broker, message_timestamp_type="LogAppendTime")
+    with Producer(broker.bootstrap, transactional_id=topic, transaction_timeout_ms=60_000) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        first = producer.send(topic, b"a").result(30)
+        broker.faults.pass_time(120_000)
+        with Admin(broker.bootstrap) as admin:
+            assert admin.describe_transactions([topic])[topic].state == "CompleteAbort"
+        with pytest.raises(BrokerError):
+            producer.commit_transaction()
+    with Producer(broker.bootstrap) as producer:
+        later = producer.send(topic, b"b").result(30)
+    assert 120_000 <= later.timestamp - first.timestamp < 220_000
+    with pytest.raises(FaultControlError, match="time does not go back"):
+        broker.faults.pass_time(-1)
 
 
 def test_members_of_the_consumer_protocol_are_expelled_and_join_again(

@@ -266,8 +266,16 @@ def disk_full(
 def move_clock(
     ms: Annotated[int, typer.Argument(help="Back with a negative number.")], at: At = DEFAULT_AT
 ) -> None:
-    """Move what the broker takes for the time."""
+    """Move what the broker takes for the time of day."""
     _control(at).move_clock(ms)
+
+
+@app.command("pass-time")
+def pass_time(
+    ms: Annotated[int, typer.Argument(min=0, help="How many milliseconds.")], at: At = DEFAULT_AT
+) -> None:
+    """Let time pass for the broker without waiting: sessions, time-outs and upkeep that are due end."""
+    _control(at).pass_time(ms)
 
 
 @app.command()

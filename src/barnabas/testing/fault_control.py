@@ -183,8 +183,13 @@ class FaultControl(FaultLanguage[ControlledFault]):
         self.call("PUT", "/disk", {"is_full": is_full})
 
     def move_clock(self, ms: int) -> None:
-        """Moves what the broker takes for the time; back with a negative number."""
+        """Moves what the broker takes for the time of day; back with a negative number."""
         self.call("POST", "/clock", {"move_ms": ms})
+
+    def pass_time(self, ms: int) -> None:
+        """Lets time pass for the broker, without waiting for it: sessions, delays, time-outs and upkeep that
+        are due meanwhile have ended when this returns. Clients do not notice, and send no heartbeats."""
+        self.call("POST", "/clock", {"pass_ms": ms})
 
     def rebalance(self, group: str) -> None:
         """Has a group rebalance."""

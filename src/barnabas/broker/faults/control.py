@@ -10,7 +10,7 @@
     POST   /faults/ID/hooked            {"number": 7, "answer": base64 or null, "disconnect": false}
     GET    /requests?api=Fetch&topic=t  what was asked
     PUT    /disk                        {"is_full": true}
-    POST   /clock                       {"move_ms": 60000}
+    POST   /clock                       {"move_ms": 60000} or {"pass_ms": 60000}
     POST   /groups/NAME/rebalance
     POST   /groups/NAME/coordinator     {"node": 2}
     GET    /nodes                       all of them, each as below
@@ -165,7 +165,9 @@ class FaultControls:
             case "PUT", ("disk",):
                 self._upsets.fill_disk(is_full=bool(_dictionary(call.body).get("is_full")))
             case "POST", ("clock",):
-                self._upsets.move_clock(int(_dictionary(call.body).get("move_ms", 0)))
+                clock = _dictionary(call.body)
+                self._upsets.move_clock(int(clock.get("move_ms", 0)))
+                await self._upsets.pass_time(int(clock.get("pass_ms", 0)))
             case "POST", ("groups", group, "rebalance"):
                 self._upsets.rebalance(group)
             case "POST", ("groups", group, "coordinator"):

@@ -33,9 +33,17 @@ class BrokerUpsets:
         DISK.is_full = is_full
 
     def move_clock(self, ms: int) -> None:
-        """Moves what the broker takes for the time, back with a negative number: timestamps of records, ages
-        of segments and offsets, time-outs of transactions. Members' sessions and delays take their time."""
+        """Moves what the broker takes for the time of day, back with a negative number: timestamps of
+        records, ages of segments and offsets, time-outs of transactions. Members' sessions and delays take
+        their time."""
         CLOCK.moved_by_ms += ms
+
+    async def pass_time(self, ms: int) -> None:
+        """Lets time pass for the broker without waiting for it: the time of day moves, and sessions, delays
+        and upkeep that are due meanwhile end. Raises: FaultRuleError."""
+        if ms < 0:
+            raise FaultRuleError(f"time does not go back, pass_ms is {ms}; move_ms moves the time of day")
+        await CLOCK.pass_time(ms / 1000)
 
     def rebalance(self, group: str) -> None:
         """Has a group rebalance. Members of the consumer protocol are expelled, and join again.
