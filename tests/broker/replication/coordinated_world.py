@@ -30,22 +30,16 @@ from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 
+from .asking import Asker, RefusedError, settle, upset
 from .cluster_of_three import ClusterOfThree
 
-NODES = (1, 2, 3)
 STEPS = 60
 CONFIG = {"broker.session.timeout.ms": "60"}
 TOPIC = "t"
 PARTITIONS = (0, 1)
 GROUPS = ("one", "two", "three")
 PRODUCERS = ("red", "green", "blue")
-ELSEWHERE = (1, 3, 5, 6, 14, 15, 16)
-"""Another node is to be asked, which may have more, or the same one later."""
 NOBODY = (-1, -1)
-
-
-class RefusedError(Exception):
-    """It was answered that something is not done."""
 
 
 class CoordinatedWorld:
@@ -54,6 +48,7 @@ class CoordinatedWorld:
         self._elector = ClusterOfThree(cluster.broker, cluster.directory)
         """By connections of its own, so that an election does not wait for what waits for replicas."""
         self._chance = chance
+        self._asker = Asker(cluster, chance)
         self._committed: dict[str, int] = dict.fromkeys(GROUPS, -1)
         """What was acknowledged, or read, last."""
         self._tried: dict[str, int] = dict.fromkeys(GROUPS, -1)
@@ -77,49 +72,26 @@ class CoordinatedWorld:
                 await asyncio.sleep(self._chance.choice((0, 0.01, 0.03)))
         finally:
             self._is_over = True
-            for node in NODES:
-                self.cluster.broker.nodes[node].resume()
-                await self.cluster.start(node)
+            await settle(self.cluster)
             await asyncio.gather(*actors)
             self._elector.close()
 
-    # Nodes
+    def close(self) -> None:
+        self.cluster.close()
+        self._asker.close()
 
     async def _upset(self) -> None:
-        nodes = self.cluster.broker.nodes
-        running = [node for node in NODES if nodes[node].is_running and not nodes[node].is_paused]
-        others = [node for node in NODES if node not in running]
-        act = self._chance.choices(("end", "pause", "return", "elect"), weights=(3, 2, 6, 2))[0]
-        if act == "end" and len(running) > 1:
-            await self._chance.choice((self.cluster.stop, self.cluster.kill))(self._chance.choice(running))
-        elif act == "pause" and len(running) > 1:
-            nodes[self._chance.choice(running)].pause()
-        elif act == "return" and others:
-            node = self._chance.choice(others)
-            nodes[node].resume()
-            await self.cluster.start(node)
-        elif act == "elect":
+        if self._chance.random() < 0.15:
             with contextlib.suppress(BarnabasError):
                 await self._elector.elect(TOPIC, 0)
+        else:
+            await upset(self.cluster, self._chance)
 
     async def _ask(
         self, request: Any, version: int | None, code_of: Callable[[Any], int], *, tries: int = 6
     ) -> Any:
-        """From whichever node takes it. Raises: RefusedError; BarnabasError where no answer came."""
-        for _ in range(tries):
-            nodes = self.cluster.broker.nodes
-            running = [node for node in NODES if nodes[node].is_running and not nodes[node].is_paused]
-            for node in self._chance.sample(running, len(running)):
-                if not nodes[node].is_running:
-                    continue
-                answer = await asyncio.wait_for(self.cluster.ask(node, request, version), 20)
-                code = code_of(answer)
-                if code == 0:
-                    return answer
-                if code not in ELSEWHERE:
-                    raise RefusedError(code)
-            await asyncio.sleep(0.02)
-        raise RefusedError
+        """Raises: RefusedError; BarnabasError where no answer came."""
+        return await self._asker.ask(request, version, code_of, tries=tries)
 
     async def _repeat(self, act: Callable[[], Awaitable[None]]) -> None:
         while not self._is_over:
@@ -272,7 +244,7 @@ def live(directory: Path, seed: int) -> tuple[CoordinatedWorld, str]:
             await asyncio.wait_for(world.live(), 60)
             await asyncio.wait_for(world.check(), 60)
         finally:
-            cluster.close()
+            world.close()
             await broker.stop()
         return world
 
