@@ -1,13 +1,12 @@
 """What time it is: the clock that the broker asks, rather than the machine.
 
 Owns how far it is ahead of the machine's. Sleeps and timers are the event loop's; on a loop that takes its
-time from here, as `ClockLoop` does, they end by this clock.
+time from here, as one of `new_clock_loop` does, they end by this clock.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from typing import Protocol
 
@@ -47,7 +46,7 @@ class ProcessClock:
         return self.machine.monotonic() + self._passed_seconds
 
     async def pass_time(self, seconds: float) -> None:
-        """Lets time pass without waiting for it. On a `ClockLoop` timers and sleeps end by it, in order.
+        """Lets time pass without waiting for it. On a loop of `new_clock_loop` timers and sleeps end by it.
 
         Timers that others set meanwhile are due later by up to a two-thousandth of `seconds`, or 100 ms.
         """
@@ -65,14 +64,9 @@ CLOCK = ProcessClock()
 
 now_ms = CLOCK.now_ms
 
-if sys.platform == "win32":
-    _Loop = asyncio.ProactorEventLoop
-else:
-    _Loop = asyncio.SelectorEventLoop
 
-
-class ClockLoop(_Loop):
+def new_clock_loop() -> asyncio.AbstractEventLoop:
     """The event loop of a process that has a broker and nothing else: its time is that of CLOCK."""
-
-    def time(self) -> float:
-        return CLOCK.monotonic()
+    loop = asyncio.new_event_loop()
+    loop.time = CLOCK.monotonic
+    return loop

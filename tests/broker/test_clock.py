@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from barnabas.broker.server import Broker
-from barnabas.clock import CLOCK, ClockLoop
+from barnabas.clock import CLOCK, new_clock_loop
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 
 from .in_process import Client
@@ -24,7 +24,7 @@ def run(scenario: Callable[[], Awaitable[T]]) -> T:
     async def main() -> T:
         return await scenario()
 
-    with asyncio.Runner(loop_factory=ClockLoop) as runner:
+    with asyncio.Runner(loop_factory=new_clock_loop) as runner:
         return runner.run(main())
 
 

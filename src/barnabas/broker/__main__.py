@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from barnabas.broker.configs.setting_kinds import parse_assignment
 from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
-from barnabas.clock import ClockLoop
+from barnabas.clock import new_clock_loop
 from barnabas.errors import BarnabasError
 
 
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             as_version=options.as_version,
             storage=options.storage,
         )
-        with asyncio.Runner(loop_factory=ClockLoop) as runner:
+        with asyncio.Runner(loop_factory=new_clock_loop) as runner:
             runner.run(serve(broker, options.host, options.faults_port))
     except (BarnabasError, OSError) as error:
         print(f"barnabas: {error}", file=sys.stderr)
