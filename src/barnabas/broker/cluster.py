@@ -306,13 +306,18 @@ class Cluster:
 
     def add_replica(self, partition: Partition, node_id: int) -> None:
         """An empty log on a node that runs; one that starts makes it then. Raises: OSError."""
-        if partition.replicas is not None and self.nodes[node_id].is_within_reach:
+        if not self.nodes[node_id].is_within_reach:
+            self._note_stale(partition.name, node_id)
+        elif partition.replicas is not None:
             partition.replicas.create(node_id, partition.topic.settings.log_settings())
+
+    def _note_stale(self, name: TopicPartition, node_id: int) -> None:
+        """Whatever a node that is away has of a partition goes when it starts."""
+        self._metadata.stale_logs.setdefault(str(node_id), []).append(str(name))
 
     def remove_replica(self, partition: Partition, node_id: int) -> None:
         if not self.nodes[node_id].is_within_reach:
-            stale = self._metadata.stale_logs.setdefault(str(node_id), [])
-            stale.append(str(partition.name))
+            self._note_stale(partition.name, node_id)
         if partition.replicas is not None:
             partition.replicas.delete(node_id)
 
@@ -668,6 +673,8 @@ class Cluster:
             for node in replicas:
                 if self.nodes[node].is_within_reach:
                     logs.create(node, settings)
+                else:
+                    self._note_stale(name, node)
         except OSError:
             for node in list(logs.logs):
                 logs.delete(node)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.conftest import wait_for_async
@@ -24,7 +26,7 @@ from barnabas.protocol.schema import Records
 from .cluster_of_three import ClusterOfThree
 
 NODES = (1, 2, 3)
-STEPS = 120
+STEPS = 80
 CONFIG = {"broker.session.timeout.ms": "60", "replica.lag.time.max.ms": "40"}
 TOPIC = "t"
 
@@ -38,6 +40,9 @@ class World:
         self.acknowledged: dict[int, str] = {}
         self.shown: dict[int, str] = {}
         self.written: set[str] = set()
+        self.deleted_before = self.surely_deleted_before = self.asked_to_delete_before = 0
+        """What was answered; what of it outlasts a process that is killed; and what was asked, though it may
+        not have been answered."""
         self._writes: set[asyncio.Task[None]] = set()
 
     async def step(self) -> None:
@@ -55,8 +60,9 @@ class World:
                 self.catch_up,
                 self.elect,
                 self.reassign,
+                self.delete_records,
             ),
-            weights=(10, 6, 2, 4, 1, 3, 1, 2, 1, 2, 1, 1),
+            weights=(10, 6, 2, 4, 1, 3, 1, 2, 1, 2, 1, 1, 1),
         )[0]
         await act()
         await asyncio.sleep(self.chance.choice((0, 0, 0, 0.02)))
@@ -88,7 +94,7 @@ class World:
         node = self._some()
         if node is None:
             return
-        data = await self.cluster.fetch(node, TOPIC)
+        data = await self.cluster.fetch(node, TOPIC, self.deleted_before)
         if data.error_code == 0:
             self.see(data.records or b"")
 
@@ -148,6 +154,26 @@ class World:
         if self.cluster.is_reachable:
             await self.cluster.reassign(TOPIC, self.chance.sample(NODES, self.chance.choice((2, 3, 3))))
 
+    async def delete_records(self) -> None:
+        node = self._some()
+        if node is None:
+            return
+        offset = self.chance.randint(0, max(self.shown, default=0))
+        self.asked_to_delete_before = max(self.asked_to_delete_before, offset)
+        answer = await self.cluster.delete_records(node, TOPIC, offset)
+        if answer.error_code == 0:
+            self.deleted_before = max(self.deleted_before, answer.low_watermark)
+            self.surely_deleted_before = max(self.surely_deleted_before, answer.low_watermark)
+
+    def copy(self, cluster: ClusterOfThree) -> World:
+        """As much as is known now, in a world that goes on from here."""
+        world = World(cluster, self.chance)
+        world.acknowledged, world.shown = dict(self.acknowledged), dict(self.shown)
+        world.written, world.deleted_before = set(self.written), self.deleted_before
+        world.surely_deleted_before = self.surely_deleted_before
+        world.asked_to_delete_before = self.asked_to_delete_before
+        return world
+
     async def end(self) -> None:
         """All run again, and all have caught up."""
         for node in NODES:
@@ -172,45 +198,67 @@ class World:
 
     async def check(self) -> None:
         known = await self.cluster.describe(TOPIC)
-        found = dict(enumerate(await self.cluster.texts(known.leader_id, TOPIC)))
+        data = await self.cluster.fetch(known.leader_id, TOPIC, self.deleted_before)
+        start = data.log_start_offset
+        assert self.surely_deleted_before <= start <= self.asked_to_delete_before
+        data = await self.cluster.fetch(known.leader_id, TOPIC, start)
+        reader = _kernel.RecordReader(TOPIC, 0, data.records or b"", fetch_offset=start)
+        found = {record.offset: (record.value or b"").decode() for record in reader}
         for seen in (self.acknowledged, self.shown):
-            assert {offset: found.get(offset) for offset in seen} == seen
+            kept = {offset: text for offset, text in seen.items() if offset >= start}
+            assert {offset: found.get(offset) for offset in kept} == kept
+
+        def batches_of(node: int) -> bytes:
+            content = self.cluster.log_of(node, TOPIC)
+            batches = [batch for batch in _kernel.scan_batches(content) if batch.last_offset >= start]
+            return content[batches[0].position :] if batches else b""
+
         # A replica counts as in sync for as long as it lags no longer than it may.
-        await wait_for_async(
-            lambda: len({self.cluster.log_of(node, TOPIC) for node in known.replica_nodes}) == 1, timeout=20
-        )
+        await wait_for_async(lambda: len({*map(batches_of, known.replica_nodes)}) == 1, timeout=20)
 
 
 def live(directory: Path, seed: int, least: str) -> VirtualWorld:
-    """Two lives of a cluster of three, of which each takes its steps by chance. `least`:
-    min.insync.replicas. Raises: AssertionError."""
+    """Three lives of a cluster of three, of which each takes its steps by chance. The first ends as a process
+    does that is killed, the second in good order. `least`: min.insync.replicas. Raises: AssertionError."""
+    chance = random.Random(seed)
 
-    async def part(chance: random.Random, before: World | None) -> World:
-        broker = Broker(directory, config=CONFIG, nodes=3)
+    async def a_life(folder: Path, before: World | None, then: Callable[[World], Awaitable[None]]) -> World:
+        broker = Broker(folder, config=CONFIG, nodes=3)
         await broker.start()
-        cluster = ClusterOfThree(broker, directory)
-        world = World(cluster, chance)
+        cluster = ClusterOfThree(broker, folder)
+        world = World(cluster, chance) if before is None else before.copy(cluster)
         try:
             if before is None:
                 await cluster.create(TOPIC, [1, 2, 3], min_insync_replicas=least)
-            else:
-                world.acknowledged, world.shown = before.acknowledged, before.shown
-                world.written = before.written
             for _ in range(STEPS):
                 await world.step()
-            if before is not None:
-                await world.end()
-                await world.check()
+            left = world.copy(cluster)
+            await then(world)
         finally:
             await world.let_go()
             cluster.close()
             await broker.stop()
+        return left
+
+    async def is_killed(world: World) -> None:
+        shutil.copytree(directory / "first", directory / "second")
+
+    def after_kill(world: World) -> World:
+        # As in Kafka, a replica writes down now and then only where its leader's log begins.
+        world.surely_deleted_before = 0
         return world
 
+    async def ends(world: World) -> None:
+        """In good order."""
+
+    async def is_checked(world: World) -> None:
+        await world.end()
+        await world.check()
+
     async def main() -> None:
-        chance = random.Random(seed)
-        first = await asyncio.wait_for(part(chance, None), 60)
-        await asyncio.wait_for(part(chance, first), 60)
+        killed = await a_life(directory / "first", None, is_killed)
+        ended = await a_life(directory / "second", after_kill(killed), ends)
+        await a_life(directory / "second", ended, is_checked)
 
     virtual = VirtualWorld(seed)
     virtual.run(main)

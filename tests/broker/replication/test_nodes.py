@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -341,7 +342,7 @@ def test_a_reassignment_takes_the_records_along(tmp_path: Path) -> None:
         await cluster.until_in_sync("t", 2, 3)
         known = await cluster.describe("t")
         assert (known.leader_id, known.replica_nodes) == (2, [2, 3])
-        assert cluster.log_of(2, "t")[0] > 5_000_000
+        assert len(cluster.log_of(2, "t")) > 5_000_000
         assert cluster.log_of(2, "t") == cluster.log_of(3, "t")
         assert not (cluster.directory / "1" / "t-0").exists()
 
@@ -400,6 +401,61 @@ def test_a_replica_that_comes_again_after_a_restart_of_the_whole_keeps_its_recor
 
     run(tmp_path, taken_away)
     run(tmp_path, comes_again)
+
+
+@pytest.mark.integration
+def test_a_replica_that_comes_again_while_its_node_is_away_is_no_damaged_log_after_a_kill(
+    tmp_path: Path,
+) -> None:
+    """What was written down of the one before, whose log is deleted, is not missed."""
+
+    async def written(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2])
+        assert (await cluster.produce(1, "t", "a")).error_code == 0
+
+    async def comes_again(cluster: ClusterOfThree) -> None:
+        assert await cluster.reassign("t", [1]) == 0
+        await cluster.kill(2)
+        assert await cluster.reassign("t", [1, 2]) == 0
+        shutil.copytree(tmp_path / "running", tmp_path / "killed")
+
+    async def look(cluster: ClusterOfThree) -> None:
+        await cluster.until_in_sync("t", 1, 2)
+        assert cluster.log_of(1, "t") == cluster.log_of(2, "t") != b""
+
+    run(tmp_path / "running", written)
+    run(tmp_path / "running", comes_again)
+    run(tmp_path / "killed", look)
+
+
+@pytest.mark.integration
+def test_records_stay_deleted_when_a_follower_leads_that_lagged_meanwhile(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2])
+        for text in ("a", "b", "c"):
+            assert (await cluster.produce(1, "t", text)).error_code == 0
+        cluster.broker.nodes[2].lag()
+        assert (await cluster.produce(1, "t", "d", acks=1)).error_code == 0
+        assert (await cluster.delete_records(1, "t", 2)).low_watermark == 2
+        await cluster.stop(1)
+        assert (await cluster.describe("t")).leader_id == 2
+        assert (await cluster.fetch(2, "t", 1)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        assert (await cluster.fetch(2, "t", 2)).log_start_offset == 2
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.integration
+def test_a_leader_that_is_parted_deletes_no_records_that_others_have(tmp_path: Path) -> None:
+    async def scenario(cluster: ClusterOfThree) -> None:
+        await cluster.create("t", [1, 2])
+        assert (await cluster.produce(1, "t", "a")).error_code == 0
+        cluster.broker.nodes[1].part()
+        assert (await cluster.delete_records(1, "t", 1)).error_code == ErrorCode.REQUEST_TIMED_OUT
+        cluster.broker.nodes[1].join()
+        assert (await cluster.delete_records(1, "t", 1)).low_watermark == 1
+
+    run(tmp_path, scenario)
 
 
 @pytest.mark.integration

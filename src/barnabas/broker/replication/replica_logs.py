@@ -40,7 +40,7 @@ class ReplicaLogs:
 
     __slots__ = (
         *("_lags", "_last_high_watermark", "_led_since_ms", "_name", "_nodes", "_on_failed"),
-        *("aligned", "leader", "lockstep", "logs"),
+        *("_start_offset", "aligned", "leader", "lockstep", "logs"),
     )
 
     def __init__(
@@ -57,6 +57,8 @@ class ReplicaLogs:
         self.leader = -1
         self._last_high_watermark: int | None = None
         """That of the last leader, once its log is closed."""
+        self._start_offset = 0
+        """Where leaders' logs have begun until now: a leader that lags may have what was deleted before."""
         self.lockstep: set[int] = set()
         self.aligned: set[int] = set()
         """Whose logs have nothing but what the last leader had, which they may lack some of."""
@@ -75,7 +77,8 @@ class ReplicaLogs:
         """A node has opened its logs."""
         manager = self._nodes[node].logs
         assert manager is not None
-        self.logs[node] = manager.get(self._name)
+        log = self.logs[node] = manager.get(self._name)
+        self._start_offset = max(self._start_offset, log.log_start_offset)
 
     def drop(self, node: int) -> None:
         """A node is about to close its logs."""
@@ -120,6 +123,8 @@ class ReplicaLogs:
         high_watermark = self._last_high_watermark if before is None else before.high_watermark
         self.leader = leader
         log = self.logs[leader]
+        self._start_offset = max(self._start_offset, log.log_start_offset)
+        log.log_start_offset = min(self._start_offset, log.log_end_offset)
         log.begin_epoch(leader_epoch)
         log.on_written = self._copy
         if high_watermark is not None and log is not before:
@@ -222,9 +227,10 @@ class ReplicaLogs:
             log.replicated_to = None
 
     def delete_records_before(self, offset: int) -> None:
-        """On all nodes. Raises: OffsetOutOfRangeError, OSError."""
+        """On all nodes that have caught up. Raises: OffsetOutOfRangeError, OSError."""
         for node in (self.leader, *self.lockstep):
             self.logs[node].delete_records_before(offset)
+        self._start_offset = max(self._start_offset, offset)
 
     def _copy(self, data: Buffer, batches: Sequence[BatchInfo]) -> None:
         now, leader = now_ms(), self.logs[self.leader]

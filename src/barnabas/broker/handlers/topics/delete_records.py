@@ -7,7 +7,12 @@ import logging
 from barnabas.broker.authorization.acls import Operation, ResourceKind
 from barnabas.broker.handlers.api import Call, Handler
 from barnabas.broker.log.files import described
-from barnabas.broker_errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
+from barnabas.broker_errors import (
+    KafkaStorageError,
+    OffsetOutOfRangeError,
+    PolicyViolationError,
+    RequestTimedOutError,
+)
 from barnabas.errors import BrokerError
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from barnabas.turns import in_turns
@@ -49,6 +54,9 @@ def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPart
             raise PolicyViolationError(f"topic {name} has cleanup.policy={policy}, which deletes nothing")
         if asked.offset > log.high_watermark:
             raise OffsetOutOfRangeError(f"{partition.name}: offset {asked.offset} is not there yet")
+        if call.node in cluster.parted and (partition.is_short or len(partition.registration.in_sync) > 1):
+            # The others cannot be told, and may lead next. Kafka would wait for them until the time-out.
+            raise RequestTimedOutError("")
         offset = log.high_watermark if asked.offset == END else asked.offset
         if not 0 <= offset < log.log_start_offset:
             partition.delete_records_before(offset)
