@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Collection
+from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
@@ -33,6 +36,8 @@ from barnabas.protocol.messages.produce import ProduceRequest
 from .asking import Asker, RefusedError, settle, upset
 from .cluster_of_three import ClusterOfThree
 
+T = TypeVar("T")
+
 STEPS = 60
 CONFIG = {"broker.session.timeout.ms": "60"}
 TOPIC = "t"
@@ -42,39 +47,55 @@ PRODUCERS = ("red", "green", "blue")
 NOBODY = (-1, -1)
 
 
+@dataclass
+class Facts:
+    """What is known from outside. `committed`: by group, what was acknowledged, or read, last; `tried`: what
+    was sent last. `may_be_shown`: values of transactions that were asked to commit."""
+
+    committed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(GROUPS, -1))
+    tried: dict[str, int] = field(default_factory=lambda: dict.fromkeys(GROUPS, -1))
+    may_be_shown: set[str] = field(default_factory=set[str])
+    must_be_shown: set[str] = field(default_factory=set[str])
+
+
 class CoordinatedWorld:
-    def __init__(self, cluster: ClusterOfThree, chance: random.Random) -> None:
+    def __init__(self, cluster: ClusterOfThree, chance: random.Random, facts: Facts) -> None:
+        self.facts = facts
         self.cluster = cluster
         self._elector = ClusterOfThree(cluster.broker, cluster.directory)
         """By connections of its own, so that an election does not wait for what waits for replicas."""
         self._chance = chance
         self._asker = Asker(cluster, chance)
-        self._committed: dict[str, int] = dict.fromkeys(GROUPS, -1)
-        """What was acknowledged, or read, last."""
-        self._tried: dict[str, int] = dict.fromkeys(GROUPS, -1)
-        self.may_be_shown: set[str] = set()
-        """Values of transactions that were asked to commit."""
-        self.must_be_shown: set[str] = set()
         self._last_shown: list[list[str]] = []
         self._is_over = False
 
     async def create(self) -> None:
         await self.cluster.create(TOPIC, [1, 2, 3], [2, 3, 1])
 
-    async def live(self) -> None:
-        """All at once, until nodes have been upset often enough. Then all run, and all that is open ends."""
+    async def live(self, copy: Path) -> Facts:
+        """All at once, until nodes have been upset often enough. Then all run, and all that is open ends.
+
+        `copy` gets what is on the disk at some moment, as a process leaves it that is killed then; what is
+        known at that moment is returned.
+        """
+        killed_at = self._chance.randrange(STEPS)
+        facts = self.facts
         actors = [asyncio.create_task(self._commit_offsets(group)) for group in GROUPS]
         actors += [asyncio.create_task(self._produce(name)) for name in PRODUCERS]
         actors.append(asyncio.create_task(self._read()))
         try:
-            for _ in range(STEPS):
+            for step in range(STEPS):
                 await self._upset()
                 await asyncio.sleep(self._chance.choice((0, 0.01, 0.03)))
+                if step == killed_at:
+                    shutil.copytree(self.cluster.directory, copy)
+                    facts = deepcopy(self.facts)
         finally:
             self._is_over = True
             await settle(self.cluster)
             await asyncio.gather(*actors)
             self._elector.close()
+        return facts
 
     def close(self) -> None:
         self.cluster.close()
@@ -106,12 +127,12 @@ class CoordinatedWorld:
             if self._chance.random() < 0.3:
                 await self._look_at(group)
                 return
-            self._tried[group] = offset = self._tried[group] + 1
+            self.facts.tried[group] = offset = self.facts.tried[group] + 1
             partition = OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
             topic = OffsetCommitRequest.OffsetCommitRequestTopic(TOPIC, partitions=[partition])
             request = OffsetCommitRequest(group, topics=[topic])
             await self._ask(request, 8, lambda answer: answer.topics[0].partitions[0].error_code)
-            self._committed[group] = offset
+            self.facts.committed[group] = offset
 
         await self._repeat(act)
 
@@ -120,8 +141,8 @@ class CoordinatedWorld:
         answer = await self._ask(request, 9, lambda answer: answer.groups[0].error_code)
         topics = answer.groups[0].topics
         found = topics[0].partitions[0].committed_offset if topics else -1
-        assert self._committed[group] <= found <= self._tried[group], group
-        self._committed[group] = found
+        assert self.facts.committed[group] <= found <= self.facts.tried[group], group
+        self.facts.committed[group] = found
 
     # Transactions
 
@@ -145,10 +166,10 @@ class CoordinatedWorld:
                 )
             commits = self._chance.random() < 0.6
             if commits:
-                self.may_be_shown.add(value)
+                self.facts.may_be_shown.add(value)
             ended = await self._ask(EndTxnRequest(name, *known, commits), 5, _code, tries=1)
             if commits:
-                self.must_be_shown.add(value)
+                self.facts.must_be_shown.add(value)
             producer = ended.producer_id, ended.producer_epoch
 
         await self._repeat(act)
@@ -156,7 +177,7 @@ class CoordinatedWorld:
     async def _read(self) -> None:
         async def act() -> None:
             for partition in PARTITIONS:
-                assert set(await self.shown(partition)) <= self.may_be_shown
+                assert set(await self.shown(partition)) <= self.facts.may_be_shown
 
         await self._repeat(act)
 
@@ -194,13 +215,13 @@ class CoordinatedWorld:
         first, second = self._last_shown
         assert len(set(first)) == len(first), "a record twice"
         assert set(first) == set(second), "half a transaction"
-        assert set(first) <= self.may_be_shown
+        assert set(first) <= self.facts.may_be_shown
 
     async def _has_all(self) -> bool:
         # A follower that is behind may be the one that is asked: halves have to become whole.
         self._last_shown = [await self.shown(partition) for partition in PARTITIONS]
         shown = [set(found) for found in self._last_shown]
-        return shown[0] == shown[1] and _holds(self.must_be_shown, shown)
+        return shown[0] == shown[1] and _holds(self.facts.must_be_shown, shown)
 
     async def _until(self, act: Callable[[], Awaitable[Any]]) -> None:
         async def is_done() -> bool:
@@ -231,22 +252,35 @@ def _record(name: str, producer: tuple[int, int], partition: int, value: str) ->
     return ProduceRequest(name, acks=-1, timeout_ms=1_000, topic_data=topics)
 
 
-def live(directory: Path, seed: int) -> tuple[CoordinatedWorld, str]:
+def live(directory: Path, seed: int) -> tuple[Facts, str]:
     """One seed, and a digest of all that was sent. Raises: AssertionError."""
+    chance = random.Random(seed)
 
-    async def main() -> CoordinatedWorld:
-        broker = Broker(directory, config=CONFIG, nodes=3)
+    async def run(folder: Path, facts: Facts, scenario: Callable[[CoordinatedWorld], Awaitable[T]]) -> T:
+        broker = Broker(folder, config=CONFIG, nodes=3)
         await broker.start()
-        cluster = ClusterOfThree(broker, directory)
-        world = CoordinatedWorld(cluster, random.Random(seed))
+        world = CoordinatedWorld(ClusterOfThree(broker, folder), chance, facts)
         try:
-            await world.create()
-            await asyncio.wait_for(world.live(), 60)
-            await asyncio.wait_for(world.check(), 60)
+            async with asyncio.timeout(120):
+                result = await scenario(world)
+                await world.check()
+                return result
         finally:
             world.close()
             await broker.stop()
-        return world
+
+    async def upset_nodes(world: CoordinatedWorld) -> Facts:
+        await world.create()
+        return await world.live(directory / "killed")
+
+    async def come_back(world: CoordinatedWorld) -> None:
+        """With what is on the disk."""
+
+    async def main() -> Facts:
+        facts = Facts()
+        facts_of_killed = await run(directory / "first", facts, upset_nodes)
+        await run(directory / "killed", facts_of_killed, come_back)
+        return facts
 
     virtual = VirtualWorld(seed)
     return virtual.run(main), virtual.digest
@@ -255,5 +289,5 @@ def live(directory: Path, seed: int) -> tuple[CoordinatedWorld, str]:
 if __name__ == "__main__":
     for seed in range(int(sys.argv[1])):
         with tempfile.TemporaryDirectory() as name:
-            world, digest = live(Path(name), seed)
-        print(f"seed {seed}, {len(world.must_be_shown)} transactions: {digest}", flush=True)
+            facts, digest = live(Path(name), seed)
+        print(f"seed {seed}, {len(facts.must_be_shown)} transactions: {digest}", flush=True)

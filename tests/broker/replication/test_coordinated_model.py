@@ -12,13 +12,13 @@ from .coordinated_world import live
 
 @pytest.mark.parametrize("seed", range(20))
 def test_nothing_that_coordinators_acknowledged_is_lost(tmp_path: Path, seed: int) -> None:
-    world, _ = live(tmp_path, seed)
-    assert world.must_be_shown
+    facts, _ = live(tmp_path, seed)
+    assert facts.must_be_shown
 
 
 @pytest.mark.chaos
 def test_nothing_that_coordinators_acknowledged_is_lost_by_many_seeds(
     tmp_path: Path, chaos_seed: int
 ) -> None:
-    world, _ = live(tmp_path, chaos_seed)
-    assert world.must_be_shown
+    facts, _ = live(tmp_path, chaos_seed)
+    assert facts.must_be_shown
