@@ -52,7 +52,7 @@ class Partition:
 
     def append(self, data: Buffer, batches: Sequence[BatchInfo]) -> Appended:
         """Writes batches that were checked. Raises: as PartitionLog.append."""
-        self._check_leader()
+        self.check_leader()
         set_append_time = self.topic.rules.set_append_time
         appended = self.log.append(data, batches, now_ms=now_ms(), set_append_time=set_append_time)
         self.wake()
@@ -60,11 +60,12 @@ class Partition:
 
     def end_transaction(self, marker: EndMarker, *, needs_newer_epoch: bool) -> None:
         """Raises: as PartitionLog.append_marker."""
-        self._check_leader()
+        self.check_leader()
         self.log.append_marker(marker, now_ms=now_ms(), needs_newer_epoch=needs_newer_epoch)
         self.wake()
 
-    def _check_leader(self) -> None:
+    def check_leader(self) -> None:
+        """Raises: KafkaStorageError."""
         if not self.has_leader:
             raise KafkaStorageError(f"{self.name} has no leader")
 

@@ -10,7 +10,7 @@ import pytest
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("world", ["nodes_world", "coordinated_world", "groups_world"])
+@pytest.mark.parametrize("world", ["nodes_world", "coordinated_world", "groups_world", "share_world"])
 def test_a_seed_is_replayed_to_the_byte(world: str) -> None:
     def played(hash_seed: str) -> str:
         return subprocess.run(

@@ -34,6 +34,8 @@ from barnabas.errors import BrokerError
 logger = logging.getLogger(__name__)
 
 READ_COMMITTED = "read_committed"
+# While the state of records cannot be written, those whose lock has ended stay lent.
+RETRY_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,8 @@ class ShareLending:
         served.state.skip_to(partition.log.log_start_offset)
         deadline = self._loop.time() + settings.number("share.record.lock.duration.ms") / 1000
         limit = settings.number("share.delivery.count.limit")
+        # Else what others have in hand would be lost with what could not be kept.
+        self._store.check_writable(key)
         self._keep(key, served, served.state.decide(member_id, decisions, limit, deadline))
         self._restart_timer(key, served)
 
@@ -235,7 +239,12 @@ class ShareLending:
         self.sessions[node].close(group_id, member_id)
         limit = self._coordinator.settings(group_id).number("share.delivery.count.limit")
         for key, served in list(self._served.items()):
-            if key.group_id == group_id and self._partition(key).registration.leader == node:
+            if (
+                key.group_id == group_id
+                and self._partition(key).registration.leader == node
+                # Else the member's locks end by their time.
+                and self._can_keep(key)
+            ):
                 self._keep_or_log(key, served, served.state.release(member_id, limit))
 
     def end_session(self, group_id: str, node: int, member_id: str, session: KeptShareSession) -> None:
@@ -245,9 +254,19 @@ class ShareLending:
 
     def _expire(self, key: ShareKey, served: _Served) -> None:
         served.timer = None
+        if not self._can_keep(key):
+            served.timer = self._loop.call_later(RETRY_SECONDS, self._expire, key, served)
+            return
         limit = self._coordinator.settings(key.group_id).number("share.delivery.count.limit")
         self._keep_or_log(key, served, served.state.release_expired(self._loop.time(), limit))
         self._restart_timer(key, served)
+
+    def _can_keep(self, key: ShareKey) -> bool:
+        try:
+            self._store.check_writable(key)
+        except KafkaStorageError:
+            return False
+        return True
 
     def _restart_timer(self, key: ShareKey, served: _Served) -> None:
         _stop_timer(served)

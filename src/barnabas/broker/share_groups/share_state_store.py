@@ -101,6 +101,10 @@ class ShareStateStore:
     def of_group(self, group_id: str) -> dict[ShareKey, KeptShareState]:
         return {key: kept for key, kept in self.kept.items() if key.group_id == group_id}
 
+    def check_writable(self, key: ShareKey) -> None:
+        """Raises: KafkaStorageError where nothing can be kept now."""
+        self.topic.check_writable(key.text)
+
     def begin(self, key: ShareKey, start_offset: int) -> None:
         """The group begins with the partition, or begins anew."""
         before = self.kept.get(key)

@@ -118,11 +118,7 @@ class StateTopic:
     def append(self, key: str, records: Iterable[KeyValue], producer: Producer | None = None) -> None:
         """Writes records of what `key` names, in the producer's transaction if there is one. Raises:
         KafkaStorageError, with a producer also what its epoch is refused for."""
-        partition = self.partition_for(key)
-        try:
-            check_in_sync(partition)
-        except NotEnoughReplicasError:
-            raise TooFewReplicasError(f"{partition.name}: too few replicas are in sync") from None
+        partition = self.check_writable(key)
         timestamp = now_ms()
         builder = _kernel.BatchBuilder(max_bytes=MAX_BATCH_BYTES)
         for record in records:
@@ -132,6 +128,16 @@ class StateTopic:
                 builder.append(timestamp, *record)
         if builder.record_count:
             self._write(partition, builder, producer)
+
+    def check_writable(self, key: str) -> Partition:
+        """Where records of what `key` names are written. Raises: KafkaStorageError if they cannot be now."""
+        partition = self.partition_for(key)
+        partition.check_leader()
+        try:
+            check_in_sync(partition)
+        except NotEnoughReplicasError:
+            raise TooFewReplicasError(f"{partition.name}: too few replicas are in sync") from None
+        return partition
 
     @staticmethod
     def _write(partition: Partition, builder: _kernel.BatchBuilder, producer: Producer | None) -> None:
