@@ -33,7 +33,7 @@ from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeat
 from .asking import NODES, Asker, RefusedError, settle, upset
 from .cluster_of_three import ClusterOfThree
 
-STEPS = 40
+STEPS = 30
 MEMBERS = 3
 TOPIC, GROUP = "t", "shared"
 GROUP_RESOURCE = 32
