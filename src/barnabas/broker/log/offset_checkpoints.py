@@ -40,7 +40,6 @@ class CheckpointedLog(Protocol):
     """What is written down of a log."""
 
     partition: TopicPartition
-    directory: AnyPath
     recovery_point: int
     log_start_offset: int
     first_dirty_offset: int

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from tests.broker.in_process import Client
+from tests.broker.test_groups import GROUP, Member
 
 from barnabas.broker.server import Broker
 from barnabas.clock import CLOCK, new_clock_loop
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-
-from .in_process import Client
-from .test_groups import GROUP, Member
 
 T = TypeVar("T")
 
