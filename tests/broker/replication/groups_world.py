@@ -33,7 +33,7 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from .asking import Asker, RefusedError, settle, upset
 from .cluster_of_three import ClusterOfThree
 
-STEPS = 30
+STEPS = 25
 MEMBERS = 3
 TOPIC = "t"
 PARTITIONS = frozenset(range(5))
@@ -123,6 +123,12 @@ class Member(ABC):
     def check_commit(self, latest_generation: int) -> None:
         """After it was taken. `latest_generation`: that somebody had been given when it was sent."""
 
+    @staticmethod
+    def check_in_time(sent_at: float) -> None:
+        """What a node that was paused answers at last may not hold any more. Raises: RefusedError."""
+        if asyncio.get_running_loop().time() >= sent_at + SESSION_SECONDS:
+            raise RefusedError(ErrorCode.REQUEST_TIMED_OUT)
+
     def check_alone(self) -> None:
         """Nobody else, of those that may be members yet, has what it has."""
         now = asyncio.get_running_loop().time()
@@ -187,6 +193,7 @@ class ClassicMember(Member):
         )
         sent_at = asyncio.get_running_loop().time()
         synced = await self.asker.ask(request, 5, _code)
+        self.check_in_time(sent_at)
         self.owned, self.heard_at = frozenset(synced.assignment), sent_at
         self.world.told_of(self)
 
@@ -231,6 +238,7 @@ class ConsumerMember(Member):
         )
         sent_at = asyncio.get_running_loop().time()
         answer = await self.asker.ask(request, 0, _code, tries=60 if is_first else 6)
+        self.check_in_time(sent_at)
         self.heard_at = sent_at
         self.generation = answer.member_epoch
         if answer.assignment is not None:
