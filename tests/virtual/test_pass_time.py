@@ -1,4 +1,4 @@
-"""Time that passes for a broker without waiting for it."""
+"""A broker's time can pass without waiting for it."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.testing import EmbeddedBroker
 
 from .any_content import frames_of_any_content, make_what_is_there
+from .watching import send_and_hang_up
 
 PATIENCE_SECONDS = 30
 IDLE_SECONDS = 5
@@ -63,17 +64,6 @@ def is_served(connection: socket.socket) -> bool:
     return read_frame(connection)[:4] == struct.pack(">i", 1)
 
 
-def send(connection: socket.socket, sent: bytes) -> None:
-    """All of it, then nothing more; and waits for the broker to hang up, whatever it answers until then."""
-    try:
-        connection.sendall(sent)
-        connection.shutdown(socket.SHUT_WR)
-        while connection.recv(65536):
-            pass
-    except (ConnectionResetError, BrokenPipeError):
-        pass
-
-
 def failure(broker: EmbeddedBroker) -> str:
     """The first error that the broker did not expect, and logged with a traceback."""
     return broker.log.partition("Traceback")[2][:5_000]
@@ -95,7 +85,7 @@ def failure(broker: EmbeddedBroker) -> str:
 )
 def test_garbage_is_answered_or_ends_its_own_connection_alone(broker: EmbeddedBroker, sent: bytes) -> None:
     with connected(broker) as neighbour, connected(broker) as hostile:
-        send(hostile, sent)
+        send_and_hang_up(hostile, sent)
         assert is_served(neighbour)
     assert failure(broker) == ""
 

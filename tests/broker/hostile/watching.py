@@ -1,4 +1,4 @@
-"""How long one turn holds the event loop of a broker.
+"""Hostile clients, and how long one turn holds the event loop of their broker.
 
 Processor time is what counts, so that a busy machine changes nothing."""
 
@@ -83,16 +83,15 @@ def ask(port: int, frame: bytes) -> bytes:
             return b""
 
 
-def send_and_hang_up(port: int, frame: bytes) -> None:
-    """Does not wait for the answer to a request that may wait, but for the end of the connection."""
-    with socket.create_connection(("127.0.0.1", port), REPLY_SECONDS) as connection:
-        try:
-            connection.sendall(frame)
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(65536):
-                pass
-        except (ConnectionResetError, BrokenPipeError):
+def send_and_hang_up(connection: socket.socket, sent: bytes) -> None:
+    """Sends all of it and then nothing more. Waits until the broker hangs up, whatever it answers before."""
+    try:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
             pass
+    except (ConnectionResetError, BrokenPipeError):
+        pass
 
 
 async def asked(broker: Broker, request: Any, version: int, client_id: str = "hostile") -> bytes:

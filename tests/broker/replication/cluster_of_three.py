@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest
 from barnabas.protocol.messages.fetch import FetchResponse
+from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.protocol.messages.produce import ProduceResponse
 
 TIMEOUT_MS = 30_000
 UNCLEAN = 1
+GROUP_RESOURCE = 32
 
 
 class ClusterOfThree:
@@ -118,6 +121,13 @@ class ClusterOfThree:
         response = await self.ask(node, DeleteRecordsRequest(topics, TIMEOUT_MS))
         return response.topics[0].partitions[0]
 
+    async def set_group(self, group: str, name: str, value: str) -> None:
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource(
+            GROUP_RESOURCE, group, [IncrementalAlterConfigsRequest.AlterableConfig(name, 0, value)]
+        )
+        response = await self.ask(self._any(), IncrementalAlterConfigsRequest([resource]))
+        assert response.responses[0].error_code == 0
+
     async def texts(self, node: int, topic: str) -> list[str]:
         """All that a consumer finds at a node."""
         data = await self.fetch(node, topic)
@@ -160,6 +170,21 @@ class ClusterOfThree:
         ]
 
 
+@asynccontextmanager
+async def running(
+    directory: Path, config: Mapping[str, str] | None = None, racks: Sequence[str] | None = None
+) -> AsyncIterator[ClusterOfThree]:
+    """A cluster whose data is in `directory`, until it is stopped."""
+    broker = Broker(directory, config=config, nodes=3, racks=racks)
+    await broker.start()
+    cluster = ClusterOfThree(broker, directory)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        await broker.stop()
+
+
 def run(
     directory: Path,
     scenario: Callable[[ClusterOfThree], Awaitable[None]],
@@ -167,16 +192,10 @@ def run(
     config: Mapping[str, str] | None = None,
     racks: Sequence[str] | None = None,
 ) -> None:
-    """Runs a scenario on a cluster whose data is in `directory`, which ends in good order afterwards."""
+    """Runs a scenario on a cluster whose data is in `directory`, which is stopped afterwards."""
 
     async def main() -> None:
-        broker = Broker(directory, config=config, nodes=3, racks=racks)
-        await broker.start()
-        cluster = ClusterOfThree(broker, directory)
-        try:
+        async with running(directory, config, racks) as cluster:
             await asyncio.wait_for(scenario(cluster), 60)
-        finally:
-            cluster.close()
-            await broker.stop()
 
     VirtualWorld(seed=0).run(main)

@@ -24,7 +24,6 @@ from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
 
 from barnabas import _kernel
-from barnabas.broker.server import Broker
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.end_txn import EndTxnRequest
 from barnabas.protocol.messages.fetch import FetchRequest
@@ -34,7 +33,7 @@ from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 
 from .asking import Asker, RefusedError, settle, upset
-from .cluster_of_three import ClusterOfThree
+from .cluster_of_three import ClusterOfThree, running
 
 T = TypeVar("T")
 
@@ -94,11 +93,10 @@ class CoordinatedWorld:
             self._is_over = True
             await settle(self.cluster)
             await asyncio.gather(*actors)
-            self._elector.close()
         return facts
 
     def close(self) -> None:
-        self.cluster.close()
+        self._elector.close()
         self._asker.close()
 
     async def _upset(self) -> None:
@@ -257,17 +255,11 @@ def live(directory: Path, seed: int) -> tuple[Facts, str]:
     chance = random.Random(seed)
 
     async def run(folder: Path, facts: Facts, scenario: Callable[[CoordinatedWorld], Awaitable[T]]) -> T:
-        broker = Broker(folder, config=CONFIG, nodes=3)
-        await broker.start()
-        world = CoordinatedWorld(ClusterOfThree(broker, folder), chance, facts)
-        try:
-            async with asyncio.timeout(120):
+        async with running(folder, CONFIG) as cluster, asyncio.timeout(120):
+            with contextlib.closing(CoordinatedWorld(cluster, chance, facts)) as world:
                 result = await scenario(world)
                 await world.check()
                 return result
-        finally:
-            world.close()
-            await broker.stop()
 
     async def upset_nodes(world: CoordinatedWorld) -> Facts:
         await world.create()

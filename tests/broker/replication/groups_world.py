@@ -20,7 +20,6 @@ from typing import Any
 from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
 
-from barnabas.broker.server import Broker
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -31,7 +30,7 @@ from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.sync_group import SyncGroupRequest
 
 from .asking import Asker, RefusedError, settle, upset
-from .cluster_of_three import ClusterOfThree
+from .cluster_of_three import ClusterOfThree, running
 
 STEPS = 20
 MEMBERS = 3
@@ -302,7 +301,6 @@ class GroupsWorld:
         return owned == sorted(PARTITIONS) and len({member.generation for member in members}) == 1
 
     def close(self) -> None:
-        self.cluster.close()
         for member in self.members:
             member.asker.close()
 
@@ -315,14 +313,9 @@ def live(directory: Path, seed: int) -> str:
     """One seed; a digest of all that was sent. Raises: AssertionError."""
 
     async def main() -> None:
-        broker = Broker(directory, config=CONFIG, nodes=3)
-        await broker.start()
-        world = GroupsWorld(ClusterOfThree(broker, directory), random.Random(seed))
-        try:
-            await asyncio.wait_for(world.live(), 1000)
-        finally:
-            world.close()
-            await broker.stop()
+        async with running(directory, CONFIG) as cluster, asyncio.timeout(1000):
+            with contextlib.closing(GroupsWorld(cluster, random.Random(seed))) as world:
+                await world.live()
 
     virtual = VirtualWorld(seed)
     virtual.run(main)

@@ -23,20 +23,17 @@ from typing import Any
 from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
 
-from barnabas.broker.server import Broker
 from barnabas.errors import BarnabasError
-from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from barnabas.protocol.messages.share_fetch import ShareFetchRequest
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
 from .asking import NODES, Asker, RefusedError, settle, upset
-from .cluster_of_three import ClusterOfThree
+from .cluster_of_three import ClusterOfThree, running
 
 STEPS = 30
 MEMBERS = 3
 TOPIC, GROUP = "t", "shared"
-GROUP_RESOURCE = 32
 LOCK_SECONDS = 5.0
 ACCEPT, RELEASE, REJECT = 1, 2, 3
 FINAL = (ACCEPT, REJECT)
@@ -228,13 +225,7 @@ class ShareWorld:
     async def create(self) -> None:
         """The topic, and the group's setting that it begins with the first record."""
         await self.cluster.create(TOPIC, [1, 2, 3])
-        Resource, Config = (
-            IncrementalAlterConfigsRequest.AlterConfigsResource,
-            IncrementalAlterConfigsRequest.AlterableConfig,
-        )
-        earliest = Resource(GROUP_RESOURCE, GROUP, [Config("share.auto.offset.reset", 0, "earliest")])
-        answer = await self.cluster.ask(1, IncrementalAlterConfigsRequest([earliest]))
-        assert answer.responses[0].error_code == 0
+        await self.cluster.set_group(GROUP, "share.auto.offset.reset", "earliest")
 
     async def live(self, upset_nodes: Callable[[], Awaitable[None]]) -> None:
         """Until nodes have been upset, and then all was given to somebody."""
@@ -268,7 +259,6 @@ class ShareWorld:
         return self.facts.written <= self.facts.given and self.now() > self._last_given_at + 4 * LOCK_SECONDS
 
     def close(self) -> None:
-        self.cluster.close()
         for member in self._members:
             member.close()
 
@@ -279,15 +269,9 @@ def live(directory: Path, seed: int) -> str:
     chance = random.Random(seed)
 
     async def run(folder: Path, facts: Facts, scenario: Callable[[ShareWorld], Awaitable[None]]) -> None:
-        broker = Broker(folder, config=CONFIG, nodes=3)
-        await broker.start()
-        world = ShareWorld(ClusterOfThree(broker, folder), chance, facts)
-        try:
-            async with asyncio.timeout(2000):
+        async with running(folder, CONFIG) as cluster, asyncio.timeout(2000):
+            with contextlib.closing(ShareWorld(cluster, chance, facts)) as world:
                 await scenario(world)
-        finally:
-            world.close()
-            await broker.stop()
 
     async def main() -> None:
         killed_at = chance.randrange(STEPS)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from barnabas.protocol.messages.share_fetch import ShareFetchRequest
 from barnabas.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
 from .cluster_of_three import ClusterOfThree, run
 
-GROUP, GROUP_RESOURCE = "shared", 32
+GROUP = "shared"
 ACCEPT = 1
 
 
@@ -76,29 +76,26 @@ class Member:
 def test_what_others_have_in_hand_stays_theirs_when_an_acknowledgement_cannot_be_kept(tmp_path: Path) -> None:
     async def scenario(cluster: ClusterOfThree) -> None:
         await cluster.create("t", [1], min_insync_replicas="1")
-        Resource, Config = (
-            IncrementalAlterConfigsRequest.AlterConfigsResource,
-            IncrementalAlterConfigsRequest.AlterableConfig,
-        )
-        earliest = Resource(GROUP_RESOURCE, GROUP, [Config("share.auto.offset.reset", 0, "earliest")])
-        assert (await cluster.ask(1, IncrementalAlterConfigsRequest([earliest]))).responses[0].error_code == 0
+        await cluster.set_group(GROUP, "share.auto.offset.reset", "earliest")
         for text in ("a", "b", "c"):
             assert (await cluster.produce(1, "t", text)).error_code == 0
         topic_id = cluster.broker._parts.cluster.topic("t").topic_id  # pyright: ignore
-        members = [Member(cluster, name, topic_id) for name in ("first", "second", "third")]
-        first, second, third = members
-        for member in members:
-            await member.join(cluster)
-        assert await first.fetch(1) == [range(1)]
-        assert await second.fetch(1) == [range(1, 2)]
-        await cluster.stop(2, 3)
-        assert await second.accept(range(1, 2)) != 0
-        assert await third.fetch(10) == [range(2, 3)]
-        assert await third.fetch(10) == []
-        await cluster.start(2, 3)
-        assert await second.accept(range(1, 2)) == 0
-        assert await first.accept(range(1)) == 0
-        for member in members:
-            member.close()
+        with ExitStack() as stack:
+            members = [
+                stack.enter_context(closing(Member(cluster, name, topic_id)))
+                for name in ("first", "second", "third")
+            ]
+            first, second, third = members
+            for member in members:
+                await member.join(cluster)
+            assert await first.fetch(1) == [range(1)]
+            assert await second.fetch(1) == [range(1, 2)]
+            await cluster.stop(2, 3)
+            assert await second.accept(range(1, 2)) != 0
+            assert await third.fetch(10) == [range(2, 3)]
+            assert await third.fetch(10) == []
+            await cluster.start(2, 3)
+            assert await second.accept(range(1, 2)) == 0
+            assert await first.accept(range(1)) == 0
 
     run(tmp_path, scenario)

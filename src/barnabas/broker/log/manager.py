@@ -1,6 +1,6 @@
 """All logs of a data directory: opening, creating, deleting, and the upkeep that goes on behind the requests.
 
-Owns the mark of an end in good order. Must not know topics' metadata or requests. Its methods belong to the
+Owns the mark of a clean shutdown. Must not know topics' metadata or requests. Its methods belong to the
 event loop's thread; slow work is handed to other threads.
 """
 

@@ -55,7 +55,7 @@ def _delete(call: Call, name: str, asked: DeleteRecordsRequest.DeleteRecordsPart
         if asked.offset > log.high_watermark:
             raise OffsetOutOfRangeError(f"{partition.name}: offset {asked.offset} is not there yet")
         if call.node in cluster.parted and (partition.is_short or len(partition.registration.in_sync) > 1):
-            # The others cannot be told, and may lead next. Kafka would wait for them until the time-out.
+            # The other replicas do not hear of it, and may lead next. Kafka waits until it times out.
             raise RequestTimedOutError("")
         offset = log.high_watermark if asked.offset == END else asked.offset
         if not 0 <= offset < log.log_start_offset:
