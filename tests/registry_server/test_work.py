@@ -262,18 +262,28 @@ def test_who_writes_does_not_wait_for_what_others_have_compared() -> None:
 
 
 def test_who_reads_and_who_writes_have_threads_of_their_own() -> None:
-    gate = threading.Event()
+    begun, gate = threading.Semaphore(0), threading.Event()
+
+    def waits() -> None:
+        begun.release()
+        gate.wait()
+
+    def all_wait() -> None:
+        for _ in range(THREADS):
+            begun.acquire()
 
     async def run() -> int:
         service = RegistryService(MemoryJournal())
         held: list[asyncio.Task[Any]] = []
 
         def compares(_state: Any) -> None:
-            work.done(gate.wait)
+            work.done(waits)
 
         async with serving(service) as client:
             try:
                 held = [asyncio.create_task(service.read(compares)) for _ in range(THREADS)]
+                # Before that a thread might be free for the one that writes.
+                await asyncio.to_thread(all_wait)
                 return (await client.post(VERSIONS, json={"schema": V1})).status_code
             finally:
                 gate.set()

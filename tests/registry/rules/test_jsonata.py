@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import confluent_kafka.schema_registry as original
@@ -14,16 +18,26 @@ from confluent_kafka.schema_registry.rules.jsonata.jsonata_executor import (
 from barnabas.errors import SerializationError
 from barnabas.registry import Rule, RuleSet, Schema
 from barnabas.registry import rules as ours
-from barnabas.registry.rules import limits
+from barnabas.registry.rules import jsonata_child, limits
 from barnabas.registry.rules.engine import RuleEngine
 from barnabas.registry.rules.jsonata import JsonataExecutor
 
 MESSAGE = {"name": "Jo", "size": 5, "words": ["a", "b"], "place": {"street": "x"}, "nothing": None}
 
+# Expressions are evaluated by a process.
+pytestmark = pytest.mark.integration
+EXECUTOR = JsonataExecutor()
 
-def migrated(expression: str, message: Any, executor: JsonataExecutor | None = None) -> Any:
+
+@pytest.fixture(scope="module", autouse=True)
+def _ended() -> Iterator[None]:
+    yield
+    EXECUTOR.close()
+
+
+def migrated(expression: str, message: Any, executor: JsonataExecutor = EXECUTOR) -> Any:
     engine = RuleEngine(ours.RuleRegistry())
-    engine.registry.register_executor(executor or JsonataExecutor())
+    engine.registry.register_executor(executor)
     rule = Rule("up", kind="TRANSFORM", mode="UPGRADE", type="JSONATA", expr=expression)
     schema = Schema("{}", rule_set=RuleSet(migration_rules=[rule]))
     phase = ours.RulePhase.MIGRATION
@@ -143,9 +157,66 @@ def test_a_regular_expression_that_cannot_be_linear_is_refused(pattern: str) -> 
         migrated(f"$match(name, /{pattern}/)", MESSAGE)
 
 
-def test_threads_do_not_see_each_others_messages() -> None:
-    """The expression keeps its input in itself: with one for all threads `$$` would be another's message."""
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$reduce([1..40], function($o, $i) {{'a': $o, 'b': $o}}, 1)",
+        "$string($reduce([1..40], function($o, $i) {{'a': $o, 'b': $o}}, 1))",
+        "$fromMillis(0, '[Y,2000000000]')",
+        "$eval($pad('1', 1000000, '+1') & '1')",
+    ],
+    ids=["shared objects", "a text of shared objects", "a width in a picture", "a long program"],
+)
+def test_what_takes_long_within_one_step_is_stopped(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the library's own loops, which no step of an expression interrupts."""
+    monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.5)
+    with pytest.raises(SerializationError, match=r"the expression took more than 0\.5 seconds"):
+        migrated(f"{{'found': {expression}}}", MESSAGE)
+    monkeypatch.undo()
+    # The next one is evaluated as if nothing had been.
+    assert migrated("name", MESSAGE) == "Jo"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems bound no addresses of a process")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "$reduce([1..40], function($s, $i) {$s & $s}, 'abcdefgh')",
+        "$reduce([1..40], function($s, $i) {$append($s, $s)}, [1, 2])",
+        "[1..100000].{'a': $pad('x', 1000000)}",
+        "($p := $pad('x', 100000, 'x'); $replace($p, 'x', $p))",
+        "($p := $pad('x', 1000000, 'x'); $join([1..10000].($string($)), $p))",
+        "$fromMillis(0, '[M01,2000000000]')",
+    ],
+    ids=["texts", "lists", "padded texts", "replaced texts", "joined texts", "a width in a picture"],
+)
+def test_what_makes_too_much_is_stopped(expression: str) -> None:
+    with pytest.raises(SerializationError, match=f"needs more than {jsonata_child.MOST_BYTES} bytes"):
+        migrated(f"$length($string({expression}))", MESSAGE)
+    assert migrated("name", MESSAGE) == "Jo"
+
+
+def test_a_process_that_somebody_has_ended_is_followed_by_another() -> None:
+    executor: Any = JsonataExecutor()
+    try:
+        assert migrated("name", MESSAGE, executor) == "Jo"
+        os.kill(executor._evaluator._process.pid, signal.SIGKILL)
+        executor._evaluator.wait()
+        assert migrated("name", MESSAGE, executor) == "Jo"
+    finally:
+        executor.close()
+
+
+def test_an_executor_that_was_closed_begins_anew() -> None:
     executor = JsonataExecutor()
+    for _ in range(2):
+        assert migrated("name", MESSAGE, executor) == "Jo"
+        executor.close()
+    executor.close()
+
+
+def test_threads_do_not_see_each_others_messages() -> None:
+    """The expression keeps its input in itself: with two threads at once `$$` would be another's message."""
     expression = "[[1..50].($$.number)]"
     wrong: list[Any] = []
     ready = threading.Barrier(4)
@@ -153,7 +224,7 @@ def test_threads_do_not_see_each_others_messages() -> None:
     def work(number: int) -> None:
         ready.wait()
         for _ in range(40):
-            found = migrated(expression, {"number": number}, executor)
+            found = migrated(expression, {"number": number})
             if set(found) != {number}:
                 wrong.append(found)
 
@@ -166,6 +237,7 @@ def test_threads_do_not_see_each_others_messages() -> None:
 
 
 def test_an_executor_travels() -> None:
-    executor = JsonataExecutor()
-    migrated("name", MESSAGE, executor)
-    assert migrated("name", MESSAGE, pickle.loads(pickle.dumps(executor))) == "Jo"
+    migrated("name", MESSAGE)
+    travelled = pickle.loads(pickle.dumps(EXECUTOR))
+    assert migrated("name", MESSAGE, travelled) == "Jo"
+    travelled.close()

@@ -1,10 +1,13 @@
-"""How long a rule's expression may take: expressions come out of a registry, from anyone who may write there.
+"""How long a rule's expression may take, and how much it may make: expressions come out of a registry, from
+anyone who may write there.
 
-An evaluator asks at each of its steps whether there is time left. Knows nothing of expressions.
+An evaluator asks at each of its steps whether there is time left, and says what a step made. Knows nothing of
+expressions.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Generator
@@ -15,11 +18,14 @@ from barnabas.registry.rules.errors import RuleError
 LONGEST_SECONDS = 10.0
 """That an expression may take with one message, or with one field."""
 LOOKS_AT_CLOCK_EVERY = 16
+MOST_BYTES = 256 * 1024 * 1024
+"""Of all that an expression makes with one message, or with one field, whether it is still there or not."""
 
 
 class _Evaluation(threading.local):
     deadline: float | None = None
     steps = 0
+    bytes_made = 0
 
 
 _evaluation = _Evaluation()
@@ -27,8 +33,10 @@ _evaluation = _Evaluation()
 
 @contextmanager
 def limited() -> Generator[None]:
-    """What is evaluated within, in this thread, has its time limited."""
+    """What is evaluated within, in this thread, has its time and its memory limited."""
     before, _evaluation.deadline = _evaluation.deadline, time.monotonic() + LONGEST_SECONDS
+    if before is None:
+        _evaluation.bytes_made = 0
     try:
         yield
     finally:
@@ -47,3 +55,11 @@ def look_at_clock() -> None:
     deadline = _evaluation.deadline
     if deadline is not None and time.monotonic() > deadline:
         raise RuleError(f"the expression took more than {LONGEST_SECONDS:g} seconds")
+
+
+def made(value: object) -> None:
+    """A step's result, without what it holds, which other steps have made. Raises: RuleError, when that is
+    too much."""
+    _evaluation.bytes_made += sys.getsizeof(value)
+    if _evaluation.bytes_made > MOST_BYTES:
+        raise RuleError(f"the expression made more than {MOST_BYTES} bytes")

@@ -395,6 +395,47 @@ def test_a_limit_is_one_for_each_expression(monkeypatch: pytest.MonkeyPatch) -> 
     assert run(rule, {"numbers": list(range(300))}) == {"numbers": list(range(300))}
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "message.numbers.reduce(r, i, 'abcdefgh', r + r).size() > 0",
+        "message.numbers.reduce(r, i, b'abcdefgh', r + r).size() > 0",
+        "message.numbers.reduce(r, i, [1, 2], r + r).size() > 0",
+        "message.numbers.reduce(r, i, 'ab', '%s%s'.format([r, r])).size() > 0",
+        "message.numbers.map(n, message.text + message.text).size() > 0",
+    ],
+    ids=["texts", "bytes", "lists", "formatted texts", "many texts"],
+)
+def test_an_expression_that_makes_too_much_is_stopped(
+    expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST_BYTES", 1_000_000)
+    rule = Rule("r", kind="CONDITION", mode="WRITE", type="CEL", expr=expression)
+    # With twice as many it would be a terabyte, or more.
+    with pytest.raises(SerializationError, match="the expression made more than 1000000 bytes"):
+        run(rule, {"numbers": list(range(20)), "text": "x" * 50_000})
+
+
+def test_a_product_that_has_too_many_digits_is_refused() -> None:
+    expression = "decimals.gt(message.numbers.reduce(r, i, decimal('1.23456789'), decimals.mul(r, r)), '1')"
+    rule = Rule("r", kind="CONDITION", mode="WRITE", type="CEL", expr=expression)
+    with pytest.raises(SerializationError, match="past this client's 10000000-digit limit"):
+        run(rule, {"numbers": list(range(60))})
+
+
+def test_a_large_message_that_an_expression_only_looks_at_is_nothing_that_it_makes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "MOST_BYTES", 1_000_000)
+    rule = Rule(
+        "r", kind="CONDITION", mode="WRITE", type="CEL", expr="message.numbers.all(n, message.text != '')"
+    )
+    message = {"numbers": list(range(100)), "text": "x" * 50_000}
+    assert run(rule, message) == message
+    # Each message has all of it again.
+    assert run(rule, message) == message
+
+
 def test_functions_with_dots_are_known_within_macros() -> None:
     """Which the original does not do."""
     expression = "message.sums.all(sum, decimals.ge(sum, decimal('1')))"

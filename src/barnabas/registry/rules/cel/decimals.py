@@ -147,6 +147,12 @@ def _aligned(function: str, compute: Callable[[Decimal, Decimal], Decimal]) -> C
     return both
 
 
+def _mul(a: Any, b: Any) -> Decimal:
+    x, y = _d(a), _d(b)
+    _check_width(_digits(x) + _digits(y), "decimals.mul", "the product")
+    return EXACT.multiply(x, y)
+
+
 def _div(a: Any, b: Any) -> Decimal:
     try:
         return ROUNDED.divide(_d(a), _d(b))
@@ -314,7 +320,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "decimals.ge": _compared(lambda order: order >= 0),
     "decimals.add": _aligned("decimals.add", EXACT.add),
     "decimals.sub": _aligned("decimals.sub", EXACT.subtract),
-    "decimals.mul": lambda a, b: EXACT.multiply(_d(a), _d(b)),
+    "decimals.mul": _mul,
     "decimals.div": _div,
     "decimals.mod": _mod,
     "decimals.greatest": lambda a, b: max(_d(a), _d(b)),

@@ -32,6 +32,8 @@ FUNCTIONS: Mapping[str, Any] = {
 }
 # Which look like functions of a value.
 MACROS = frozenset({"map", "filter", "all", "exists", "exists_one", "reduce", "min"})
+# Parts of expressions that give what is there.
+SELECTING = frozenset({"expr", "member_dot", "member_index"})
 REMEMBERED_PROGRAMS = 1000
 
 _programs: Cache[str, Any] = Cache(REMEMBERED_PROGRAMS)
@@ -65,7 +67,11 @@ class _Evaluator(Evaluator):
     def _visit_tree(self, tree: lark.Tree) -> Any:
         # Of each part of an expression, and again for each element that a macro goes through.
         limits.step()
-        return super()._visit_tree(tree)
+        result = super()._visit_tree(tree)
+        # What has one child passes on what that gave, or names something that is there.
+        if len(tree.children) > 1 and tree.data not in SELECTING:
+            limits.made(result)
+        return result
 
     def sub_evaluator(self, ast: lark.Tree) -> Evaluator:
         return _Evaluator(ast, activation=self.activation)
