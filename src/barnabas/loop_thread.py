@@ -9,10 +9,10 @@ import asyncio
 import concurrent.futures
 import math
 import threading
-import time
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
+from barnabas.clock import CLOCK
 from barnabas.errors import ClosedError, MisuseError
 from barnabas.fork import forked_error, generation, in_child
 from barnabas.latch import Latch
@@ -33,7 +33,7 @@ class LoopThread:
         self.generation = generation()
         self.loop = asyncio.new_event_loop()
         self.interrupted_at = -math.inf
-        """When Ctrl-C ended a wait last, on the clock of `time.monotonic()`."""
+        """When Ctrl-C ended a wait last, on the clock of `CLOCK.monotonic()`."""
         self._thread = threading.Thread(target=self._run, name="barnabas", daemon=True)
         self._thread.start()
 
@@ -73,7 +73,7 @@ class LoopThread:
             call.is_over.wait()
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
-                self.interrupted_at = time.monotonic()
+                self.interrupted_at = CLOCK.monotonic()
             self.call(call.cancel)
             raise
         try:
@@ -155,7 +155,7 @@ def loop_thread() -> LoopThread:
 
 def was_just_interrupted() -> bool:
     """Whether Ctrl-C ended a wait moments ago: whoever pressed it wants no other wait of the same kind."""
-    return _current is not None and time.monotonic() - _current.interrupted_at < INTERRUPT_SECONDS
+    return _current is not None and CLOCK.monotonic() - _current.interrupted_at < INTERRUPT_SECONDS
 
 
 def is_on_loop_thread() -> bool:

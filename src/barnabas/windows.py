@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from array import array
 from collections.abc import Iterable
 from functools import cache
 
+from barnabas.clock import CLOCK
 from barnabas.stats import WindowStats
 
 WINDOW_SECONDS = 60.0
@@ -33,7 +33,7 @@ class RollingWindow:
         """Where the next sample goes once the arrays are full."""
 
     def add(self, now: float, value: float) -> None:
-        """`now` as of `time.monotonic()`."""
+        """`now` as of `CLOCK.monotonic()`."""
         if len(self._times) < self._samples:
             self._times.append(now)
             self._values.append(value)
@@ -44,7 +44,7 @@ class RollingWindow:
 
     def stats(self, seconds: float = WINDOW_SECONDS) -> WindowStats:
         """Of the last `seconds`. May be called on any thread."""
-        oldest = time.monotonic() - seconds
+        oldest = CLOCK.monotonic() - seconds
         times, values_then = self._times[:], self._values[:]
         return _figures(
             value for added_at, value in zip(times, values_then, strict=False) if added_at >= oldest

@@ -23,6 +23,7 @@ from barnabas._kernel import (
     fnv1a,
     murmur2,
     scan_batches,
+    set_time,
 )
 from barnabas.errors import NoSuchPartitionError, RecordTooLargeError, UnusableRecordError
 
@@ -502,3 +503,33 @@ def test_what_is_due_is_what_a_look_at_every_partition_finds(
             due, next_ms = accumulator.due(now_ms, linger_ms)
             assert sorted(due) == [("t", number) for number, wait in waits.items() if wait == 0]
             assert next_ms == min((wait for wait in waits.values() if wait > 0), default=float("inf"))
+
+
+def test_records_and_batches_have_the_time_that_is_set(make: Make) -> None:
+    def times() -> tuple[int, int]:
+        accumulator = make()
+        append(accumulator, b"v")
+        batch = accumulator.drain("t", 0)
+        assert batch is not None
+        (record,) = RecordReader("t", 0, batch.encode()).take(1)
+        return record.timestamp, batch.created_ms
+
+    set_time(1_000, 77.0)
+    try:
+        assert times() == (1_000, 77)
+    finally:
+        set_time(None, None)
+    timestamp, created_ms = times()
+    assert timestamp > 1_700_000_000_000
+    assert created_ms > 77
+
+
+def test_one_seed_chooses_the_same_partitions() -> None:
+    def chosen(seed: int) -> list[int]:
+        accumulator = made(50, seed=seed, batch_size=100)
+        for _ in range(20):
+            append(accumulator, b"v" * 100)
+        return [partition for _, partition in accumulator.partitions()]
+
+    assert chosen(7) == chosen(7)
+    assert chosen(7) != chosen(8)

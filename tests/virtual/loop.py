@@ -21,9 +21,11 @@ import struct
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+from barnabas._kernel import set_time
 from barnabas.chance import chance
 from barnabas.clock import CLOCK
 from barnabas.errors import KafkaConnectionError
@@ -36,6 +38,12 @@ T = TypeVar("T")
 BEGINS_AT_MS = 1_767_225_600_000
 SHORTEST_DELAY_SECONDS = 0.0002
 LONGEST_DELAY_SECONDS = 0.002
+# Of the loop. Who waits for a moment that is less than a rounding error away looks again, until it has come.
+TURN_SECONDS = 1e-9
+
+
+# The host that the task at work is on, by name: what befalls connections befalls all of a host.
+HERE = ContextVar("HERE", default="")
 
 
 class NothingToWaitForError(Exception):
@@ -43,10 +51,17 @@ class NothingToWaitForError(Exception):
 
 
 class VirtualTime:
-    """What CLOCK takes for the machine's. `now` in seconds."""
+    """What CLOCK and the kernel take for the machine's. `now` in seconds."""
 
     def __init__(self) -> None:
         self.now = 0.0
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        self.tell_kernel()
+
+    def tell_kernel(self) -> None:
+        set_time(self.time_ns() // 1_000_000, self.now * 1000)
 
     def monotonic(self) -> float:
         return self.now
@@ -65,8 +80,7 @@ class _Leaping(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise NothingToWaitForError("no timer is set, and nothing is ready")
-        if timeout > 0:
-            self._time.now += timeout
+        self._time.pass_time(max(timeout, TURN_SECONDS))
         return []
 
 
@@ -96,10 +110,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     async def create_connection(
         self, protocol_factory: Any, host: Any = None, port: Any = None, *, sock: Any = None, **_: Any
     ) -> Any:
-        return self._network.connect(sock or self._network.dial(port), protocol_factory)
+        return self._network.connect(sock or self._network.dial(port, HERE.get()), protocol_factory)
 
     async def sendfile(self, transport: Any, file: Any, *_: Any, **__: Any) -> int:
         raise asyncio.SendfileNotAvailableError
+
+    def add_reader(self, fd: Any, callback: Any, *args: Any) -> Any:
+        """Not here, as nothing that real time brings is watched. The kernel then calls instead."""
+        raise NotImplementedError
 
     def remove_reader(self, fd: Any) -> Any:
         return False if not isinstance(fd, int) else super().remove_reader(fd)
@@ -125,7 +143,7 @@ class VirtualWorld:
         self._keeps_trace = keeps_trace
         self._delays = random.Random(self.chance.random())
         self._ids = random.Random(self.chance.random())
-        self._network = Network(self._delay_seconds, self._record)
+        self.network = Network(self._delay_seconds, self._record)
         self._hash = hashlib.sha256()
 
     @property
@@ -142,7 +160,7 @@ class VirtualWorld:
             return runner.run(main())
 
     def _new_loop(self) -> VirtualLoop:
-        return VirtualLoop(self.time, self._network)
+        return VirtualLoop(self.time, self.network)
 
     @contextmanager
     def _in_charge(self) -> Iterator[None]:
@@ -151,16 +169,21 @@ class VirtualWorld:
         with ExitStack() as stack:
             stack.callback(chance.setstate, state)
             stack.enter_context(patch.object(CLOCK, "machine", self.time))
+            self.time.tell_kernel()
+            stack.callback(set_time, None, None)
             stack.enter_context(patch("uuid.uuid4", self._uuid4))
             # Whoever takes turns lets others in whenever it looks, as the clock stands still meanwhile.
             stack.enter_context(patch("barnabas.turns.TURN_SECONDS", 0.0))
             stack.enter_context(patch("barnabas.net.connection.dial", self._dial))
+            # A node that is killed leaves what it wrote. Only a power cut, which no world has, would not.
+            stack.enter_context(patch("os.fsync", lambda descriptor: None))
             yield
 
     async def _dial(self, host: str, port: int, *_: Any) -> VirtualSocket:
         await asyncio.sleep(self._delay_seconds())
+        await self.network.until_joined(HERE.get())
         try:
-            return self._network.dial(port)
+            return self.network.dial(port, HERE.get())
         except ConnectionRefusedError as error:
             raise KafkaConnectionError(f"{host}:{port}: {error.strerror}") from error
 

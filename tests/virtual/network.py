@@ -21,10 +21,10 @@ FIRST_CLIENT_PORT = 40_000
 class VirtualSocket:
     """Stands for a connected socket until a protocol has it."""
 
-    def __init__(self, network: Network, server: VirtualServer, port: int) -> None:
-        self.network = network
+    def __init__(self, server: VirtualServer, port: int, host: str) -> None:
         self.server = server
         self.port = port
+        self.host = host
 
     def getpeername(self) -> tuple[str, int]:
         return HOST, self.server.port
@@ -70,8 +70,9 @@ class VirtualServer:
 class VirtualTransport(asyncio.Transport):
     """One side of a connection."""
 
-    def __init__(self, network: Network, own: tuple[str, int], peer: tuple[str, int]) -> None:
+    def __init__(self, network: Network, own: tuple[str, int], peer: tuple[str, int], host: str) -> None:
         super().__init__({"sockname": own, "peername": peer})
+        self.host = host
         self._network = network
         self._loop = asyncio.get_running_loop()
         self.other: VirtualTransport | None = None
@@ -109,12 +110,13 @@ class VirtualTransport(asyncio.Transport):
         """It arrives behind all that was sent before."""
         self._last_arrival = max(self._last_arrival, self._loop.time() + self._network.delay_seconds())
         self._under_way.append(what)
-        self._loop.call_at(self._last_arrival, self._arrive)
+        self._loop.call_at(self._last_arrival, self.arrive)
 
-    def _arrive(self) -> None:
+    def arrive(self) -> None:
         # Of timers for one moment, any may be the first.
         assert self.other is not None
-        self._under_way.popleft()(self.other)
+        if not self._network.holds_back(self.host, self.arrive):
+            self._under_way.popleft()(self.other)
 
     # What arrives
 
@@ -166,14 +168,23 @@ class VirtualTransport(asyncio.Transport):
         if not self._is_closing:
             self._is_closing = True
             self._send(lambda other: other.receive_end())
-            self._loop.call_soon(self._lose)
+            self._loop.call_soon(self._lose, None)
 
     def abort(self) -> None:
         self.close()
 
-    def _lose(self) -> None:
+    def reset(self) -> None:
+        """The connection breaks: what is under way to this side is lost."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._loop.call_soon(
+                self._lose, ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+            )
+
+    def _lose(self, error: Exception | None) -> None:
         assert self.protocol is not None
-        self.protocol.connection_lost(None)
+        self._network.ended(self)
+        self.protocol.connection_lost(error)
 
 
 class Network:
@@ -188,6 +199,10 @@ class Network:
         self._servers: dict[int, VirtualServer] = {}
         self._ports = itertools.count(FIRST_PORT)
         self._client_ports = itertools.count(FIRST_CLIENT_PORT)
+        self._open: dict[VirtualTransport, None] = {}
+        """The sides of clients."""
+        self._held_back: dict[str, list[Callable[[], None]]] = {}
+        """By host that is parted: what comes to it, or from it, when it joins."""
 
     def serve(self, factory: Callable[[], asyncio.BaseProtocol], port: int) -> VirtualServer:
         """Raises: OSError (the port is in use)."""
@@ -200,21 +215,58 @@ class Network:
     def forget(self, server: VirtualServer) -> None:
         self._servers.pop(server.port, None)
 
-    def dial(self, port: int) -> VirtualSocket:
+    def dial(self, port: int, host: str) -> VirtualSocket:
         """Raises: ConnectionRefusedError."""
         server = self._servers.get(port)
         if server is None or not server.is_serving:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
-        return VirtualSocket(self, server, next(self._client_ports))
+        return VirtualSocket(server, next(self._client_ports), host)
 
     def connect(
         self, sock: VirtualSocket, factory: Callable[[], asyncio.BaseProtocol]
     ) -> tuple[VirtualTransport, asyncio.BaseProtocol]:
         """Both sides of a connection begin; the side of the client."""
-        near = VirtualTransport(self, sock.getsockname(), sock.getpeername())
-        far = VirtualTransport(self, sock.getpeername(), sock.getsockname())
+        near = VirtualTransport(self, sock.getsockname(), sock.getpeername(), sock.host)
+        far = VirtualTransport(self, sock.getpeername(), sock.getsockname(), sock.host)
         near.other, far.other = far, near
         far.begin(sock.server.factory())
         protocol = factory()
         near.begin(protocol)
+        self._open[near] = None
         return near, protocol
+
+    def ended(self, transport: VirtualTransport) -> None:
+        self._open.pop(transport, None)
+
+    # What happens to the connections of a host
+
+    def cut(self, host: str) -> None:
+        """Its connections break."""
+        for near in [near for near in self._open if near.host == host]:
+            near.reset()
+            if near.other is not None:
+                near.other.reset()
+
+    def part(self, host: str) -> None:
+        """Nothing comes to it or from it until `join`; connections stay."""
+        self._held_back.setdefault(host, [])
+
+    def join(self, host: str) -> None:
+        """What was sent meanwhile arrives."""
+        loop = asyncio.get_running_loop()
+        for arrive in self._held_back.pop(host, ()):
+            loop.call_soon(arrive)
+
+    def holds_back(self, host: str, arrive: Callable[[], None]) -> bool:
+        """Whether the host is parted; `arrive` is called when it joins."""
+        held_back = self._held_back.get(host)
+        if held_back is None:
+            return False
+        held_back.append(arrive)
+        return True
+
+    async def until_joined(self, host: str) -> None:
+        is_joined = asyncio.Event()
+        while self.holds_back(host, is_joined.set):
+            await is_joined.wait()
+            is_joined.clear()

@@ -13,10 +13,17 @@ from tests.broker.in_process import Client
 from tests.broker.test_groups import GROUP, Member
 
 from barnabas.broker.server import Broker
-from barnabas.clock import CLOCK, new_clock_loop
+from barnabas.clock import CLOCK
+from barnabas.clock_loop import new_clock_loop, pass_time
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 
 T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def _clock_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CLOCK, "moved_by_ms", 0)
+    monkeypatch.setattr(CLOCK, "_passed_seconds", 0.0)
 
 
 def run(scenario: Callable[[], Awaitable[T]]) -> T:
@@ -41,17 +48,14 @@ def test_sleeps_end_in_their_order_and_those_that_begin_meanwhile_as_well() -> N
         await asyncio.sleep(0)
         before, day = CLOCK.monotonic(), CLOCK.now_ms()
         began = time.monotonic()
-        await CLOCK.pass_time(3600)
+        await pass_time(3600)
         assert time.monotonic() - began < 60
         assert woken == ["short", "again and again", "long"]
         assert 3600 <= CLOCK.monotonic() - before < 3660
         assert 3_600_000 <= CLOCK.now_ms() - day < 3_660_000
         sleepers[-1].cancel()
 
-    try:
-        run(scenario)
-    finally:
-        CLOCK.moved_by_ms = 0
+    run(scenario)
 
 
 @pytest.mark.integration

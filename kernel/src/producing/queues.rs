@@ -1,15 +1,15 @@
 //! The batches that wait to be sent, by topic and partition, and which of them a record goes to. Knows nothing
 //! of locks, of the interpreter, or of who is told of a batch.
 
-use std::collections::hash_map::RandomState;
+use std::collections::hash_map::{DefaultHasher, RandomState};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::batches::{ClosedBatch, OpenBatch, Owner};
 use super::ready::{Front, Fronts, Listed, Ready};
-use crate::clock::rough_monotonic_ms;
+use crate::clock::{rough_monotonic_ms, set_monotonic_ms};
 use crate::compression::{Compression, LevelChoice};
 use crate::partitioner::{Odds, Partitioner, StickyChoice};
 use crate::records::{BatchBuilder, HEADER_BYTES, NewRecord, Sealer};
@@ -94,6 +94,8 @@ pub struct Queues<O: Owner> {
     pub buffered_records: usize,
     /// Nothing is taken: a transactional producer is between two transactions.
     pub is_shut: bool,
+    /// Which partitions are chosen where the choice is free.
+    pub seed: u64,
     ready: Ready,
 }
 
@@ -105,6 +107,7 @@ impl<O: Owner> Default for Queues<O> {
             buffered_bytes: 0,
             buffered_records: 0,
             is_shut: false,
+            seed: RandomState::new().hash_one(0),
             ready: Ready::default(),
         }
     }
@@ -144,9 +147,9 @@ impl Settings {
         if self.ignore_keys { None } else { self.partitioner.partition(key, partition_count) }
     }
 
-    /// Now, by Python's `time.monotonic()`.
+    /// Now, by Python's `time.monotonic()`, or the time that is set.
     pub fn monotonic_ms(&self) -> f64 {
-        self.clock.1 + self.clock.0.elapsed().as_secs_f64() * 1000.0
+        set_monotonic_ms().unwrap_or_else(|| self.clock.1 + self.clock.0.elapsed().as_secs_f64() * 1000.0)
     }
 }
 
@@ -202,6 +205,14 @@ impl Refused {
     }
 }
 
+/// Topics choose each for itself.
+fn seed_of(seed: u64, topic: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    seed.hash(&mut hasher);
+    topic.hash(&mut hasher);
+    hasher.finish()
+}
+
 impl<O: Owner> Queues<O> {
     /// Makes a topic known, or its partition count anew. Queues stay even if there are fewer partitions now.
     pub fn set_partition_count(&mut self, name: O::Topic, partition_count: u32) {
@@ -210,7 +221,7 @@ impl<O: Owner> Queues<O> {
             None => {
                 self.names.insert(name.as_ref().to_owned(), self.topics.len());
                 self.topics.push(TopicQueues {
-                    sticky: StickyChoice::new(RandomState::new().hash_one(name.as_ref())),
+                    sticky: StickyChoice::new(seed_of(self.seed, name.as_ref())),
                     name: Arc::new(name),
                     partition_count: 0,
                     partitions: Vec::new(),

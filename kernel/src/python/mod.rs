@@ -74,6 +74,8 @@ mod _kernel {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::os::acknowledging::acknowledge_at_once;
+    #[pymodule_export]
+    use super::os::time::set_time;
     #[cfg(unix)]
     #[pymodule_export]
     use super::os::waker::Waker;

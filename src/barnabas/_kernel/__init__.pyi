@@ -53,6 +53,7 @@ from barnabas._kernel.objects import (
     fnv1a,
     murmur2,
     schema_keys,
+    set_time,
 )
 from barnabas._kernel.produce import (
     Accumulator,
@@ -131,6 +132,7 @@ __all__ = [
     "read_json",
     "scan_batches",
     "schema_keys",
+    "set_time",
     "stamp_batches",
     "take_arrow",
     "with_max_timestamp",

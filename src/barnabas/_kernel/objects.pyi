@@ -110,6 +110,10 @@ def schema_keys(values: object, headers: object | None = None) -> list[int | byt
 
 def crc32c(data: Buffer, value: int = 0) -> int: ...
 def crc32(data: Buffer) -> int: ...
+def set_time(now_ms: int | None, monotonic_ms: float | None) -> None:
+    """From now on records and batches take this for the time, until another is set; None and None: they take
+    the machine's again. For tests in which one thread does all the work."""
+
 def murmur2(data: Buffer) -> int:
     """As Java's: a signed int32."""
 

@@ -227,9 +227,9 @@ class Accumulator:
     "consistent_random", "fnv1a", "fnv1a_random", "random", and "murmur2_consistent", which hashes a missing
     key as an empty one) and nothing of brokers. With `ignore_keys` all records go where those without a key
     do; `is_adaptive` prefers partitions with shorter queues (KIP-794); after `sticky_linger_ms` a free choice
-    is made anew, with None after batch_size bytes. `wake`, a function or a Waker, is called (with nothing, on
-    the appending thread) when there is something new for the sender to do: a first record in an idle
-    partition, or a batch that has become full.
+    is made anew, with None after batch_size bytes. `seed` decides which free choices are made; None: chance.
+    `wake`, a function or a Waker, is called (with nothing, on the appending thread) when there is something
+    new for the sender to do: a first record in an idle partition, or a batch that has become full.
     With a Waker, threads of its own compress batches as soon as they are full, and small ones when they are
     drained; it is woken when a batch that was drained is sealed. Otherwise that is the caller's to see to.
     """
@@ -248,6 +248,7 @@ class Accumulator:
         is_adaptive: bool = True,
         sticky_linger_ms: float | None = None,
         max_batch_records: int = 4294967295,
+        seed: int | None = None,
     ) -> Accumulator: ...
     def set_partition_count(self, topic: str, partition_count: int) -> None:
         """0 makes the topic unknown again; what waits for it stays."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from barnabas.broker.configs.setting_kinds import parse_assignment
 from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
-from barnabas.clock import new_clock_loop
+from barnabas.clock_loop import new_clock_loop
 from barnabas.errors import BarnabasError
 
 

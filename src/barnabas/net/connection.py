@@ -13,7 +13,6 @@ import logging
 import math
 import socket
 import ssl
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from barnabas import background
 from barnabas._kernel import VERSION
 from barnabas.chance import chance
+from barnabas.clock import CLOCK
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
@@ -102,7 +102,7 @@ class Connection:
         """The lowest and highest version of each API key that the broker speaks."""
         self.finalized_features: dict[str, int] = {}
         """The level of each feature that the cluster had agreed on when the connection was made (KIP-584)."""
-        self.last_used = time.monotonic()
+        self.last_used = CLOCK.monotonic()
         self._client_id = client_id
         self._loop = asyncio.get_running_loop()
         self._protocol = FrameProtocol(self._on_frame, self._on_lost)
@@ -210,7 +210,7 @@ class Connection:
         """Whether the session nears its end and the credentials stand for somebody else by now: brokers do
         not let a connection change hands."""
         return (
-            time.monotonic() >= self._renew_at
+            CLOCK.monotonic() >= self._renew_at
             and self._mechanism is not None
             and self._mechanism.identity != self._identity
         )
@@ -323,7 +323,7 @@ class Connection:
             return
         under_way = self._under_way[0]
         under_way.correlation_id = self._next_correlation_id = taken.correlation_id
-        self.last_used = time.monotonic()
+        self.last_used = CLOCK.monotonic()
         seconds = taken.seconds_under_way
         if taken.is_broken:
             self._end(KafkaConnectionError(f"{self.name} takes no byte any more"))
@@ -360,7 +360,7 @@ class Connection:
 
         None while anything is under way or has to wait, and where bytes are not sent as they are.
         """
-        if not self._can_be_lent or self._under_way or self._throttled_until > time.monotonic():
+        if not self._can_be_lent or self._under_way or self._throttled_until > CLOCK.monotonic():
             return None
         descriptor = self._protocol.lend() if reads_answers else self._protocol.lend_writing()
         if descriptor is None:
@@ -380,7 +380,7 @@ class Connection:
         of them but for `unsent`, and `received` is what came of their answers: those that are whole are dealt
         with at once."""
         self._want_back, self._next_correlation_id = None, correlation_id
-        self.last_used = time.monotonic()
+        self.last_used = CLOCK.monotonic()
         monitor = self.monitor
         for request in sent:
             name = request.request_type.NAME
@@ -409,7 +409,7 @@ class Connection:
     def exchanged(self, request_type: type[Request[Any]], count: int, **figures: Any) -> None:
         """So many requests were sent and answered by someone that the connection is lent to, and no answer
         asked for silence. `figures` as for `ConnectionMonitor.exchanged`."""
-        self.last_used = time.monotonic()
+        self.last_used = CLOCK.monotonic()
         if self.monitor.throttled_apis:
             self.monitor.not_throttled(request_type.NAME)
         self.monitor.exchanged(request_type.NAME, requests=count, answers=count, **figures)
@@ -456,7 +456,7 @@ class Connection:
         if self._error is not None:
             raise self._error
         under_way = self._encoded(request, version, timeout_ms, future)
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         if now >= self._renew_at:
             self._begin_renewal(now)
         if self._delayed or self._is_authenticating or self._throttled_until > now:
@@ -479,7 +479,7 @@ class Connection:
         return _RequestUnderWay(correlation_id, type(request), version, timeout_ms, parts, future)
 
     def _send_now(self, under_way: _RequestUnderWay) -> None:
-        self.last_used = under_way.sent_at = time.monotonic()
+        self.last_used = under_way.sent_at = CLOCK.monotonic()
         if under_way.future is not None:
             if under_way.timer is not None:
                 under_way.timer.cancel()
@@ -503,7 +503,7 @@ class Connection:
     def _delay(self, under_way: _RequestUnderWay) -> None:
         # KIP-219: a broker that throttles us answers at once and leaves the waiting to us.
         if not self._delayed and not self._is_authenticating:
-            self._loop.call_later(self._throttled_until - time.monotonic(), self._send_delayed)
+            self._loop.call_later(self._throttled_until - CLOCK.monotonic(), self._send_delayed)
         # Whatever throttle_time_ms a broker demands, nobody waits longer to be sent than for an answer.
         if under_way.future is not None:
             under_way.timer = self._loop.call_later(under_way.timeout_ms / 1000, self._on_timeout, under_way)
@@ -514,7 +514,7 @@ class Connection:
         if self._is_authenticating:
             # Called again when that is done.
             return
-        remaining = self._throttled_until - time.monotonic()
+        remaining = self._throttled_until - CLOCK.monotonic()
         if self._delayed and remaining > 0:
             self._loop.call_later(remaining, self._send_delayed)
             return
@@ -532,7 +532,7 @@ class Connection:
 
     def _on_frame(self, frame: bytes | memoryview) -> None:
         self._reclaim()
-        now = self.last_used = time.monotonic()
+        now = self.last_used = CLOCK.monotonic()
         if self._bare_frame is not None:
             bare_frame, self._bare_frame = self._bare_frame, None
             if not bare_frame.done():
@@ -742,7 +742,7 @@ class Connection:
         self._identity = authentication.identity
         self._renew_at = self._session_ends_at = math.inf
         if session_lifetime_ms > 0:
-            now = time.monotonic()
+            now = CLOCK.monotonic()
             part = RENEWAL_BEGINS + RENEWAL_SPREAD * chance.random()
             self._renew_at = now + session_lifetime_ms * part / 1000
             self._session_ends_at = now + session_lifetime_ms / 1000
@@ -767,7 +767,7 @@ class Connection:
                 if self._is_authenticating or not error.retriable:
                     raise
                 logger.warning("%s: authenticating anew failed, will try again: %s", self.name, error)
-                self._renew_at = time.monotonic() + RENEWAL_RETRY_SECONDS
+                self._renew_at = CLOCK.monotonic() + RENEWAL_RETRY_SECONDS
                 return
             await self._authenticate(authentication)
             self.monitor.reached(self.number, "up")

@@ -6,10 +6,10 @@ when a connection opens, ends or is throttled is for subclasses to say.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Mapping
 
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError
 from barnabas.steps import Stage
 from barnabas.windows import RollingWindow
@@ -61,7 +61,7 @@ class ConnectionMonitor:
         if not answers:
             return None
         latency_ms = milliseconds / answers
-        self.latency_ms.add(time.monotonic(), latency_ms)
+        self.latency_ms.add(CLOCK.monotonic(), latency_ms)
         return latency_ms
 
     @property
@@ -99,7 +99,7 @@ class ConnectionMonitor:
         """The broker asked us to be silent for a while, in its answer to a request of this name."""
         self.throttled += 1
         self.throttled_apis.add(api)
-        self.throttle_time_ms.add(time.monotonic(), throttle_time_ms)
+        self.throttle_time_ms.add(CLOCK.monotonic(), throttle_time_ms)
 
     def not_throttled(self, api: str) -> None:
         """It did not in this one."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import time
 from collections.abc import Callable
 from typing import Any
 
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, HostNameError, KafkaConnectionError
 from barnabas.net.dialing import peer_of
 from barnabas.net.tls import Tls, host_name_error, names_in, not_tls_error
@@ -44,7 +44,7 @@ async def connect_tls(
     except KafkaConnectionError:
         sock.close()
         raise
-    began = time.monotonic()
+    began = CLOCK.monotonic()
     try:
         await asyncio.get_running_loop().create_connection(
             make_protocol,
@@ -55,7 +55,7 @@ async def connect_tls(
             ssl_shutdown_timeout=SHUTDOWN_SECONDS,
         )
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError) as error:
-        is_silent = time.monotonic() - began >= timeout
+        is_silent = CLOCK.monotonic() - began >= timeout
         if await _answers_without_tls(sock.family, peer, timeout):
             raise not_tls_error(name) from error
         what = "hung up during the TLS handshake"

@@ -17,7 +17,6 @@ in the records' headers. Owns spans and instruments; exporting is for the SDK th
 from __future__ import annotations
 
 import contextlib
-import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
@@ -26,6 +25,7 @@ from typing import Any, TypeVar
 from barnabas._kernel import Delivery, Record, RecordMetadata
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.produce.producer import Producer as AsyncProducer
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, MissingExtraError
 from barnabas.observe.figures import Family, ObservableClient, collect
 from barnabas.observe.names import name_of
@@ -121,7 +121,7 @@ class ClientMetrics:
             yield Observation(value, attributes)
 
     def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         if now - self._collected_at > FRESH_SECONDS:
             self._collected_at = now
             self._families = {family.name: family for family in collect(list(self._clients))}

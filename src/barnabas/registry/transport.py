@@ -49,15 +49,15 @@ def _settings(config: RegistryConfig) -> dict[str, Any]:
 def _tls(config: RegistryConfig) -> ssl.SSLContext:
     if config.ssl_context is not None:
         return config.ssl_context
-    context = ssl.create_default_context()
     authorities = config.ssl_ca_location
+    # Those of the system take long to read, and without HTTPS nobody asks them.
+    asks_the_systems = authorities is None and _is_by_https(config)
+    context = ssl.create_default_context() if asks_the_systems else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        if authorities is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            if os.path.isdir(authorities):
-                context.load_verify_locations(capath=authorities)
-            else:
-                context.load_verify_locations(authorities)
+        if authorities is not None and os.path.isdir(authorities):
+            context.load_verify_locations(capath=authorities)
+        elif authorities is not None:
+            context.load_verify_locations(authorities)
     except (OSError, ssl.SSLError) as error:
         raise InvalidSettingError(f"ssl_ca_location {authorities!r} cannot be read: {error}") from None
     if config.ssl_certificate_location is not None:
@@ -73,6 +73,12 @@ def _tls(config: RegistryConfig) -> ssl.SSLContext:
                 f"read: {error}"
             ) from None
     return context
+
+
+def _is_by_https(config: RegistryConfig) -> bool:
+    """Whether anything that is asked may be."""
+    asked = (*config.url, config.bearer_auth_issuer_endpoint_url or "")
+    return any(url.lower().startswith("https:") for url in asked)
 
 
 def _no_answer(error: Exception) -> NoAnswerError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, Unpack
@@ -22,6 +21,7 @@ from barnabas.client.consume.parallel_front import (
     refuse_automatic_commits,
 )
 from barnabas.client.consume.work_queue import Ordering, Work
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, MisuseError
 from barnabas.settings.keywords import ConsumerSettings
 from barnabas.sync.consumer import Consumer
@@ -221,8 +221,8 @@ class ParallelConsumer(ParallelFront):
         seconds = self._drain_timeout_ms / 1000 if self._waits_for_handlers else 0
         with self._lock:
             self._queue.give_up(partitions)
-            deadline = time.monotonic() + seconds
-            while self._queue.under_way(partitions) and (left := deadline - time.monotonic()) > 0:
+            deadline = CLOCK.monotonic() + seconds
+            while self._queue.under_way(partitions) and (left := deadline - CLOCK.monotonic()) > 0:
                 self._has_finished.wait(min(left, LOOK_SECONDS))
             self._warn_of_unfinished(partitions)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import enum
 import math
-import time
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
 from barnabas.client.consume.consumer_core import ConsumerCore
+from barnabas.clock import CLOCK
 from barnabas.sync.waiting import PollWaiting
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def run_poll(
 ) -> T | None:
     """What `look` gives; None after `timeout` seconds (None: never). After `longest_wait` seconds it looks
     again though nobody woke it. Raises: what `look` raises, ClosedError."""
-    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    deadline = math.inf if timeout is None else CLOCK.monotonic() + timeout
     core.poll_began()
     try:
         if timeout is not None and timeout <= 0 and waiting.is_lent:
@@ -53,7 +53,7 @@ def run_poll(
             if found is not Look.WAIT:
                 return found
             core.check_open()
-            remaining = deadline - time.monotonic()
+            remaining = deadline - CLOCK.monotonic()
             if remaining <= 0:
                 return None
             waiting.wait(min(remaining, longest_wait))

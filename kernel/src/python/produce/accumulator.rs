@@ -193,7 +193,7 @@ pub fn refusal(py: Python<'_>, refused: Refused) -> PyResult<()> {
 #[pymethods]
 impl Accumulator {
     #[new]
-    #[pyo3(signature = (*, batch_size, buffer_memory, max_record_bytes, compression, compression_level, partitioner, wake, ignore_keys=false, is_adaptive=true, sticky_linger_ms=None, max_batch_records=u32::MAX))]
+    #[pyo3(signature = (*, batch_size, buffer_memory, max_record_bytes, compression, compression_level, partitioner, wake, ignore_keys=false, is_adaptive=true, sticky_linger_ms=None, max_batch_records=u32::MAX, seed=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of the constructor")]
     fn new(
         py: Python<'_>,
@@ -208,6 +208,7 @@ impl Accumulator {
         is_adaptive: bool,
         sticky_linger_ms: Option<f64>,
         max_batch_records: u32,
+        seed: Option<u64>,
     ) -> PyResult<Self> {
         let partitioner = Partitioner::from_name(partitioner).ok_or_else(|| {
             let names = Partitioner::NAMES;
@@ -230,6 +231,9 @@ impl Accumulator {
             sealer,
         };
         let queues = Arc::new(SharedQueues::default());
+        if let Some(seed) = seed {
+            queues.lock().seed = seed;
+        }
         Ok(Self {
             settings,
             #[cfg(unix)]

@@ -12,6 +12,7 @@ from barnabas.broker.faults.rules import FaultRuleError
 from barnabas.broker.handlers.api import BrokerParts
 from barnabas.broker.log.files import DISK
 from barnabas.clock import CLOCK
+from barnabas.clock_loop import pass_time
 
 NODE_STATES = (
     *("stopped", "killed", "started", "paused", "resumed", "parted", "joined"),
@@ -43,7 +44,7 @@ class BrokerUpsets:
         and upkeep that are due meanwhile end. Raises: FaultRuleError."""
         if ms < 0:
             raise FaultRuleError(f"time does not go back, pass_ms is {ms}; move_ms moves the time of day")
-        await CLOCK.pass_time(ms / 1000)
+        await pass_time(ms / 1000)
 
     def rebalance(self, group: str) -> None:
         """Has a group rebalance. Members of the consumer protocol are expelled, and join again.

@@ -6,7 +6,6 @@ Knows nothing of single requests.
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from barnabas.client.cluster.observed import Observed
 from barnabas.client.cluster.pause import pause
 from barnabas.client.cluster.tasks import task_group
 from barnabas.client.cluster.telemetry_metrics import admin_metrics
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
@@ -325,12 +325,12 @@ class AdminCalls(OwnedByLoop, Observed):
     ) -> dict[TopicPartition, BarnabasError]:
         """Those that are in no broker's metadata, with their errors."""
         seconds = self._timeout_ms(timeout) / 1000
-        deadline = time.monotonic() + seconds
-        search_until = time.monotonic() + min(NEW_PARTITION_SECONDS, seconds / 2)
+        deadline = CLOCK.monotonic() + seconds
+        search_until = CLOCK.monotonic() + min(NEW_PARTITION_SECONDS, seconds / 2)
         topics = {partition.topic for partition in partitions}
         misses = 0
         while True:
-            timeout_ms = (deadline - time.monotonic()) * 1000
+            timeout_ms = (deadline - CLOCK.monotonic()) * 1000
             metadata = await self._client.refresh_metadata_of(topics, timeout_ms=timeout_ms)
             codes = {
                 partition: metadata.topic_errors.get(partition.topic) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -338,10 +338,10 @@ class AdminCalls(OwnedByLoop, Observed):
                 if metadata.partition(partition) is None
             }
             may_be_new = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes.values()
-            if not may_be_new or time.monotonic() >= search_until:
+            if not may_be_new or CLOCK.monotonic() >= search_until:
                 return {partition: error_for(code, str(partition)) for partition, code in codes.items()}
             misses += 1
-            await pause(self._client.backoff, misses, search_until - time.monotonic())
+            await pause(self._client.backoff, misses, search_until - CLOCK.monotonic())
 
     async def _all_nodes(self, timeout: float | None) -> list[int]:
         """The node ids of all brokers as of now."""

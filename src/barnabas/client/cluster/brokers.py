@@ -7,10 +7,10 @@ gets while a broker is away. Knows nothing of requests or of when to connect.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 
 from barnabas.client.cluster.event_listeners import EventListeners
+from barnabas.clock import CLOCK
 from barnabas.errors import AuthenticationError, BarnabasError
 from barnabas.events import (
     AuthenticationFailed,
@@ -47,7 +47,7 @@ class LogLimit:
         self._logged_at = -LOG_INTERVAL_SECONDS
 
     def is_due(self) -> bool:
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         if now - self._logged_at < LOG_INTERVAL_SECONDS:
             return False
         self._logged_at = now
@@ -67,7 +67,7 @@ class BrokerMonitor(ConnectionMonitor):
         self.connect_failures = 0
         self.open_connections = 0
         self.state: BrokerState = "init"
-        self.state_since = time.monotonic()
+        self.state_since = CLOCK.monotonic()
         self._client_id = client_id
         self._listeners = listeners
         self._steps = steps
@@ -80,7 +80,7 @@ class BrokerMonitor(ConnectionMonitor):
             host=self.node.host,
             port=self.node.port,
             state=self.state,
-            state_age_seconds=time.monotonic() - self.state_since,
+            state_age_seconds=CLOCK.monotonic() - self.state_since,
             open_connections=self.open_connections,
             connects=self.connects,
             disconnects=self.disconnects,
@@ -198,7 +198,7 @@ class BrokerMonitor(ConnectionMonitor):
     def _enter(self, state: BrokerState) -> None:
         if self.state != state:
             self.state = state
-            self.state_since = time.monotonic()
+            self.state_since = CLOCK.monotonic()
 
 
 class BrokerMonitors:

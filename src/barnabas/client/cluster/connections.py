@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 
 from barnabas.background import detached
 from barnabas.backoff import Backoff
 from barnabas.client.cluster.brokers import BrokerMonitor, BrokerMonitors
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, KafkaConnectionError
 from barnabas.net.connection import Connection
 from barnabas.net.security import Security
@@ -165,12 +165,12 @@ class ConnectionPool:
 
     async def _open(self, target: _Target, node: Node) -> Connection:
         failures, not_before = self._failures.get(target, (0, 0.0))
-        await asyncio.sleep(max(0.0, not_before - time.monotonic()))
+        await asyncio.sleep(max(0.0, not_before - CLOCK.monotonic()))
         try:
             connection = await self.open(node, failures)
         except Exception:
             delay = self._backoff.delay_ms(failures + 1) / 1000
-            self._failures[target] = (failures + 1, time.monotonic() + delay)
+            self._failures[target] = (failures + 1, CLOCK.monotonic() + delay)
             raise
         connection_id = target[0]
         # Another one may have been adopted meanwhile; then that one is kept.
@@ -185,7 +185,7 @@ class ConnectionPool:
 
     def _close_idle(self) -> None:
         self._idle_timer = None
-        oldest = time.monotonic() - self._config.connections_max_idle_ms / 1000
+        oldest = CLOCK.monotonic() - self._config.connections_max_idle_ms / 1000
         for connection_id, (_, connection) in list(self._connections.items()):
             if connection.is_closed or (not connection.in_flight and connection.last_used < oldest):
                 del self._connections[connection_id]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -24,6 +23,7 @@ from barnabas.client.cluster.metadata_source import MetadataSource
 from barnabas.client.cluster.metadata_upkeep import MetadataUpkeep
 from barnabas.client.cluster.pause import pause
 from barnabas.client.cluster.telemetry import Telemetry
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
@@ -98,7 +98,7 @@ class KafkaClient:
             allow_auto_topic_creation=allow_auto_topic_creation,
         )
         self.telemetry = Telemetry(self)
-        self._made_at = time.monotonic()
+        self._made_at = CLOCK.monotonic()
         self._coordinators: dict[tuple[int, str], int] = {}
         self._coordinator_nodes: dict[int, Node] = {}
         self._is_closed = False
@@ -168,7 +168,7 @@ class KafkaClient:
     async def wait_for_topics(
         self, topics: Sequence[str], deadline: float, *, limit: str | None = None
     ) -> None:
-        """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`; `limit`
+        """Returns when all these topics are known. `deadline` is on the clock of `CLOCK.monotonic()`; `limit`
         is what errors call it, by default after default_api_timeout_ms.
 
         Raises: UnknownTopicOrPartitionError (names the topics) at the deadline, BootstrapError if no broker
@@ -267,10 +267,10 @@ class KafkaClient:
         `what` and the last error, after `timeout_ms` (default_api_timeout_ms).
         """
         timeout_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         last: BarnabasError | None = None
         failures = 0
-        while (remaining := deadline - time.monotonic()) > 0:
+        while (remaining := deadline - CLOCK.monotonic()) > 0:
             try:
                 async with asyncio.timeout(remaining):
                     return await attempt()
@@ -283,7 +283,7 @@ class KafkaClient:
             except TimeoutError:
                 break
             failures += 1
-            await pause(self.backoff, failures, deadline - time.monotonic())
+            await pause(self.backoff, failures, deadline - CLOCK.monotonic())
         if isinstance(last, BootstrapError) or not self.metadata.nodes:
             raise self._upkeep.timeout_error(timeout_ms) from last
         reason = "" if last is None else f"; the last error was: {last}"
@@ -342,7 +342,7 @@ class KafkaClient:
 
     def stats(self, window_seconds: float = WINDOW_SECONDS) -> ClientStats:
         """May be called on any thread."""
-        now, metadata, updated_at = time.monotonic(), self.metadata, self._upkeep.updated_at
+        now, metadata, updated_at = CLOCK.monotonic(), self.metadata, self._upkeep.updated_at
         return ClientStats(
             client_id=self.config.client_id,
             age_seconds=now - self._made_at,

@@ -15,13 +15,13 @@ import math
 import signal
 import sys
 import threading
-import time
 import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Never, Protocol
 
+from barnabas.clock import CLOCK
 from barnabas.fork import generation, in_child
 from barnabas.loop_thread import LoopCall, LoopThread, Steps, was_just_interrupted
 
@@ -340,10 +340,10 @@ def _closings() -> list[_Closing]:
 
 
 def _wait_for(closings: list[_Closing], ctrl_c: _FirstCtrlC) -> None:
-    is_said_at = time.monotonic() + SILENT_SECONDS
+    is_said_at = CLOCK.monotonic() + SILENT_SECONDS
     while not ctrl_c.was_pressed and (waiting := _go_on(closings)):
         waiting[0].wait(LOOK_SECONDS)
-        if is_said_at <= time.monotonic():
+        if is_said_at <= CLOCK.monotonic():
             is_said_at = math.inf
             for closing in _go_on(closings):
                 closing.say_what_is_waited_for()
@@ -351,12 +351,12 @@ def _wait_for(closings: list[_Closing], ctrl_c: _FirstCtrlC) -> None:
 
 def _finish(closings: list[_Closing]) -> None:
     """Waits for as long as the closings come further, for moments at most, and gives up the others."""
-    began_at = time.monotonic()
+    began_at = CLOCK.monotonic()
     came_further = {closing: (began_at, closing.life.unfinished()) for closing in closings}
     given_up_at: dict[_Closing, float] = {}
     while waiting := _go_on(closings):
         waiting[0].wait(LOOK_SECONDS)
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         if all(now > given_up_at.get(closing, math.inf) + GIVE_UP_SECONDS for closing in waiting):
             return
         for closing in waiting:

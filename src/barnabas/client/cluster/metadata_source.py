@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 from barnabas.background import detached
 from barnabas.chance import chance
 from barnabas.client.cluster.connections import ConnectionPool
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
@@ -84,7 +84,7 @@ class MetadataSource:
         """From one of these known brokers, which are tried in this order; from bootstrap_servers where there
         are none, none answers, or one says so."""
         if self._failing_since is None:
-            self._failing_since = time.monotonic()
+            self._failing_since = CLOCK.monotonic()
         response = await self._ask_anybody(request, node_ids, self._failing_since)
         self._failing_since = None
         hidden = self.hidden_topics
@@ -119,7 +119,9 @@ class MetadataSource:
     async def _ask_known_brokers(
         self, request: MetadataRequest, node_ids: Sequence[int], give_up_at: float | None
     ) -> MetadataResponse:
-        seconds = None if give_up_at is None else max(SHORTEST_ATTEMPT_SECONDS, give_up_at - time.monotonic())
+        seconds = (
+            None if give_up_at is None else max(SHORTEST_ATTEMPT_SECONDS, give_up_at - CLOCK.monotonic())
+        )
         try:
             async with asyncio.timeout(seconds):
                 return await _first_success(

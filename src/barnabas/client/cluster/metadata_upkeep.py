@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 
 from barnabas import background
@@ -19,6 +18,7 @@ from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.metadata import ClusterMetadata
 from barnabas.client.cluster.metadata_source import MetadataSource
 from barnabas.client.cluster.pause import pause
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
@@ -57,7 +57,7 @@ class MetadataUpkeep:
         self.metadata = ClusterMetadata()
         """The latest snapshot; replaced, never changed."""
         self.updated_at = 0.0
-        """On the clock of `time.monotonic()`; 0 before the first answer."""
+        """On the clock of `CLOCK.monotonic()`; 0 before the first answer."""
         self._all_updated_at = 0.0
         """When all topics were last asked about, not only new ones."""
         self.allow_auto_topic_creation = allow_auto_topic_creation
@@ -155,10 +155,10 @@ class MetadataUpkeep:
         if not wanted or not wanted <= self._untold:
             return await self.refresh(timeout_ms=timeout_ms, limit=limit)
         timeout_ms = self._config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         # An update may be on its way that does not tell of them.
         while self._is_updating or wanted & self._untold:
-            await self._wait_for_update(self._joined, (deadline - time.monotonic()) * 1000, limit)
+            await self._wait_for_update(self._joined, (deadline - CLOCK.monotonic()) * 1000, limit)
         return self.metadata
 
     async def _wait_for_update(
@@ -179,23 +179,23 @@ class MetadataUpkeep:
     async def wait_for_topics(
         self, topics: Sequence[str], deadline: float, *, limit: str | None = None
     ) -> None:
-        """Returns when all these topics are known. `deadline` is on the clock of `time.monotonic()`; `limit`
+        """Returns when all these topics are known. `deadline` is on the clock of `CLOCK.monotonic()`; `limit`
         is what errors call it.
 
         Raises: at the deadline UnknownTopicOrPartitionError (names the topics) where the cluster says that it
         has none, KafkaTimeoutError where it says nothing, BootstrapError where no broker could be reached; at
         once another BrokerError such as TopicAuthorizationFailedError.
         """
-        began_at = time.monotonic()
+        began_at = CLOCK.monotonic()
         self.add_topics(topics)
-        limit = limit or self._limit((deadline - time.monotonic()) * 1000)
+        limit = limit or self._limit((deadline - CLOCK.monotonic()) * 1000)
         failures = 0
         while missing := [topic for topic in topics if topic not in self.metadata.topic_metadata]:
             for topic in missing:
                 code = self.metadata.topic_errors.get(topic, 0)
                 if code and not error_for(code).retriable:
                     raise error_for(code, f"topic {topic!r}")
-            remaining = deadline - time.monotonic()
+            remaining = deadline - CLOCK.monotonic()
             if failures:
                 remaining -= await pause(self._backoff, failures, remaining)
             if remaining <= 0:
@@ -300,11 +300,11 @@ class MetadataUpkeep:
 
     async def _wait_until_stale(self) -> None:
         while not self._untold:
-            age = time.monotonic() - self.updated_at
+            age = CLOCK.monotonic() - self.updated_at
             if self._is_stale:
                 wait = self._config.retry_backoff_ms / 1000 - age
             else:
-                age = time.monotonic() - self._all_updated_at
+                age = CLOCK.monotonic() - self._all_updated_at
                 wait = self._config.metadata_max_age_ms / 1000 - age
             if wait <= 0:
                 return
@@ -317,7 +317,7 @@ class MetadataUpkeep:
         """Asks for all that is tracked, or only for the topics that nothing is known of."""
         untold, self._untold = self._untold, set()
         # Where new topics come all the time, those that are known, or gone, are asked about none the less.
-        is_old = time.monotonic() - self._all_updated_at >= self._config.metadata_max_age_ms / 1000
+        is_old = CLOCK.monotonic() - self._all_updated_at >= self._config.metadata_max_age_ms / 1000
         is_full = self._is_stale or is_old or not untold or not self.metadata.nodes
         self._is_stale = False
         names = self._tracked if is_full else untold
@@ -336,7 +336,7 @@ class MetadataUpkeep:
         except BarnabasError:
             self._untold |= untold
             raise
-        self.updated_at = time.monotonic()
+        self.updated_at = CLOCK.monotonic()
         if is_full:
             self._all_updated_at = self.updated_at
         previous = self.metadata

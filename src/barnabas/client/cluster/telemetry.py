@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from barnabas.chance import chance
 from barnabas.client.cluster.event_listeners import EventListeners
 from barnabas.client.cluster.otlp import Metric, encode_metrics
 from barnabas.client.cluster.telemetry_metrics import RATE_SUFFIX
+from barnabas.clock import CLOCK, now_ms
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
@@ -109,7 +109,7 @@ class Telemetry:
         self._subscription: TelemetrySubscription | None = None
         self._task: asyncio.Task[None] | None = None
         self._refused_compression: set[int] = set()
-        self._started_ns = time.time_ns()
+        self._started_ns = now_ms() * 1_000_000
         self._pushed_ns = self._started_ns
         self._pushed: Counters = {}
 
@@ -131,11 +131,11 @@ class Telemetry:
         """
         if not self._client.config.enable_metrics_push:
             raise MisuseError("there is no client instance id: set enable_metrics_push=True")
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         if self._task is None:
             await self._client.refresh_metadata(timeout_ms=timeout_ms)
             self.start()
-        remaining = max(0, deadline - time.monotonic())
+        remaining = max(0, deadline - CLOCK.monotonic())
         await asyncio.wait([self._instance_id], timeout=remaining)
         if not self._instance_id.done():
             default_ms = self._client.config.default_api_timeout_ms
@@ -232,7 +232,7 @@ class Telemetry:
 
     async def _push(self, subscription: TelemetrySubscription, *, terminating: bool) -> bool:
         """Whether the subscription still holds. Raises: BrokerError, KafkaConnectionError, ..."""
-        now_ns = time.time_ns()
+        now_ns = now_ms() * 1_000_000
         counters, payload = await self._payload(subscription, now_ns)
         if len(payload) > subscription.max_bytes:
             logger.info(

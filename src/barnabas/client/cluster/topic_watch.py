@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.client.cluster.kafka_client import KafkaClient
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, ClosedError
 from barnabas.time_limits import time_limit
 
@@ -57,8 +57,8 @@ async def _find_topics(client: KafkaClient, topics: Sequence[str], *, warns: boo
     """Raises: what `KafkaClient.wait_for_topics` raises after default_api_timeout_ms."""
     timeout_ms = client.config.default_api_timeout_ms
     limit = time_limit(timeout_ms, "default_api_timeout_ms", timeout_ms)
-    deadline = time.monotonic() + timeout_ms / 1000
-    while warns and (warn_at := time.monotonic() + WARN_AFTER_SECONDS) < deadline:
+    deadline = CLOCK.monotonic() + timeout_ms / 1000
+    while warns and (warn_at := CLOCK.monotonic() + WARN_AFTER_SECONDS) < deadline:
         try:
             await client.wait_for_topics(topics, warn_at)
             return

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator
 
 
 class TopicsInUse:
-    """Moments are of `time.monotonic()`."""
+    """Moments are of `CLOCK.monotonic()`."""
 
     def __init__(self, max_idle_ms: int) -> None:
         self._max_idle_seconds = max_idle_ms / 1000

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -40,6 +39,7 @@ from barnabas.client.groups.membership import GroupMembershipOperation
 from barnabas.client.groups.offset_commits import CommitCallback
 from barnabas.client.groups.poll_watch import polled_by_two
 from barnabas.client.groups.subscription import ListenerCall, PartitionsCallback, RebalanceListener
+from barnabas.clock import CLOCK
 from barnabas.errors import MissingExtraError
 from barnabas.settings.table import ConsumerConfig, load
 from barnabas.types import OffsetAndMetadata, OffsetAndTimestamp, PartitionInfo, TopicPartition, Watermarks
@@ -256,7 +256,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
             raise polled_by_two(ONE_FOR_EACH)
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
-        deadline = time.monotonic() + timeout
+        deadline = CLOCK.monotonic() + timeout
         # A callback may poll inside of a poll.
         outer, self._polled_by = self._polled_by, task
         core.poll_began()
@@ -270,7 +270,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
                         return taken
                     continue
                 core.check_open()
-                remaining = deadline - time.monotonic()
+                remaining = deadline - CLOCK.monotonic()
                 if self._is_woken or remaining <= 0:
                     return None
                 with contextlib.suppress(TimeoutError):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from barnabas.client.groups.subscription import (
     Subscription,
     compiled_pattern,
 )
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.settings.table import ConsumerConfig
@@ -105,7 +105,7 @@ class ConsumerCore:
         self._lookup_failures = 0
         self._topic_watch: asyncio.Task[None] | None = None
         self._knows_pattern = False
-        self._next_auto_commit = time.monotonic() + config.auto_commit_interval_ms / 1000
+        self._next_auto_commit = CLOCK.monotonic() + config.auto_commit_interval_ms / 1000
         self.client.add_metadata_listener(self._on_metadata)
         self.client.add_refusal_listener(self.buffer.raise_later)
         self.group_observer = GroupObserver(config.client_id, config.group_id or "", self.client.events)
@@ -362,13 +362,13 @@ class ConsumerCore:
     async def _give_up_all(
         self, reason: str, *, commit: bool, timeout_ms: float, operation: GroupMembershipOperation
     ) -> AsyncGenerator[ListenerCall | None]:
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         group = self._group
         self.is_holding = True
         try:
             if commit and self.commits_automatically:
                 await asyncio.wait([self._commit_positions(timeout_ms, is_last=True)])
-            await self.commits.wait(max(0, deadline - time.monotonic()) * 1000)
+            await self.commits.wait(max(0, deadline - CLOCK.monotonic()) * 1000)
             if self.subscription.is_automatic and group is not None:
                 listener = self.subscription.listener
                 if gone := self.buffer.assignment:
@@ -376,7 +376,7 @@ class ConsumerCore:
                 on_gone = (listener.on_lost if group.is_lost else None) or listener.on_revoked
                 for call in self._calls(on_gone, self.buffer.assignment):
                     yield call
-                remaining_ms = max(0, deadline - time.monotonic()) * 1000
+                remaining_ms = max(0, deadline - CLOCK.monotonic()) * 1000
                 await group.leave(reason, remaining_ms, operation)
             self.buffer.remove(self.buffer.assignment)
             self._stop_watch()
@@ -499,9 +499,9 @@ class ConsumerCore:
     async def position(self, partition: TopicPartition, timeout_ms: float) -> int:
         """Raises: MisuseError, KafkaTimeoutError, and what the look-up raises."""
         state = self.buffer.state(partition)
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         while not state.has_position:
-            remaining = deadline - time.monotonic()
+            remaining = deadline - CLOCK.monotonic()
             if remaining <= 0:
                 default_ms = self.config.default_api_timeout_ms
                 limit = time_limit(timeout_ms, "default_api_timeout_ms", default_ms)
@@ -529,8 +529,8 @@ class ConsumerCore:
         self._group.polls.began()
         if self.buffer.is_held:
             self._release(self._group)
-        if self.config.enable_auto_commit and time.monotonic() >= self._next_auto_commit:
-            self._next_auto_commit = time.monotonic() + self.config.auto_commit_interval_ms / 1000
+        if self.config.enable_auto_commit and CLOCK.monotonic() >= self._next_auto_commit:
+            self._next_auto_commit = CLOCK.monotonic() + self.config.auto_commit_interval_ms / 1000
             topic_ids, positions = self.buffer.topic_ids(), self.buffer.positions()
             if positions:
                 timeout_ms = self.config.default_api_timeout_ms
@@ -656,20 +656,20 @@ class ConsumerCore:
 
     async def lag(self, partition: TopicPartition, timeout_ms: float) -> int:
         """Records between the position and the end that this isolation level shows."""
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         position = await self.position(partition, timeout_ms)
         state = self.buffer.state(partition)
         committed_only = self.config.isolation_level == "read_committed"
         end = state.last_stable_offset if committed_only else state.high_watermark
         if end < position:
-            remaining_ms = max(0, deadline - time.monotonic()) * 1000
+            remaining_ms = max(0, deadline - CLOCK.monotonic()) * 1000
             end = (await self.end_offsets([partition], remaining_ms))[partition]
         return max(0, end - position)
 
     async def partitions_for(self, topic: str, timeout_ms: float) -> list[PartitionInfo]:
         """Raises: UnknownTopicOrPartitionError."""
         self.check_open()
-        await self.client.wait_for_topics([topic], time.monotonic() + timeout_ms / 1000)
+        await self.client.wait_for_topics([topic], CLOCK.monotonic() + timeout_ms / 1000)
         return self.client.metadata.partitions_for(topic)
 
     async def topics(self, timeout_ms: float) -> list[str]:

@@ -16,7 +16,6 @@ import asyncio
 import logging
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
@@ -29,6 +28,7 @@ from barnabas.client.consume.fetch_session import FetchSession
 from barnabas.client.consume.fetch_under_way import FetchUnderWay, Wanted
 from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.unpacking import most_unpacked_bytes
+from barnabas.clock import CLOCK
 from barnabas.net.answers import Loan
 from barnabas.net.connection import Connection
 from barnabas.protocol.frame import encode_request
@@ -88,7 +88,7 @@ class LentFetch:
         self.connection = connection
         self.session = session
         self.request = request
-        self.sent_at = time.monotonic()
+        self.sent_at = CLOCK.monotonic()
         self.id = 0
         self.is_answered = False
         """Whether nothing was under way when it was taken back."""
@@ -280,7 +280,7 @@ class DirectFetching:
         self.take_in()
         self._count(lent, taken.figures)
         lent.is_answered = taken.seconds_under_way is None
-        lent.sent_at = time.monotonic() - (taken.seconds_under_way or 0)
+        lent.sent_at = CLOCK.monotonic() - (taken.seconds_under_way or 0)
         lent.request = self._gone_on(lent, taken)
         if taken.frame is not None and taken.frame[1] == len(taken.frame[0]):
             self._large_answers[lent.node_id] = LARGE_ANSWERS_FIRST - LARGE_ANSWERS_AFTER_TROUBLE
@@ -323,7 +323,7 @@ class DirectFetching:
             milliseconds=milliseconds,
         )
         if latency_ms is not None:
-            self._latency_ms.add(time.monotonic(), latency_ms)
+            self._latency_ms.add(CLOCK.monotonic(), latency_ms)
 
     def _take_back_ended(self) -> None:
         for lent_id in self._fetches.over():

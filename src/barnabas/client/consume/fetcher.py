@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -30,6 +29,7 @@ from barnabas.client.consume.topics_made_again import TopicsMadeAgain, note_topi
 from barnabas.client.consume.truncation import NO_EPOCH, UNDEFINED_OFFSET, TruncationCheck, last_leader_epoch
 from barnabas.client.groups.offsets import ISOLATION_LEVELS
 from barnabas.client.unpacking import most_unpacked_bytes
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import BarnabasError, CorruptBatchError
 from barnabas.net.connection import Connection
@@ -202,7 +202,7 @@ class Fetcher:
     def _is_still_wanted(self, lent: LentFetch) -> bool:
         """Whether exactly the partitions of a fetch are what is to be fetched from its broker."""
         wanted, found = lent.request.wanted, 0
-        metadata, now = self._client.metadata, time.monotonic()
+        metadata, now = self._client.metadata, CLOCK.monotonic()
         for state in self._buffer.states():
             entry, info = wanted.get(state.partition), metadata.partition(state.partition)
             is_known = entry is not None and entry.state is state and entry.epoch == state.epoch
@@ -221,7 +221,7 @@ class Fetcher:
     def _abandon_stale_fetches(self) -> None:
         """A broker does nothing else on a connection while a fetch waits for data. After a seek of all its
         partitions, hanging up is the one way to be served before fetch_max_wait_ms has passed."""
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         for sent in self._sent.values():
             if not sent.is_stale:
                 continue
@@ -242,7 +242,7 @@ class Fetcher:
         all_are_busy = bool(metadata.nodes) and self._under_way.keys() >= metadata.nodes.keys()
         if all_are_busy or not self._buffer.room():
             return by_node
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         earliest_retry = NO_END_OFFSET
         self._holds_back = False
         full: set[int] = set()
@@ -333,7 +333,7 @@ class Fetcher:
             request = self._request(connection, session, states)
             if request is None:
                 return
-            self._sent[node.node_id] = _SentFetch(connection, request, time.monotonic())
+            self._sent[node.node_id] = _SentFetch(connection, request, CLOCK.monotonic())
             steps = self._client.steps
             if steps:
                 offsets = {partition: entry.fetch_offset for partition, entry in request.wanted.items()}
@@ -355,7 +355,7 @@ class Fetcher:
             except BaseException:
                 session.start_over()
                 raise
-            now = time.monotonic()
+            now = CLOCK.monotonic()
             self.latency_ms.add(now, (now - self._sent[node.node_id].sent_at) * 1000)
             if steps:
                 steps.emit(_answered(node, request, response))
@@ -543,7 +543,7 @@ class Fetcher:
         if answer.preferred_read_replica >= 0:
             self._read_replicas[state.partition] = _ReadReplica(
                 answer.preferred_read_replica,
-                time.monotonic() + self._config.metadata_max_age_ms / 1000,
+                CLOCK.monotonic() + self._config.metadata_max_age_ms / 1000,
                 entry.leader_epoch,
             )
         data = answer.records
@@ -623,7 +623,7 @@ class Fetcher:
     def _back_off(self, partition: TopicPartition) -> None:
         self._partition_failures[partition] += 1
         delay = self._client.backoff.delay_ms(self._partition_failures[partition]) / 1000
-        self._not_before[partition] = time.monotonic() + delay
+        self._not_before[partition] = CLOCK.monotonic() + delay
 
 
 def _size(response: FetchResponse) -> int:

@@ -7,7 +7,6 @@ Must not know how its fronts run handlers: one has threads, the other tasks.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas._kernel import Record
@@ -16,6 +15,7 @@ from barnabas.client.arguments import check_callbacks
 from barnabas.client.cluster.lifetimes import OfThisProcess
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.consume.work_queue import Ordering, Work, WorkQueue
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, InvalidSettingError, MisuseError
 from barnabas.types import OffsetAndMetadata, TopicPartition
 
@@ -70,7 +70,7 @@ class ParallelFront(OfThisProcess):
         self._front = consumer
         self._held_back: set[TopicPartition] = set()
         """Partitions paused until their backlog is worked off."""
-        self._commit_at = time.monotonic() + config.auto_commit_interval_ms / 1000
+        self._commit_at = CLOCK.monotonic() + config.auto_commit_interval_ms / 1000
         self._failure: BaseException | None = None
         self._is_stopping = False
         self._made_again: list[TopicPartition] = []
@@ -129,9 +129,9 @@ class ParallelFront(OfThisProcess):
 
     def _due_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What should be committed now."""
-        if time.monotonic() < self._commit_at:
+        if CLOCK.monotonic() < self._commit_at:
             return {}
-        self._commit_at = time.monotonic() + self.config.auto_commit_interval_ms / 1000
+        self._commit_at = CLOCK.monotonic() + self.config.auto_commit_interval_ms / 1000
         return self._queue.committable()
 
     def _committed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from barnabas.clock import CLOCK
 
 
 class PollClock:
@@ -14,15 +14,15 @@ class PollClock:
         self._seconds = 0.0
 
     def began(self) -> None:
-        self._began_at = time.monotonic()
+        self._began_at = CLOCK.monotonic()
         if not self._first_began_at:
             self._first_began_at = self._began_at
 
     def ended(self) -> None:
-        self._seconds += time.monotonic() - self._began_at
+        self._seconds += CLOCK.monotonic() - self._began_at
 
     @property
     def idle_ratio(self) -> float:
         """Share of the time since the first poll began that was spent in polls; 0 before."""
-        elapsed = time.monotonic() - self._first_began_at
+        elapsed = CLOCK.monotonic() - self._first_began_at
         return min(1.0, self._seconds / elapsed) if self._first_began_at and elapsed else 0.0

@@ -6,7 +6,6 @@ Owns the look-up of positions that the fetch buffer waits for. Knows nothing of 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 
 from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
@@ -15,6 +14,7 @@ from barnabas.client.consume.fetch_buffer import FetchBuffer
 from barnabas.client.consume.partition_state import PartitionState
 from barnabas.client.consume.topics_made_again import note_topic_ids
 from barnabas.client.groups.offsets import check_partitions, fetch_committed, list_offsets
+from barnabas.clock import CLOCK, now_ms
 from barnabas.events import OffsetOutOfRange
 from barnabas.settings.table import ConsumerConfig, reset_duration_ms
 from barnabas.steps import PositionFound, PositionSought
@@ -38,7 +38,7 @@ class PositionFinder:
 
         Raises: KafkaTimeoutError, BootstrapError, a BrokerError that concerns no partition in particular.
         """
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         epochs = {state.partition: (state, state.epoch) for state in states}
         await self._refuse_unknown(epochs, timeout_ms)
         note_topic_ids(self._client.metadata, states)
@@ -155,8 +155,8 @@ class PositionFinder:
 
 def _timestamp(reset: str) -> int:
     duration_ms = reset_duration_ms(reset)
-    return _TIMESTAMPS[reset] if duration_ms is None else max(0, round(time.time() * 1000) - duration_ms)
+    return _TIMESTAMPS[reset] if duration_ms is None else max(0, now_ms() - duration_ms)
 
 
 def _milliseconds_until(deadline: float) -> float:
-    return max(0, deadline - time.monotonic()) * 1000
+    return max(0, deadline - CLOCK.monotonic()) * 1000

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Awaitable, Collection, Mapping
 from typing import TypeVar
@@ -16,6 +15,7 @@ from typing import TypeVar
 from barnabas.client.cluster.connections import ConnectionPool
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, HIGHEST_CONNECTION_ID, KafkaClient
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.net.connection import Connection
 from barnabas.protocol.codec import Request, Response
@@ -37,15 +37,15 @@ class Patience:
 
     def __init__(self, timeout_ms: float) -> None:
         self._timeout_ms = timeout_ms
-        self._heard_at = time.monotonic()
+        self._heard_at = CLOCK.monotonic()
 
     def heard(self) -> None:
         """The coordinator answered, whatever it said."""
-        self._heard_at = time.monotonic()
+        self._heard_at = CLOCK.monotonic()
 
     def is_over(self) -> bool:
         """True once for each time that it lasted."""
-        if (time.monotonic() - self._heard_at) * 1000 < self._timeout_ms:
+        if (CLOCK.monotonic() - self._heard_at) * 1000 < self._timeout_ms:
             return False
         self.heard()
         return True

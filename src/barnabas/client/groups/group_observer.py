@@ -5,10 +5,10 @@ Decides nothing; knows nothing of protocols.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 
 from barnabas.client.cluster.event_listeners import EventListeners
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError
 from barnabas.events import Event, OffsetsCommitted, PartitionsAssigned, PartitionsLost, PartitionsRevoked
 from barnabas.types import OffsetAndMetadata, TopicPartition
@@ -35,13 +35,13 @@ class GroupObserver:
     def joins(self) -> None:
         """The consumer begins to join the group, for the first time or anew."""
         if self._joined_at is None:
-            self._joined_at = time.monotonic()
+            self._joined_at = CLOCK.monotonic()
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """The group has settled; these partitions are new to the consumer."""
         self.rebalances += 1
         if self._joined_at is not None:
-            now = time.monotonic()
+            now = CLOCK.monotonic()
             milliseconds = (now - self._joined_at) * 1000
             self._joined_at = None
             self.rebalance_time_ms += milliseconds
@@ -62,8 +62,8 @@ class GroupObserver:
         started_at: float,
         error: BarnabasError | None,
     ) -> None:
-        """A commit is over. `started_at` as of `time.monotonic()`."""
-        now = time.monotonic()
+        """A commit is over. `started_at` as of `CLOCK.monotonic()`."""
+        now = CLOCK.monotonic()
         if error is None:
             self.commits += 1
         else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from uuid import UUID
@@ -19,6 +18,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_observer import GroupObserver
 from barnabas.client.groups.offsets import commit_offsets, membership_error
 from barnabas.client.groups.subscription import Subscription
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, KafkaTimeoutError
 from barnabas.settings.table import ConsumerConfig
 from barnabas.time_limits import time_limit
@@ -134,7 +134,7 @@ class OffsetCommits:
         if self._subscription.is_automatic and identity.generation < 0:
             # A broker takes a stranger's commit when the group is empty: it could undo a later one.
             raise membership_error(identity.group_id)
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._lock.acquire()
@@ -144,7 +144,7 @@ class OffsetCommits:
             raise KafkaTimeoutError(
                 f"an earlier commit of group {identity.group_id!r} still runs after {limit}"
             ) from None
-        started_at = time.monotonic()
+        started_at = CLOCK.monotonic()
         error: BarnabasError | None = None
         try:
             await self._commit_as_member(
@@ -180,7 +180,7 @@ class OffsetCommits:
         failures = 0
         while True:
             identity = self._identity()
-            remaining_ms = max(0, deadline - time.monotonic()) * 1000
+            remaining_ms = max(0, deadline - CLOCK.monotonic()) * 1000
             try:
                 await commit_offsets(
                     self._client,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -23,6 +22,7 @@ from barnabas.broker_errors import (
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BrokenProtocolError,
@@ -82,10 +82,10 @@ async def check_partitions(
     Raises: UnknownTopicOrPartitionError, which names the first that it does not have.
     """
     partitions = list(partitions)
-    deadline = time.monotonic() + timeout_ms / 1000
+    deadline = CLOCK.monotonic() + timeout_ms / 1000
     await client.wait_for_topics(sorted({p.topic for p in partitions}), deadline)
     if _missing(client, partitions) is not None:
-        await client.refresh_metadata(timeout_ms=max(0, deadline - time.monotonic()) * 1000)
+        await client.refresh_metadata(timeout_ms=max(0, deadline - CLOCK.monotonic()) * 1000)
         missing = _missing(client, partitions)
         if missing is not None:
             count = len(client.metadata.partitions_for(missing.topic))
@@ -113,7 +113,7 @@ async def list_offsets(
     """
     if not timestamps:
         return {}
-    deadline = time.monotonic() + timeout_ms / 1000
+    deadline = CLOCK.monotonic() + timeout_ms / 1000
     await check_partitions(client, timestamps, timeout_ms)
     found: dict[TopicPartition, OffsetAndTimestamp] = {}
 
@@ -139,7 +139,7 @@ async def list_offsets(
                 raise outcome
         return found
 
-    remaining_ms = max(0, deadline - time.monotonic()) * 1000
+    remaining_ms = max(0, deadline - CLOCK.monotonic()) * 1000
     return await client.retry(attempt, what="listing offsets", timeout_ms=remaining_ms)
 
 

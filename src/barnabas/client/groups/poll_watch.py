@@ -4,9 +4,9 @@ Knows nothing of groups."""
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
+from barnabas.clock import CLOCK
 from barnabas.errors import MisuseError
 
 PROGRESS_INTERVAL_MS = 1_000
@@ -21,27 +21,27 @@ class PollWatch:
         self._max_poll_interval_ms = max_poll_interval_ms
         self._progress = progress
         self._last_progress = 0
-        self._polled_at = time.monotonic()
+        self._polled_at = CLOCK.monotonic()
         self._is_polling = False
 
     def began(self) -> None:
         self._is_polling = True
 
     def ended(self) -> None:
-        self._polled_at = time.monotonic()
+        self._polled_at = CLOCK.monotonic()
         self._is_polling = False
 
     def note_progress(self) -> None:
         """The caller works through what a poll gave, as `ended` would tell."""
-        self._polled_at = time.monotonic()
+        self._polled_at = CLOCK.monotonic()
 
     def overdue_in_ms(self) -> float:
         """Until the caller is overdue; 0 or less when it is."""
         progress = self._progress()
         if progress != self._last_progress or self._is_polling:
             self._last_progress = progress
-            self._polled_at = time.monotonic()
-        return self._max_poll_interval_ms - (time.monotonic() - self._polled_at) * 1000
+            self._polled_at = CLOCK.monotonic()
+        return self._max_poll_interval_ms - (CLOCK.monotonic() - self._polled_at) * 1000
 
     async def until_overdue(self) -> None:
         """Waits until the caller is overdue.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from typing import Any
 
 from barnabas._kernel import Delivery
+from barnabas.clock import CLOCK
 
 
 class ArrowDelivery:
@@ -28,9 +28,9 @@ class ArrowDelivery:
 
         Raises: the first error of any row; KafkaTimeoutError after `timeout` seconds.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else CLOCK.monotonic() + timeout
         for delivery in self._deliveries:
-            delivery.result(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            delivery.result(None if deadline is None else max(0.0, deadline - CLOCK.monotonic()))
         return self._row_count
 
     def __await__(self) -> Generator[Any, Any, int]:

@@ -40,7 +40,7 @@ class LeaderAvailability:
 
     def look(self, wanted: Iterable[int], can_take: Callable[[int], bool], now: float) -> float | None:
         """Brings `avoided` up to date; gives the seconds until one more leader may count as such. `wanted`:
-        leaders that there is something to send to; `now` as of `time.monotonic()`."""
+        leaders that there is something to send to; `now` as of `CLOCK.monotonic()`."""
         blocked = {leader_id for leader_id in wanted if not can_take(leader_id)}
         self._blocked_since = {leader_id: self._blocked_since.get(leader_id, now) for leader_id in blocked}
         left = {

@@ -23,7 +23,7 @@ class TopicBatches:
     latest_bytes: RollingWindow = field(default_factory=RollingWindow)
 
     def add(self, records: int, size_bytes: int, now: float, batches: int = 1) -> None:
-        """`now`: on the clock of `time.monotonic()`. Several batches count as alike."""
+        """`now`: on the clock of `CLOCK.monotonic()`. Several batches count as alike."""
         self.batches += batches
         self.records += records
         self.size_bytes += size_bytes
@@ -51,7 +51,7 @@ class SenderStats:
     def batch_delivered(
         self, topic: str, records: int, size_bytes: int, now: float, batches: int = 1
     ) -> None:
-        """`now`: on the clock of `time.monotonic()`. Several batches count as alike."""
+        """`now`: on the clock of `CLOCK.monotonic()`. Several batches count as alike."""
         self.records_delivered += records
         self.bytes_delivered += size_bytes
         self.delivered[topic].add(records, size_bytes, now, batches)
@@ -77,7 +77,7 @@ class PartitionCounters:
     def batch_delivered(
         self, records: int, size_bytes: int, now: float, latency_ms: float, batches: int = 1
     ) -> None:
-        """`now`: on the clock of `time.monotonic()`. Several batches count as alike."""
+        """`now`: on the clock of `CLOCK.monotonic()`. Several batches count as alike."""
         self.records_delivered += records
         self.bytes_delivered += size_bytes
         self.batches_delivered += batches

@@ -19,7 +19,6 @@ import asyncio
 import logging
 import sys
 import threading
-import time
 from collections.abc import Callable
 from uuid import UUID
 
@@ -31,6 +30,7 @@ from barnabas.client.produce.counters import SenderStats
 from barnabas.client.produce.partition_queue import PartitionQueue
 from barnabas.client.produce.produce_requests import HIGHEST_VERSION_WITH_NAMES, produce_request
 from barnabas.client.produce.unended_steps import UnendedSteps
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError
 from barnabas.net.answers import AnswerTo, SentElsewhere
 from barnabas.net.connection import Connection
@@ -152,7 +152,7 @@ class DirectSending:
         if way != self._way or self._target is None:
             self._way, self._target = way, self._make_target(loan.descriptor, *way)
         self._lent = _Lent(leader_id, queue, connection, version)
-        self._used_at = time.monotonic()
+        self._used_at = CLOCK.monotonic()
         try:
             self._accumulator.lend(
                 self._target,
@@ -227,7 +227,7 @@ class DirectSending:
         count, records, batch_bytes = exchanges.count, exchanges.records, exchanges.batch_bytes
         if not count:
             return
-        now, topic = time.monotonic(), lent.queue.partition.topic
+        now, topic = CLOCK.monotonic(), lent.queue.partition.topic
         self._used_at = now
         lent.connection.exchanged(
             ProduceRequest,
@@ -274,7 +274,7 @@ class DirectSending:
         if seconds_under_way > WATCH_SECONDS or not lent.connection.is_plain:
             self.take_back()
             self._wake()
-        elif not seconds_under_way and time.monotonic() - self._used_at > UNUSED_SECONDS:
+        elif not seconds_under_way and CLOCK.monotonic() - self._used_at > UNUSED_SECONDS:
             self.take_back()
         else:
             self._timer = self._loop.call_later(WATCH_SECONDS, self._watch)

@@ -65,7 +65,7 @@ class PartitionQueue:
         self.waiting: list[PendingBatch] = []
         self.in_flight: list[PendingBatch] = []
         self.not_before = 0.0
-        """No batch is sent before this moment of `time.monotonic()`."""
+        """No batch is sent before this moment of `CLOCK.monotonic()`."""
         self.producer_id = NO_PRODUCER_ID
         self.producer_epoch = -1
         self.exhausted_producer_id: int | None = None

@@ -5,11 +5,10 @@ Knows nothing of records and buffers.
 
 from __future__ import annotations
 
-import time
-
 from barnabas.backoff import Backoff
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.pause import pause
+from barnabas.clock import CLOCK
 from barnabas.errors import NoSuchPartitionError
 from barnabas.settings.table import ProducerConfig
 
@@ -31,14 +30,14 @@ class PartitionSearch:
 
     async def ask_again(self, error: NoSuchPartitionError, deadline: float) -> None:
         """Returns when there is news of the topic. Raises `error` after NEW_PARTITION_SECONDS of that, or at
-        `deadline` (of `time.monotonic()`), but asks once in any case; as `KafkaClient.refresh_metadata`."""
-        now = time.monotonic()
+        `deadline` (of `CLOCK.monotonic()`), but asks once in any case; as `KafkaClient.refresh_metadata`."""
+        now = CLOCK.monotonic()
         if not self._misses:
             self._until = min(deadline, now + NEW_PARTITION_SECONDS)
         elif now >= self._until:
             raise error
         await pause(self._backoff, self._misses, self._until - now)
-        remaining = deadline - time.monotonic()
+        remaining = deadline - CLOCK.monotonic()
         if self._misses and remaining <= 0:
             raise error
         self._misses += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 import uuid
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
@@ -34,6 +33,7 @@ from barnabas.client.produce.producer_stats import producer_stats
 from barnabas.client.produce.record_arguments import check_record
 from barnabas.client.produce.send_hooks import OnDelivery, SendHooks
 from barnabas.client.produce.sender import Sender
+from barnabas.clock import CLOCK
 from barnabas.errors import (
     BarnabasError,
     BufferFullError,
@@ -455,8 +455,8 @@ class Producer(OwnedByLoop, Observed):
         Raises: UnknownTopicOrPartitionError, BootstrapError, ClosedError.
         """
         self.check_usable()
-        deadline = time.monotonic() + self._block_seconds(timeout)
-        self._sender.topics_in_use.use(topic, time.monotonic())
+        deadline = CLOCK.monotonic() + self._block_seconds(timeout)
+        self._sender.topics_in_use.use(topic, CLOCK.monotonic())
         await self._client.wait_for_topics([topic], deadline, limit=self._limit_at(deadline))
         return self._client.metadata.partitions_for(topic)
 
@@ -482,7 +482,7 @@ class Producer(OwnedByLoop, Observed):
         await self.wait_for_partition_count(topic, self._block_deadline())
 
     async def wait_for_partition_count(self, topic: str, deadline: float) -> None:
-        """Returns when records of the topic can be given partitions. `deadline` as of `time.monotonic()`."""
+        """Returns when records of the topic can be given partitions. `deadline` as of `CLOCK.monotonic()`."""
         self.check_may_send()
         if self.accumulator.needs_metadata(topic):
             await self.find_topic(topic, deadline)
@@ -494,7 +494,7 @@ class Producer(OwnedByLoop, Observed):
     async def find_topic(self, topic: str, deadline: float) -> None:
         """Returns when the topic is known, and with it its partitions, which are looked up. Raises: as
         `KafkaClient.wait_for_topics`."""
-        self._sender.topics_in_use.use(topic, time.monotonic())
+        self._sender.topics_in_use.use(topic, CLOCK.monotonic())
         await self._client.wait_for_topics([topic], deadline, limit=self._limit_at(deadline))
         _learn_partition_counts(self._client, self._sender, self._client.metadata)
 
@@ -523,7 +523,7 @@ class Producer(OwnedByLoop, Observed):
             # All was delivered between the attempt, on another thread, and now.
             return
         try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            async with asyncio.timeout(max(0.0, deadline - CLOCK.monotonic())):
                 await self._sender.progress()
         except TimeoutError:
             raise BufferFullError(
@@ -533,11 +533,11 @@ class Producer(OwnedByLoop, Observed):
             ) from None
 
     def _limit_at(self, deadline: float) -> str:
-        remaining_ms = max(0.0, deadline - time.monotonic()) * 1000
+        remaining_ms = max(0.0, deadline - CLOCK.monotonic()) * 1000
         return time_limit(remaining_ms, "max_block_ms", self.config.max_block_ms)
 
     def _block_deadline(self) -> float:
-        return time.monotonic() + self.config.max_block_ms / 1000
+        return CLOCK.monotonic() + self.config.max_block_ms / 1000
 
     def _block_seconds(self, timeout: float | None) -> float:
         return self.config.max_block_ms / 1000 if timeout is None else timeout
@@ -577,7 +577,7 @@ class ArrowRows:
         self._table = table
         self._row_count = int(table.num_rows)
         self._taken = 0
-        self._last = None if timeout is None else time.monotonic() + timeout
+        self._last = None if timeout is None else CLOCK.monotonic() + timeout
         self._block_seconds = producer.config.max_block_ms / 1000
         self._search = producer.search_for_partition(topic)
         self._missed: NoSuchPartitionError | None = None
@@ -607,12 +607,12 @@ class ArrowRows:
 
     def deadline(self) -> float:
         """Until when the next row may wait."""
-        return time.monotonic() + self._block_seconds if self._last is None else self._last
+        return CLOCK.monotonic() + self._block_seconds if self._last is None else self._last
 
 
 def _learn_partition_counts(client: KafkaClient, sender: Sender, metadata: ClusterMetadata) -> None:
     topics = sender.topics_in_use
-    if idle := topics.forget_idle(time.monotonic(), sender.topics_waiting):
+    if idle := topics.forget_idle(CLOCK.monotonic(), sender.topics_waiting):
         client.track_topics(topics)
         for topic in idle:
             sender.accumulator.set_partition_count(topic, 0)

@@ -10,13 +10,12 @@ import asyncio
 import itertools
 import logging
 import math
-import time
 import uuid
 from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas._kernel import Accumulator, ProducerBatch
+from barnabas._kernel import ProducerBatch
 from barnabas.client.cluster.counted import records_were
 from barnabas.client.cluster.error_table import SEQUENCE_ERRORS, TOO_LARGE_ERRORS
 from barnabas.client.cluster.kafka_client import KafkaClient
@@ -24,6 +23,7 @@ from barnabas.client.cluster.metadata import NO_TOPIC_ID
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.cluster.topics_in_use import TopicsInUse
 from barnabas.client.cluster.waking import LoopWaking
+from barnabas.client.produce.accumulators import accumulator_for
 from barnabas.client.produce.availability import LeaderAvailability
 from barnabas.client.produce.batch_errors import expired_error, too_large_error, unended_error
 from barnabas.client.produce.batch_steps import BatchSteps
@@ -42,6 +42,7 @@ from barnabas.client.produce.produce_requests import (
 from barnabas.client.produce.producer_ids import get_producer_id
 from barnabas.client.produce.unconfirmed import UnconfirmedConnections
 from barnabas.client.produce.unended_steps import UnendedSteps, in_doubt
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     AuthenticationError,
@@ -111,19 +112,8 @@ class Sender:
         self._is_closed = False
         self._logged_at = -LOG_INTERVAL_SECONDS
         self.topics_in_use = TopicsInUse(config.metadata_max_idle_ms)
-        self.accumulator = Accumulator(
-            batch_size=config.batch_size,
-            buffer_memory=config.buffer_memory,
-            max_record_bytes=config.max_record_bytes,
-            compression=config.compression,
-            compression_level=config.compression_level,
-            partitioner=config.partitioner if isinstance(config.partitioner, str) else "murmur2",
-            wake=self.wake_from_any_thread if self._waking is None else self._waking.waker,
-            ignore_keys=config.partitioner_ignore_keys,
-            is_adaptive=config.partitioner_adaptive_partitioning_enable,
-            sticky_linger_ms=config.partitioner_sticky_linger_ms,
-            max_batch_records=config.batch_num_messages,
-        )
+        wake = self.wake_from_any_thread if self._waking is None else self._waking.waker
+        self.accumulator = accumulator_for(config, wake)
         self._direct: DirectSending | None = None
         if self._waking is not None and DirectSending.is_possible(config):
             self._direct = DirectSending(
@@ -301,7 +291,7 @@ class Sender:
 
     def _send_what_is_due(self) -> float | None:
         """Sends; gives the seconds until there is more to do by the clock alone."""
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         waits: list[float] = []
         for leader in self._leaders.values():
             leader.sendable.clear()
@@ -442,7 +432,7 @@ class Sender:
         if not connection.can_write:
             self._start(self._wait_until_writable(connection), "waiting until a connection takes more")
             return
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         queues = leader.sendable
         while queues and leader.has_room_for_request(self._config):
             group: list[tuple[PartitionQueue, PendingBatch]] = []
@@ -468,7 +458,7 @@ class Sender:
         topics: dict[str, ProduceRequest.TopicProduceData] = {}
         sent: dict[TopicPartition, SentBatch] = {}
         max_version = self._highest_version
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         for queue, pending in group:
             name, number = queue.partition
             data = queue.sent(pending)
@@ -516,7 +506,7 @@ class Sender:
         self, leader_id: int, queue: PartitionQueue, batch: ProducerBatch, size: int
     ) -> AnswerTo[ProduceResponse]:
         """A batch has left without us."""
-        pending, now, name = queue.sent_directly(batch), time.monotonic(), queue.partition.topic
+        pending, now, name = queue.sent_directly(batch), CLOCK.monotonic(), queue.partition.topic
         self._outstanding.add(pending)
         self._expiry.watch(queue, batch.created_ms)
         self.topics_in_use.use(name, now)
@@ -661,7 +651,7 @@ class Sender:
         seconds = self._client.backoff.delay_ms(pending.attempts) / 1000
         if code == ErrorCode.CONCURRENT_TRANSACTIONS:
             seconds = min(seconds, CONCURRENT_TRANSACTIONS_BACKOFF_SECONDS)
-        return time.monotonic() + seconds
+        return CLOCK.monotonic() + seconds
 
     def _split(self, queue: PartitionQueue, pending: PendingBatch, error: BrokerError) -> None:
         if pending.record_count == 1:
@@ -697,12 +687,14 @@ class Sender:
         pendings = [
             pending for queue in self._queues.values() for pending in [*queue.in_flight, *queue.waiting]
         ]
-        youngest_ms = max((pending.batch.created_ms for pending in pendings), default=time.monotonic() * 1000)
-        return max(0.0, (youngest_ms + self._config.delivery_timeout_ms) / 1000 - time.monotonic())
+        youngest_ms = max(
+            (pending.batch.created_ms for pending in pendings), default=CLOCK.monotonic() * 1000
+        )
+        return max(0.0, (youngest_ms + self._config.delivery_timeout_ms) / 1000 - CLOCK.monotonic())
 
     def _deliver(self, entry: SentBatch, base_offset: int, log_append_time: int) -> None:
         entry.queue.succeeded(entry.pending)
-        records, now = entry.pending.record_count, time.monotonic()
+        records, now = entry.pending.record_count, CLOCK.monotonic()
         self.stats.batch_delivered(entry.queue.partition.topic, records, entry.bytes, now)
         latency_ms = now * 1000 - entry.pending.batch.created_ms
         entry.queue.counters.batch_delivered(records, entry.bytes, now, latency_ms)
@@ -724,7 +716,7 @@ class Sender:
         queue.counters.records_failed += pending.record_count
         pending.is_done = True
         self.accumulator.release(pending.batch)
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         was_wanted = isinstance(error, (PurgedError, TransactionAbortedError))
         if not was_wanted and now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._logged_at = now

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, TypeVar
@@ -28,6 +27,7 @@ from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_coordinator import note_coordinator_error, send_to_group_coordinator
 from barnabas.client.produce.sender import Sender
 from barnabas.client.produce.transactions import RefusedOffsets, State, Transactions
+from barnabas.clock import CLOCK
 from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
@@ -470,7 +470,7 @@ class TransactionCoordinator:
         )
         is_version_2 = self._transactions.is_version_2
         coordinator = await self._group_coordinator_name(group.group_id)
-        began_at = time.monotonic()
+        began_at = CLOCK.monotonic()
         response = await send_to_group_coordinator(
             self._client,
             group.group_id,
@@ -490,7 +490,7 @@ class TransactionCoordinator:
         refused: RefusedOffsets | None = None
         if errors:
             error = min(errors, key=lambda error: error.retriable)
-            answer_time_ms = (time.monotonic() - began_at) * 1000
+            answer_time_ms = (CLOCK.monotonic() - began_at) * 1000
             refused = RefusedOffsets(error, codes, coordinator, answer_time_ms)
         # What ended the transaction stays what it was, though this attempt was under way then.
         if self._transactions.error is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -27,6 +26,7 @@ from barnabas.client.share.acknowledgements import (
 from barnabas.client.share.records import Acquisition, ShareRecord, read_acquired
 from barnabas.client.share.session import FINAL_EPOCH, ShareSession
 from barnabas.client.unpacking import most_unpacked_bytes
+from barnabas.clock import CLOCK
 from barnabas.error_codes import error_for
 from barnabas.errors import BarnabasError, BrokenProtocolError, KafkaConnectionError, NoCommonVersionError
 from barnabas.net.connection import Connection
@@ -183,7 +183,7 @@ class ShareBroker:
         pending: Sequence[PartitionAcknowledgements],
     ) -> bool:
         self.acquisition_lock_timeout_ms = response.acquisition_lock_timeout_ms
-        locked_until = time.monotonic() + response.acquisition_lock_timeout_ms / 1000
+        locked_until = CLOCK.monotonic() + response.acquisition_lock_timeout_ms / 1000
         partitions = {(topic_id, p.partition): p for p, topic_id in wanted.items()}
         unanswered = {(entry.topic_id, entry.partition.partition): entry for entry in pending}
         is_good = True
@@ -249,7 +249,7 @@ class ShareBroker:
 
     def acknowledge(self, deadline: float) -> Coroutine[Any, Any, list[AcknowledgementResult]]:
         """Tells the broker what is decided at the call, again where that can help until `deadline` (on the
-        clock of `time.monotonic()`). The listener is told the same results. Does not raise."""
+        clock of `CLOCK.monotonic()`). The listener is told the same results. Does not raise."""
         # Taken before others that wait for their turn can do so: these results are this caller's.
         return self._tell(self._ledger.take(self.node_id), deadline)
 
@@ -279,7 +279,7 @@ class ShareBroker:
                     break
                 failures += 1
                 delay = self._client.backoff.delay_ms(failures) / 1000
-                if not repeated or time.monotonic() + delay > deadline:
+                if not repeated or CLOCK.monotonic() + delay > deadline:
                     self._finish_repeated(repeated, results)
                     break
                 pending = [entry for entry, _ in repeated]
@@ -483,7 +483,7 @@ class ShareBroker:
             self._fail([entry], self._error(entry, code, message), results)
             return
         if entry.renewed:
-            locked_until = time.monotonic() + (self.acquisition_lock_timeout_ms or 0) / 1000
+            locked_until = CLOCK.monotonic() + (self.acquisition_lock_timeout_ms or 0) / 1000
             acquisition = Acquisition(
                 self.node_id, entry.session_number, entry.partition, entry.topic_id, locked_until
             )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from barnabas.client.share.acknowledgements import AcknowledgementResult, ShareL
 from barnabas.client.share.broker import ShareBroker
 from barnabas.client.share.membership import ShareMembership, new_member_id
 from barnabas.client.share.records import AcknowledgeType, ShareRecord
+from barnabas.clock import CLOCK
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
@@ -162,7 +162,7 @@ class ShareCore:
         self._settle()
         if not self.topics:
             raise MisuseError("subscribe() to topics before poll()")
-        deadline = time.monotonic() + timeout
+        deadline = CLOCK.monotonic() + timeout
         self._membership.keep()
         self._membership.polls.began()
         self._is_polled = True
@@ -180,7 +180,7 @@ class ShareCore:
                     self._tell_brokers(self.ledger.node_ids())
                     return len(self._offered)
                 self._start_fetches()
-                remaining = deadline - time.monotonic()
+                remaining = deadline - CLOCK.monotonic()
                 if remaining <= 0:
                     return 0
                 try:
@@ -211,7 +211,7 @@ class ShareCore:
         records lent at once that may be all that the group's other members wait for.
         """
         taken = self._offered
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         most = self.config.max_poll_records if limit is None else limit
         while self._records and (len(taken) < most or (limit is None and self._is_of_one_loan(taken[-1]))):
             record = self._records[0]
@@ -411,7 +411,7 @@ class ShareCore:
         self.check_open()
         if self.config.share_acknowledgement_mode == "implicit":
             self.ledger.accept_all()
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         told: dict[asyncio.Task[list[AcknowledgementResult]], set[TopicPartition]] = {}
         for node_id in self.ledger.node_ids():
             partitions = self.ledger.decided(node_id)
@@ -446,7 +446,7 @@ class ShareCore:
 
     def _tell_brokers(self, node_ids: Iterable[int]) -> None:
         """Acknowledges in the background, at brokers that no fetch will tell."""
-        deadline = time.monotonic() + self.config.default_api_timeout_ms / 1000
+        deadline = CLOCK.monotonic() + self.config.default_api_timeout_ms / 1000
         for node_id in node_ids:
             if node_id in self._acknowledging:
                 self._decided_since.add(node_id)
@@ -503,7 +503,7 @@ class ShareCore:
         await self.client.close()
 
     async def _give_up(self, timeout_ms: float) -> None:
-        deadline = time.monotonic() + timeout_ms / 1000
+        deadline = CLOCK.monotonic() + timeout_ms / 1000
         self._stop_watch()
         self.topics = frozenset()
         self._forget_records()
@@ -512,10 +512,13 @@ class ShareCore:
             await asyncio.wait(told, timeout=timeout_ms / 1000)
         # A fetch that waits is let finish, since a session takes one request at a time.
         await asyncio.gather(
-            *(broker.close(max(0.0, deadline - time.monotonic()) * 1000) for broker in self._brokers.values())
+            *(
+                broker.close(max(0.0, deadline - CLOCK.monotonic()) * 1000)
+                for broker in self._brokers.values()
+            )
         )
         await self._end_tasks()
-        await self._membership.leave(max(0.0, deadline - time.monotonic()) * 1000)
+        await self._membership.leave(max(0.0, deadline - CLOCK.monotonic()) * 1000)
 
     async def _end_tasks(self) -> None:
         """Nothing of what was lent is ours any more."""

@@ -35,7 +35,7 @@ class Acquisition:
     partition: TopicPartition
     topic_id: UUID
     locked_until: float
-    """On the clock of `time.monotonic()`; after that they are delivered again."""
+    """On the clock of `CLOCK.monotonic()`; after that they are delivered again."""
 
 
 @final

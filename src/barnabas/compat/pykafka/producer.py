@@ -20,6 +20,7 @@ from typing import Any, Self
 from barnabas._kernel import MessageOutlet, ReportQueue
 from barnabas.client.cluster.lifetimes import Lifetime, OfThisProcess
 from barnabas.client.produce import producer as core_producer
+from barnabas.clock import CLOCK
 from barnabas.compat.pykafka._ask.ending import can_be_stopped
 from barnabas.compat.pykafka._ask.outage import PATIENCE_SECONDS, Outage
 from barnabas.compat.pykafka._produce.failures import failure_of, is_of_connection
@@ -197,7 +198,7 @@ class Producer(MessageOutlet, OfThisProcess):
             core = core_producer.Producer(**settings)
             Outage(core.kafka_client, core.give_up)
             try:
-                await core.wait_for_partition_count(self._name, time.monotonic() + PATIENCE_SECONDS)
+                await core.wait_for_partition_count(self._name, CLOCK.monotonic() + PATIENCE_SECONDS)
             except BaseException as error:
                 # Brokers that are away now are the affair of those messages for which they still are.
                 if not is_of_connection(error):
@@ -340,7 +341,7 @@ class Producer(MessageOutlet, OfThisProcess):
         core = self._core
         if core is None or not self._running:
             raise ProducerStoppedException()
-        deadline = time.monotonic() + _METADATA_SECONDS
+        deadline = CLOCK.monotonic() + _METADATA_SECONDS
         try:
             if core.accumulator.needs_metadata(self._name):
                 self._thread.run(core.wait_for_partition_count(self._name, deadline), what="producer")

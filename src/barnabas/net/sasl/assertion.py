@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import importlib
 import json
-import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
+from barnabas.clock import now_ms
 from barnabas.credentials import Secret
 from barnabas.errors import CredentialsError, InvalidSettingError, MissingExtraError
 from barnabas.values import frozen
@@ -59,7 +59,7 @@ class Claims:
     def header_and_payload(self, algorithm: Algorithm) -> tuple[dict[str, Any], dict[str, Any]]:
         """Raises: CredentialsError."""
         header, payload = ({}, {}) if self.template is None else _read_template(self.template)
-        now = int(time.time())
+        now = now_ms() // 1000
         times = {
             "iat": now,
             "exp": now + self.seconds_valid,

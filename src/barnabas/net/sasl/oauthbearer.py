@@ -10,9 +10,9 @@ import base64
 import binascii
 import json
 import re
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from barnabas.clock import now_ms
 from barnabas.credentials import OAuthBearerToken
 from barnabas.errors import BarnabasError, CredentialsError, InvalidSettingError, SaslAuthenticationError
 from barnabas.net.sasl.mechanism import Conversation
@@ -52,7 +52,7 @@ class OAuthBearer:
     @property
     def fresh_seconds(self) -> float | None:
         """For how long no new token is needed. None: there is none, or it is not known when it ends."""
-        return None if self._token is None else max(0.0, self._fresh_until - time.time())
+        return None if self._token is None else max(0.0, self._fresh_until - now_ms() / 1000)
 
     async def get_token(self) -> OAuthBearerToken:
         """The token of all connections, or a new one where that is nearing its end. One that has not ended is
@@ -67,12 +67,12 @@ class OAuthBearer:
             return token
 
     def _valid_token(self) -> OAuthBearerToken | None:
-        return self._token if time.time() < self._expires_at else None
+        return self._token if now_ms() / 1000 < self._expires_at else None
 
     async def renew(self) -> OAuthBearerToken:
         """As get_token, but it raises what keeps a new token from being had."""
         async with self._lock:
-            if self._token is not None and time.time() < self._fresh_until:
+            if self._token is not None and now_ms() / 1000 < self._fresh_until:
                 return self._token
             token = await self._new_token()
             if not _TOKEN.fullmatch(token.value):
@@ -80,7 +80,7 @@ class OAuthBearer:
             for name, value in token.extensions.items():
                 if not _is_extension(name, value):
                     raise CredentialsError(_NO_EXTENSION.format(name))
-            now = time.time()
+            now = now_ms() / 1000
             expires_at_ms = token.expires_at_ms
             if expires_at_ms is None:
                 expires_at_ms = _expiry(token.value)

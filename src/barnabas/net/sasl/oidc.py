@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-import time
 from typing import Any
 
+from barnabas.clock import now_ms
 from barnabas.credentials import OAuthBearerToken
 from barnabas.errors import CredentialsError, KafkaConnectionError
 from barnabas.http.fetching import fetch
@@ -62,7 +62,7 @@ class OidcClient:
             answer: dict[str, Any] = json.loads(body)
             value = answer["access_token"]
             seconds = answer.get("expires_in")
-            expires_at_ms = None if seconds is None else int((time.time() + float(seconds)) * 1000)
+            expires_at_ms = None if seconds is None else int((now_ms() / 1000 + float(seconds)) * 1000)
         except (ValueError, KeyError, TypeError):
             value, expires_at_ms = None, None
         if not isinstance(value, str):

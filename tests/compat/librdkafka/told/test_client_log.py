@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -136,7 +137,7 @@ def test_no_secret_is_listed(name: str) -> None:
 
 def test_the_same_failure_is_logged_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr(failures.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(failures, "CLOCK", SimpleNamespace(monotonic=lambda: now[0]))
     limit = FailureLimit()
     text = "Connect to {} failed: Connection refused (after {}ms in state CONNECT)"
     assert limit.line("a:1/1", text.format("a", 0)) == text.format("a", 0)

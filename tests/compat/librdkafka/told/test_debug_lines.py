@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas.compat import confluent_kafka
 from barnabas.testing import ApacheKafka, EmbeddedBroker, SecureListeners

@@ -23,6 +23,7 @@ from barnabas.broker_errors import MessageTooLargeError
 from barnabas.client.cluster.lifetimes import Lifetime, Owned
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import Transactions
+from barnabas.clock import CLOCK
 from barnabas.compat.kafka import errors as Errors
 from barnabas.compat.kafka.future import Future
 from barnabas.compat.kafka.metrics._client_metrics import ProducerMetrics
@@ -288,7 +289,7 @@ class KafkaProducer(TopicSender, Owned):
             raise TypeError(timestamp_ms)
         check_size(self.config, key_bytes, value_bytes, headers)
         check_codec(self.config["compression_type"])
-        deadline = time.monotonic() + self.config["max_block_ms"] / 1000
+        deadline = CLOCK.monotonic() + self.config["max_block_ms"] / 1000
         while True:
             self._check_may_send()
             try:
@@ -373,7 +374,7 @@ class KafkaProducer(TopicSender, Owned):
     def _run_for_topic(self, topic: str) -> None:
         seconds = self.config["max_block_ms"] / 1000
         try:
-            self._run(self._core.find_topic(topic, time.monotonic() + seconds))
+            self._run(self._core.find_topic(topic, CLOCK.monotonic() + seconds))
         except (BootstrapError, KafkaTimeoutError) as error:
             raise _metadata_timeout(seconds) from error
         except ClosedError as error:

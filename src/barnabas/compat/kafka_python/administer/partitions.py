@@ -3,11 +3,11 @@ answers."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from barnabas.broker_errors import ErrorCode, error_for
+from barnabas.clock import CLOCK
 from barnabas.compat.kafka_python.administer.session import BrokerAnswer, BrokerSession
 from barnabas.compat.kafka_python.administer.topics import metadata
 from barnabas.compat.kafka_python.values.errors import CLASSES
@@ -251,13 +251,13 @@ async def _of_leaders(
 ) -> list[BrokerAnswer[Any]]:
     waiting = dict.fromkeys(partitions)
     answers: list[BrokerAnswer[Any]] = []
-    deadline = time.monotonic() + timeout_ms / 1000
+    deadline = CLOCK.monotonic() + timeout_ms / 1000
 
     async def attempt() -> None:
         places = await leaders_of(session, waiting)
         for leader, group in places.items():
             if leader >= 0:
-                answer = await ask(leader, group, max(1.0, (deadline - time.monotonic()) * 1000))
+                answer = await ask(leader, group, max(1.0, (deadline - CLOCK.monotonic()) * 1000))
                 answers.append(answer)
                 moved = _moved(answer.message)
                 for partition in group:

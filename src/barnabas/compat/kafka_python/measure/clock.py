@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
+from barnabas.clock import CLOCK
 from barnabas.compat.kafka_python.generations import generation
 
 C = TypeVar("C", bound=type)
@@ -12,7 +13,7 @@ C = TypeVar("C", bound=type)
 
 def now_ms() -> float:
     """The time that is taken where a program gives none."""
-    return (time.monotonic() if generation().metrics_clock == "monotonic" else time.time()) * 1000
+    return (CLOCK.monotonic() if generation().metrics_clock == "monotonic" else time.time()) * 1000
 
 
 def complete_by_choice(base: C) -> C:

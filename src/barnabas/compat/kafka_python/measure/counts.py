@@ -6,11 +6,12 @@ began, so a rate may be of a longer time where nobody looked for long.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Protocol
+
+from barnabas.clock import CLOCK
 
 
 class SampleSettings(Protocol):
@@ -85,10 +86,10 @@ def _shares(counted: list[float], per: list[float]) -> list[float]:
 class _Count:
     def __init__(self, read: Callable[[], float]) -> None:
         self._read = read
-        self._seen: deque[tuple[float, float]] = deque([(time.monotonic(), 0.0)])
+        self._seen: deque[tuple[float, float]] = deque([(CLOCK.monotonic(), 0.0)])
 
     def _look(self, settings: SampleSettings) -> None:
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         begun = now - settings.samples * settings.time_window_ms / 1000
         self._seen.append((now, self._read()))
         while len(self._seen) > 2 and self._seen[1][0] <= begun:

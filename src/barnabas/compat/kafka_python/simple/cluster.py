@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -20,6 +19,7 @@ from barnabas.client.admin.types.configs import ConfigResource, ResourceType
 from barnabas.client.cluster.error_table import MOVED_COORDINATOR
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.client.cluster.pause import pause
+from barnabas.clock import CLOCK
 from barnabas.compat.kafka_python.config.servers import core_servers
 from barnabas.compat.kafka_python.network.bootstrap import bootstrap
 from barnabas.compat.kafka_python.simple.requests import HIGHEST_VERSIONS
@@ -176,7 +176,7 @@ async def _ask_coordinator(
     request: Request[ResponseT],
     codes: Callable[[ResponseT], Iterable[int]],
 ) -> ResponseT:
-    give_up_at = time.monotonic() + _COORDINATOR_SECONDS
+    give_up_at = CLOCK.monotonic() + _COORDINATOR_SECONDS
     failures = 0
     while True:
         node = await _find_coordinator(client, group, give_up_at)
@@ -187,13 +187,13 @@ async def _ask_coordinator(
             if failures:
                 raise
         else:
-            if time.monotonic() > give_up_at or not any(
+            if CLOCK.monotonic() > give_up_at or not any(
                 code in MOVED_COORDINATOR for code in codes(response)
             ):
                 return response
             client.forget_coordinator(GROUP_COORDINATOR, group)
         failures += 1
-        await pause(client.backoff, failures, give_up_at - time.monotonic())
+        await pause(client.backoff, failures, give_up_at - CLOCK.monotonic())
 
 
 async def _find_coordinator(client: KafkaClient, group: str, give_up_at: float) -> int:
@@ -202,13 +202,13 @@ async def _find_coordinator(client: KafkaClient, group: str, give_up_at: float) 
         try:
             return await client.coordinator(GROUP_COORDINATOR, group, timeout_ms=_LOOK_AGAIN_MS)
         except BarnabasError as error:
-            if not isinstance(error.__cause__, BrokerError) or time.monotonic() > give_up_at:
+            if not isinstance(error.__cause__, BrokerError) or CLOCK.monotonic() > give_up_at:
                 raise
 
 
 async def _coordinator(client: KafkaClient, group: str) -> Node:
     client.forget_coordinator(GROUP_COORDINATOR, group)
-    give_up_at = time.monotonic() + _COORDINATOR_SECONDS
+    give_up_at = CLOCK.monotonic() + _COORDINATOR_SECONDS
     node = client.node(await _find_coordinator(client, group, give_up_at))
     if node is None:
         raise error_for(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"coordinator of {group!r}")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from barnabas.client.admin.requests.common import Answer
 from barnabas.client.cluster.error_table import Consequence, errors_with
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.values.errors import KafkaError, KafkaException
 from barnabas.errors import AuthenticationError, BarnabasError, NoCommonVersionError
 from barnabas.protocol.codec import Request, Response
@@ -77,7 +77,7 @@ class BrokerRequests:
 
     def __init__(self, client: KafkaClient, timeout_seconds: float | None) -> None:
         self.client = client
-        self._deadline = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
+        self._deadline = math.inf if timeout_seconds is None else CLOCK.monotonic() + timeout_seconds
 
     async def ask(
         self,
@@ -114,10 +114,10 @@ class BrokerRequests:
 
     async def _repeat(self, attempt: Callable[[], Awaitable[_Result]], phase: Callable[[], str]) -> _Result:
         """What `attempt` gives, made again until the deadline. `phase` says what it waits for."""
-        if self._deadline <= time.monotonic():
+        if self._deadline <= CLOCK.monotonic():
             raise DeadlineError(INITIALIZING)
         failures = 0
-        while (remaining := self._deadline - time.monotonic()) > 0:
+        while (remaining := self._deadline - CLOCK.monotonic()) > 0:
             try:
                 async with asyncio.timeout(None if math.isinf(remaining) else remaining):
                     return await attempt()
@@ -130,7 +130,7 @@ class BrokerRequests:
                 break
             failures += 1
             pause = self.client.backoff.delay_ms(failures) / 1000
-            await asyncio.sleep(max(0.0, min(pause, self._deadline - time.monotonic())))
+            await asyncio.sleep(max(0.0, min(pause, self._deadline - CLOCK.monotonic())))
         raise DeadlineError(phase())
 
     async def ask_any(
@@ -201,7 +201,7 @@ class BrokerRequests:
     def _remaining_ms(self) -> float | None:
         if math.isinf(self._deadline):
             return None
-        return max(1.0, (self._deadline - time.monotonic()) * 1000)
+        return max(1.0, (self._deadline - CLOCK.monotonic()) * 1000)
 
 
 def invalid_argument(text: str) -> KafkaException:

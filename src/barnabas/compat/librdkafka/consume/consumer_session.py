@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -32,6 +31,7 @@ from barnabas.client.consume.consumer_core import CLOSE_TIMEOUT_MS, ConsumerCore
 from barnabas.client.consume.partition_state import Failure, PartitionState, StartingPoint
 from barnabas.client.groups.offsets import commit_offsets
 from barnabas.client.groups.subscription import ListenerCall, RebalanceListener
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.ask.reach import reach_cluster
 from barnabas.compat.librdkafka.config.consumer_setup import ConsumerSetup
 from barnabas.compat.librdkafka.consume.consumer_events import (
@@ -758,11 +758,11 @@ class ConsumerSession(Observed):
 
     async def _keep_committing(self) -> None:
         interval_seconds = self.config.auto_commit_interval_ms / 1000
-        due_at = time.monotonic() + interval_seconds
+        due_at = CLOCK.monotonic() + interval_seconds
         while True:
-            await asyncio.sleep(due_at - time.monotonic())
+            await asyncio.sleep(due_at - CLOCK.monotonic())
             # One that was late puts the next ones off no further.
-            due_at = max(due_at + interval_seconds, time.monotonic())
+            due_at = max(due_at + interval_seconds, CLOCK.monotonic())
             self.offsets.note(self._handed_out)
             assigned = tuple(self.assignment)
             due = self.offsets.due(assigned)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
@@ -18,6 +17,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 from barnabas._kernel import Message
 from barnabas.client.share.records import AcknowledgeType as Acknowledgement
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.config.client_callbacks import client_callbacks
 from barnabas.compat.librdkafka.config.configuration import Configuration
 from barnabas.compat.librdkafka.config.first_token import with_first_token
@@ -200,18 +200,18 @@ class ShareConsumer:
                 raise
 
     def _take_next(self, session: ShareConsumerSession, timeout: float) -> None:
-        deadline = None if timeout < 0 else time.monotonic() + timeout
+        deadline = None if timeout < 0 else CLOCK.monotonic() + timeout
         while True:
             self._serve(session)
             self._check_pollable()
-            wait = LONG_WAIT_SECONDS if deadline is None else max(0.0, deadline - time.monotonic())
+            wait = LONG_WAIT_SECONDS if deadline is None else max(0.0, deadline - CLOCK.monotonic())
             taken = session.take(wait)
             if taken:
                 # What a callback raises leaves the records for the next poll.
                 self._serve(session)
                 self._check_pollable()
                 return
-            if taken is not None and deadline is not None and time.monotonic() >= deadline:
+            if taken is not None and deadline is not None and CLOCK.monotonic() >= deadline:
                 self._serve(session)
                 return
 

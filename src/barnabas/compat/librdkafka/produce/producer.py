@@ -11,7 +11,6 @@ from __future__ import annotations
 import concurrent.futures
 import logging
 import math
-import time
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine
@@ -21,6 +20,7 @@ from barnabas import background, fork
 from barnabas._kernel import Message, MessageSender
 from barnabas.client.produce import producer as core_producer
 from barnabas.client.produce.transactions import State, Transactions
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.ask import metadata
 from barnabas.compat.librdkafka.ask.reach import reach_cluster
 from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks, client_callbacks
@@ -387,11 +387,11 @@ class Producer(MessageSender):
         call = "commit_transaction"
         seconds = self._timeout(timeout)
         transactions = self._transactions(call, State.IN_TRANSACTION)
-        deadline = time.monotonic() + seconds
+        deadline = CLOCK.monotonic() + seconds
         raised = self._serve_before_end(call, seconds)
         if self._events.queue.outstanding_messages:
             raise timed_out()
-        left = max(0.0, deadline - time.monotonic())
+        left = max(0.0, deadline - CLOCK.monotonic())
         self._call(call, transactions, lambda: self._core.commit_transaction(left))
         if raised is not None:
             raise raised
@@ -405,10 +405,10 @@ class Producer(MessageSender):
         call = "abort_transaction"
         seconds = self._timeout(timeout)
         transactions = self._transactions(call, State.IN_TRANSACTION, State.ABORTABLE_ERROR)
-        deadline = time.monotonic() + seconds
+        deadline = CLOCK.monotonic() + seconds
         self._run(self._purge(True, True))
         raised = self._serve_before_end(call, seconds)
-        left = max(0.0, deadline - time.monotonic())
+        left = max(0.0, deadline - CLOCK.monotonic())
         self._call(call, transactions, lambda: self._core.abort_transaction(left))
         if raised is not None:
             raise raised
@@ -458,11 +458,11 @@ class Producer(MessageSender):
         """Serves until no message is outstanding. Raises what ended the producer, if that happens; gives what
         a callback raised, for after the end."""
         core, queue, flush = self._core, self._events.queue, object()
-        deadline, raised = time.monotonic() + seconds, None
+        deadline, raised = CLOCK.monotonic() + seconds, None
         core.hurry(flush)
         try:
             while queue.outstanding_messages or len(queue):
-                left = max(0.0, deadline - time.monotonic())
+                left = max(0.0, deadline - CLOCK.monotonic())
                 try:
                     queue.serve(min(left, LOOK_SECONDS))
                 except Exception as error:

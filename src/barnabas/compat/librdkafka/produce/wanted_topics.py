@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import time
 
 from barnabas import background
 from barnabas._kernel import ParkedMessages
 from barnabas.client.produce.producer import Producer
+from barnabas.clock import CLOCK
 from barnabas.errors import BarnabasError, BrokerError, KafkaTimeoutError
 from barnabas.loop_thread import LoopThread
 
@@ -77,12 +77,12 @@ class WantedTopics:
         try:
             while not self._core.is_closed:
                 try:
-                    await self._core.find_topic(topic, time.monotonic() + self._seconds(unknown_since))
+                    await self._core.find_topic(topic, CLOCK.monotonic() + self._seconds(unknown_since))
                     self._missing.discard(topic)
                     self._parked.unpark(topic)
                     return
                 except BrokerError as error:
-                    now = time.monotonic()
+                    now = CLOCK.monotonic()
                     unknown_since = unknown_since or now
                     is_over = now - unknown_since >= self._propagation_seconds or topic in self._missing
                     if not error.retriable or is_over:
@@ -106,7 +106,7 @@ class WantedTopics:
     def _seconds(self, unknown_since: float | None) -> float:
         left = self._propagation_seconds
         if unknown_since is not None:
-            left -= time.monotonic() - unknown_since
+            left -= CLOCK.monotonic() - unknown_since
         return max(0.001, min(LOOK_SECONDS, left, self._message_timeout_ms / 1000))
 
     def _expire(self, topic: str) -> None:
@@ -114,4 +114,4 @@ class WantedTopics:
             f"messages for topic {topic!r} waited for its partitions for message.timeout.ms="
             f"{self._message_timeout_ms}"
         )
-        self.fail(topic, error, until_ms=time.monotonic() * 1000 - self._message_timeout_ms)
+        self.fail(topic, error, until_ms=CLOCK.monotonic() * 1000 - self._message_timeout_ms)

@@ -10,10 +10,10 @@ broker.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from barnabas.broker_errors import ErrorCode
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.told.client_log import MAIN, DebugLine
 from barnabas.compat.librdkafka.told.failures import connect_failure
 from barnabas.compat.librdkafka.values.errors import KafkaError, kafka_error_of
@@ -127,7 +127,7 @@ class ClusterLines:
     # Connections
 
     def _stage(self, step: StageReached) -> Iterator[DebugLine]:
-        node, now = step.node, time.monotonic()
+        node, now = step.node, CLOCK.monotonic()
         before, since = self._states.get(step.connection, ("INIT", now))
         state = _STATES[step.stage]
         self._states[step.connection] = state, now

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import time
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +24,7 @@ from typing import Any, ParamSpec
 
 from barnabas._kernel import EventQueue
 from barnabas.client.cluster.observed import Observed
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.config.client_callbacks import ClientCallbacks
 from barnabas.compat.librdkafka.config.client_settings import NOWHERE
 from barnabas.compat.librdkafka.config.property_rules import (
@@ -163,7 +163,7 @@ class ClientEvents:
         self._schedule_statistics()
 
     def _listen(self, event: Event) -> None:
-        now = time.monotonic()
+        now = CLOCK.monotonic()
         match event:
             case BrokerConnected():
                 self._is_without_token = False

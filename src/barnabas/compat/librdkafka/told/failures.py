@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-import time
 
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.values.errors import KafkaError
 from barnabas.errors import BarnabasError
 
@@ -24,7 +24,7 @@ class FailureLimit:
 
     def line(self, broker: str, text: str) -> str | None:
         """What to log of this failure of a broker, if anything."""
-        now, what = time.monotonic(), _WHEN.sub("", text)
+        now, what = CLOCK.monotonic(), _WHEN.sub("", text)
         last, logged_at, count = self._last.get(broker, ("", now, 0))
         if what == last and now - logged_at < SUPPRESSED_SECONDS:
             self._last[broker] = what, logged_at, count + 1

@@ -19,6 +19,7 @@ from barnabas.client.produce.producer import Producer
 from barnabas.client.produce.transactions import State
 from barnabas.client.share.core import ShareCore
 from barnabas.client.share.records import ShareRecord
+from barnabas.clock import CLOCK
 from barnabas.compat.librdkafka.config.client_settings import NOWHERE
 from barnabas.compat.librdkafka.config.property_rules import PropertyValues
 from barnabas.compat.librdkafka.told.events import ClientEvents
@@ -122,11 +123,11 @@ class _Interval:
     """Since the statistics before."""
 
     def __init__(self) -> None:
-        self._began_at = time.monotonic()
+        self._began_at = CLOCK.monotonic()
 
     def seconds(self) -> float:
         """How long the one was that ends now."""
-        began_at, self._began_at = self._began_at, time.monotonic()
+        began_at, self._began_at = self._began_at, CLOCK.monotonic()
         return self._began_at - began_at
 
 
@@ -222,13 +223,13 @@ class ConsumerStatistics:
         self._events = events
         self._offsets = offsets
         self._interval = _Interval()
-        self._made_at = time.monotonic()
+        self._made_at = CLOCK.monotonic()
         self._rebalances = 0
         self._rebalanced_at = self._made_at
 
     def as_json(self) -> str:
         """As they are now."""
-        stats, now = self._core.stats(self._interval.seconds()), time.monotonic()
+        stats, now = self._core.stats(self._interval.seconds()), CLOCK.monotonic()
         if stats.rebalances != self._rebalances:
             self._rebalances, self._rebalanced_at = stats.rebalances, now
         group = GroupFigures(
@@ -289,7 +290,7 @@ class ShareStatistics:
         self._core = core
         self._events = events
         self._interval = _Interval()
-        self._made_at = time.monotonic()
+        self._made_at = CLOCK.monotonic()
         self._rebalances = 0
         self._rebalanced_at = self._made_at
         self._received: dict[TopicPartition, list[int]] = {}
@@ -304,7 +305,7 @@ class ShareStatistics:
 
     def as_json(self) -> str:
         """As they are now."""
-        core, now = self._core, time.monotonic()
+        core, now = self._core, CLOCK.monotonic()
         stats, received = core.client.stats(self._interval.seconds()), dict(self._received)
         if core.rebalances != self._rebalances:
             self._rebalances, self._rebalanced_at = core.rebalances, now
@@ -440,7 +441,7 @@ def _head(kind: str, client: ClientStats, gauges: Gauges) -> Json:
         "name": gauges.name,
         "client_id": client.client_id,
         "type": kind,
-        "ts": _microseconds(time.monotonic()),
+        "ts": _microseconds(CLOCK.monotonic()),
         "time": int(time.time()),
         "age": _microseconds(client.age_seconds),
         "replyq": gauges.replies,
