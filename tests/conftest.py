@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import hypothesis
 import pytest
 from tests.spark_home import make_spark_home
+from tests.waiting import wait_for, wait_for_async
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
@@ -34,32 +33,6 @@ PATIENCE = {
 pytest_plugins = ["tests.suite.plugin"]
 
 T = TypeVar("T")
-
-
-def wait_for(condition: Callable[[], T], timeout: float = 60.0) -> T:
-    """The first true result of `condition`. Fails with the last one when `timeout` seconds have passed."""
-    deadline = time.monotonic() + timeout
-    while True:
-        result = condition()
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            pytest.fail(f"not so within {timeout} s: {condition}, which last gave {result!r}")
-        time.sleep(0.02)
-
-
-async def wait_for_async(condition: Callable[[], Awaitable[T] | T], timeout: float = 60.0) -> T:
-    """`wait_for` on an event loop, by its time; `condition` may be a coroutine function."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout
-    while True:
-        outcome = condition()
-        result = await outcome if isinstance(outcome, Awaitable) else outcome
-        if result:
-            return result
-        if loop.time() > deadline:
-            pytest.fail(f"not so within {timeout} s: {condition}, which last gave {result!r}")
-        await asyncio.sleep(0.02)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Admin, ConfigResource, ResourceType
 

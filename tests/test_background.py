@@ -37,7 +37,7 @@ def test_a_program_that_is_ended_in_the_middle_of_work_is_no_fault_and_told() ->
 
     async def main() -> None:
         background.start(leave(), what="committing", on_fault=lambda *fault: told.append(fault))
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
     with pytest.raises(SystemExit) as ended:
         asyncio.run(main())
@@ -47,7 +47,7 @@ def test_a_program_that_is_ended_in_the_middle_of_work_is_no_fault_and_told() ->
 def test_what_is_cancelled_or_done_is_no_fault() -> None:
     async def main() -> None:
         done = background.start(asyncio.sleep(0), what="done")
-        cancelled = background.start(asyncio.sleep(60), what="cancelled")
+        cancelled = background.start(asyncio.Event().wait(), what="cancelled")
         await done
         cancelled.cancel()
         await asyncio.wait([cancelled])

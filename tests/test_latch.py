@@ -5,7 +5,6 @@ import gc
 import inspect
 import sys
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -38,9 +37,7 @@ def test_a_latch_ends_the_waits_of_all_threads_and_those_to_come() -> None:
 @pytest.mark.parametrize("timeout", [-1.0, 0, 0.01])
 def test_a_wait_ends_after_its_time_and_leaves_nothing_behind(timeout: float) -> None:
     latch = Latch()
-    began = time.monotonic()
     assert not latch.wait(timeout)
-    assert time.monotonic() - began < LONG_SECONDS
     assert not latch._waiters
 
 

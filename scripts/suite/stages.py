@@ -19,8 +19,9 @@ from scripts.suite.junit import cases
 from scripts.suite.parts import Part
 from scripts.suite.paths import BUILD, ROOT
 
-# These tests often wait, for limits of the genuine packages and for what Kafka does by time.
-WORKERS_A_CORE = {"differential": 1.5}
+# These tests often wait: for brokers and other processes, for limits of the genuine packages, and for what
+# Kafka does by time.
+WORKERS_A_CORE = {"integration": 1.5, "differential": 1.5}
 TIERS = ("unit", "integration", "differential", "chaos")
 # pytest's exit statuses that mean that it ran its tests to the end.
 PASSED, FAILED, NO_TESTS = 0, 1, 5
@@ -116,7 +117,7 @@ def run_rust(deadline: Deadline) -> Ended:
     status = run(["cargo", "test", *manifest], deadline, PYO3_PYTHON=sys.executable)
     if status == PASSED:
         say("rust: models of what threads share")
-        models = ["--release", "--features", "models", "--lib", "models::"]
+        models = ["--features", "models", "--lib", "models::"]
         status = run(["cargo", "test", *manifest, *models], deadline)
     return Ended("rust", status, time.monotonic() - began, {}, {})
 

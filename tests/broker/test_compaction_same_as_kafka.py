@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, NewTopic, Producer, _kernel
 from barnabas.net.connection import Connection
@@ -98,12 +98,12 @@ def test_of_transactions_that_are_gone_markers_stay_for_their_time(
     assert of_kafka == of_embedded
     assert len(of_kafka) == end
     # How many passes there are is each cleaner's own: both are given something to do until both are done.
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    patience = Patience(PATIENCE_SECONDS)
     while len(of_kafka) == end or of_kafka != of_embedded or markers(of_kafka) > expected:
-        assert time.monotonic() < deadline, f"{of_kafka}\n{of_embedded}"
+        patience.check(f"{of_kafka}\n{of_embedded}")
         for broker in brokers:
             end_segment(broker, name)
-        time.sleep(0.1)
+        patience.pause()
         of_kafka, of_embedded = layouts(brokers, name, end)
     assert markers(of_kafka) == expected
 

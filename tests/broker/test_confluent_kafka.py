@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from confluent_kafka.admin import (
     NewTopic,
     OffsetSpec,
 )
+from tests.waiting import Patience
 
 from barnabas.testing import EmbeddedBroker
 
@@ -58,9 +58,9 @@ def produce(bootstrap: str, topic: str, count: int, **settings: Any) -> list[Mes
 
 def consume(consumer: Consumer, count: int) -> list[Message]:
     found: list[Message] = []
-    deadline = time.monotonic() + DEADLINE_SECONDS
+    patience = Patience(DEADLINE_SECONDS)
     while len(found) < count:
-        assert time.monotonic() < deadline, f"{len(found)} of {count} came"
+        patience.check(f"{len(found)} of {count} came")
         for message in consumer.consume(count - len(found), 0.5):
             assert message.error() is None, message.error()
             found.append(message)
@@ -125,7 +125,7 @@ def test_members_share_the_partitions_and_take_over_from_one_that_leaves(
         member.subscribe([name])
 
     def poll_until(expected: list[int], consumers: list[Consumer]) -> None:
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        patience = Patience(DEADLINE_SECONDS)
         while True:
             for consumer in consumers:
                 consumer.poll(0.05)
@@ -133,7 +133,7 @@ def test_members_share_the_partitions_and_take_over_from_one_that_leaves(
             together = sorted(index for each in owned for index in each)
             if [len(each) for each in owned] == expected and together == list(range(6)):
                 return
-            assert time.monotonic() < deadline, owned
+            patience.check(owned)
 
     poll_until([2, 2, 2], members)
     members.pop().close()
@@ -162,11 +162,11 @@ def test_a_static_member_keeps_its_partitions_over_a_restart(
         return {part.partition for part in consumer.assignment()}
 
     stays, restarts = member("stays"), member("restarts")
-    deadline = time.monotonic() + DEADLINE_SECONDS
+    patience = Patience(DEADLINE_SECONDS)
     while not (len(owned(stays)) == len(owned(restarts)) == 2):
         stays.poll(0.05)
         restarts.poll(0.05)
-        assert time.monotonic() < deadline
+        patience.check()
     before, revoked[:] = owned(restarts), []
     restarts.close()
     revoked.clear()
@@ -174,7 +174,7 @@ def test_a_static_member_keeps_its_partitions_over_a_restart(
     while owned(again) != before:
         stays.poll(0.05)
         again.poll(0.05)
-        assert time.monotonic() < deadline
+        patience.check()
     assert len(owned(stays)) == 2
     assert revoked == []
     again.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from tests.waiting import Patience
 
 from barnabas.testing import EmbeddedBroker
 
@@ -44,12 +44,12 @@ def make_topic(broker: EmbeddedBroker, partitions: int = 1, **config: str) -> No
 
 def read_all(broker: EmbeddedBroker, partition: int) -> list[Message]:
     consumer = Consumer(client(broker, group_id="reader", enable_auto_commit=False))
-    deadline = time.monotonic() + DEADLINE_SECONDS
+    patience = Patience(DEADLINE_SECONDS)
     _, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=60)
     consumer.assign([TopicPartition(TOPIC, partition, 0)])
     found: list[Message] = []
     while not found or found[-1].offset() < end - 1:
-        assert time.monotonic() < deadline
+        patience.check(f"{len(found)} of {end}")
         for message in consumer.consume(10_000, 0.5):
             assert message.error() is None, message.error()
             found.append(message)
@@ -148,12 +148,12 @@ def test_a_member_goes_on_in_its_generation_after_kill_9(broker: EmbeddedBroker)
     consumer.subscribe([TOPIC], on_revoke=lambda _, partitions: revoked.append(partitions))
 
     def next_value() -> bytes:
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while time.monotonic() < deadline:
+        patience = Patience(DEADLINE_SECONDS)
+        while True:
+            patience.check()
             message = consumer.poll(0.2)
             if message is not None and message.error() is None:
                 return message.value()
-        raise AssertionError("nothing came")
 
     producer.produce(TOPIC, b"before")
     producer.flush(DEADLINE_SECONDS)

@@ -10,6 +10,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import Patience
+
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from barnabas.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
@@ -47,6 +49,14 @@ def facts(answer: Any) -> list[Any]:
     )
 
 
+async def until_known(connection: Connection, marker: str) -> None:
+    """Kafka's controller answers before its broker knows, which hears of this user after all before it."""
+    await connection.submit(alter(Upsert(marker, 1, 4096, b"salt", SALTED)), timeout_ms=30_000)
+    patience = Patience()
+    while facts(await connection.submit(describe(marker), timeout_ms=30_000))[0][1]:
+        await patience.pause_async()
+
+
 def test_credentials_are_set_deleted_and_refused_as_by_kafka(
     apache_kafka: ApacheKafka, embedded_broker: EmbeddedBroker
 ) -> None:
@@ -79,10 +89,9 @@ def test_credentials_are_set_deleted_and_refused_as_by_kafka(
         host, port = bootstrap.split(":")
         connection = await Connection.open(host, int(port), client_id="scram")
         answers = []
-        for request in requests:
+        for number, request in enumerate(requests):
             answers.append(facts(await connection.submit(request, timeout_ms=30_000)))
-            # Kafka's controller answers before its broker knows.
-            await asyncio.sleep(0.1)
+            await until_known(connection, f"{a}-{number}")
         connection.close()
         return answers
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.telemetry_receiver import CLIENT_METRICS, DELETE, SET, Receiver
+from tests.waiting import Patience
 
 from barnabas import _kernel
 from barnabas.net.connection import Connection
@@ -85,13 +86,14 @@ class Session:
         self, client: Connection, interval_ms: int, *metrics: str, instance_id: uuid.UUID | None = None
     ) -> Any:
         """The answer once the broker has heard of the subscription; by a new instance each time."""
+        patience = Patience()
         while True:
             known, asking = len(self.told), uuid.uuid4() if instance_id is None else instance_id
             answer = await self.get(client, asking)
             if (answer.push_interval_ms, sorted(answer.requested_metrics)) == (interval_ms, sorted(metrics)):
                 return answer
             del self.told[known:]
-            await asyncio.sleep(0.02)
+            await patience.pause_async()
 
     async def push(
         self,

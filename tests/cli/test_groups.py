@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.broker.streams_groups.streams_session import StreamsSession
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, ShareConsumer
 from barnabas.broker_errors import UnknownMemberIdError
@@ -120,10 +121,11 @@ def test_a_group_of_kafka_streams_has_members_with_tasks(
         # Has the broker make the topic of groups, where there is none.
         await session.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[session.group]))
         topology = session.topology(session.part("0", ["a"]))
+        patience = Patience()
         while not session.tasks.get("one", ([],))[0]:
             is_member = "one" in session.epochs
             await (session.owns("one") if is_member else session.beat("one", 0, topology))
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
         session.connection.close()
         return session.group
 

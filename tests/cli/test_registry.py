@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 from tests.cli.test_up import command, run
-from tests.conftest import wait_for
 from tests.programs import running
+from tests.waiting import wait_for
 
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 

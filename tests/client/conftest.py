@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import confluent_kafka
 import pytest
+from tests.waiting import Patience
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def read_topic() -> Callable[..., list[Any]]:
                 "fetch.wait.max.ms": 10,
             }
         )
-        deadline = time.monotonic() + timeout
+        patience = Patience(timeout)
         try:
             metadata = consumer.list_topics(topic, timeout=timeout).topics[topic]
             partitions = [
@@ -37,7 +37,7 @@ def read_topic() -> Callable[..., list[Any]]:
             messages: list[Any] = []
             unfinished = set(metadata.partitions)
             while unfinished:
-                assert time.monotonic() < deadline, f"{topic} was not read within {timeout} s"
+                patience.check(f"{topic} was not read within {timeout} s")
                 for message in consumer.consume(10_000, 0.1):
                     error = message.error()
                     if error is None:

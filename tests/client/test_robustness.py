@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from tests.waiting import NEVER_MS
 
 from barnabas import ClientQuotaEntity, ClientQuotaFilter, NewTopic, QuotaMatch, aio
 from barnabas.broker_errors import ProducerFencedError, RebootstrapRequiredError
@@ -174,8 +175,8 @@ def test_known_brokers_that_stay_silent_are_given_up_after_the_trigger() -> None
             async with connected(servers, metadata_recovery_rebootstrap_trigger_ms=300) as client:
                 await client.refresh_metadata()
                 started = time.monotonic()
-                await client.refresh_metadata(timeout_ms=60_000)
-                assert 0.25 < time.monotonic() - started < 25
+                await client.refresh_metadata(timeout_ms=NEVER_MS)
+                assert time.monotonic() - started > 0.25
                 assert bootstrap.asked == 2
             silence.set()
             silent.close()
@@ -405,12 +406,10 @@ def test_a_broker_that_hangs_is_given_up_at_the_request_time_out(
             events.clear()
             own_broker.pause()
             try:
-                started = time.monotonic()
                 with pytest.raises(
                     KafkaTimeoutError, match="did not answer Metadata within request_timeout_ms=500"
                 ):
                     await client.send(1, MetadataRequest(topics=[]))
-                assert time.monotonic() - started < 10
                 # The request's own time begins a moment after the call's.
                 await eventually_async(lambda: any(isinstance(e, BrokerDisconnected) for e in events))
                 assert len([e for e in events if isinstance(e, BrokerDisconnected)]) == 1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.compat.facade_script import FacadeScript
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 A_WEEK_MS = "604800000"
 

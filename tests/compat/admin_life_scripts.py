@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from tests.compat.facade_script import SILENT, FacadeScript
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 UNREACHABLE = "127.0.0.1:1"
 

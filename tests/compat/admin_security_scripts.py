@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.compat.facade_script import FacadeScript
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 
 def who_may_do_nothing_is_told_so(run: FacadeScript) -> None:

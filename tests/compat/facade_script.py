@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Consumer, Producer
 

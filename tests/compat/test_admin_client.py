@@ -19,7 +19,7 @@ from tests.compat import (
     admin_security_scripts,
 )
 from tests.compat.facade_script import SILENT, Behaviour, FacadeScript, behaviours_of, normalised
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Admin, TopicPartition
 from barnabas.client.admin.types import NewTopic

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from selenium.webdriver.support import expected_conditions as conditions
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.browser import start_chromium
 from tests.docs.page_examples import ROOT, is_like
+from tests.waiting import Patience
 
 from barnabas.testing import free_ports
 
@@ -72,16 +72,16 @@ class Terminal:
 
     def wait_for(self, shown: str) -> None:
         """Returns when it is on the screen, below what was waited for before."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        patience = Patience(PATIENCE_SECONDS)
         while True:
             text = self._screen.read_text()
             found = self._find(shown, text)
             if found is not None:
                 self._read_until = found
                 return
-            if self._shell.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"{shown!r} never came, behind character {self._read_until} of:\n{text}")
-            time.sleep(0.2)
+            missing = f"{shown!r} never came, behind character {self._read_until} of:\n{text}"
+            assert self._shell.poll() is None, missing
+            patience.pause(missing)
 
     def _find(self, shown: str, text: str) -> int | None:
         """Whether some lines in a row are what is wanted, by the end of the last of them."""

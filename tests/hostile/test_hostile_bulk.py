@@ -7,13 +7,13 @@ import asyncio
 import random
 import struct
 import threading
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.errors import BrokenProtocolError, CorruptBatchError
@@ -124,9 +124,9 @@ def test_every_record_comes_once_in_order(broker: Any, topic: str, harm: Harm) -
     with running(hostile), Consumer(hostile.bootstrap, **SETTINGS) as consumer:
         consumer.assign([(topic, 0), (topic, 1)])
         numbers: dict[int, list[int]] = {0: [], 1: []}
-        deadline = time.monotonic() + TIMEOUT
+        patience = Patience(TIMEOUT)
         while sum(map(len, numbers.values())) < 2 * COUNT:
-            assert time.monotonic() < deadline
+            patience.check()
             with suppress(BrokenProtocolError):
                 for record in consumer.poll(1):
                     numbers[record.partition].append(int(record.value[:6]))
@@ -157,9 +157,9 @@ def test_a_partition_that_stops_at_a_corrupt_batch_does_not_hold_up_the_other(
         consumer.assign([(topic, 0), (topic, 1)])
         numbers: dict[int, list[int]] = {0: [], 1: []}
         stopped: TopicPartition | None = None
-        deadline = time.monotonic() + TIMEOUT
+        patience = Patience(TIMEOUT)
         while min(map(len, numbers.values())) < COUNT:
-            assert time.monotonic() < deadline
+            patience.check()
             try:
                 for record in consumer.poll(1, 200):
                     numbers[record.partition].append(int(record.value[:6]))

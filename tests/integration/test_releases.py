@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.reading import read
 
 from barnabas import Admin, Consumer, GroupIdentity, NewTopic, Producer, TopicPartition
 from barnabas.broker_errors import UnsupportedCompressionTypeError, UnsupportedVersionError
@@ -38,15 +38,6 @@ def make_topic(kafka: ApacheKafka, topic: Callable[[], str]) -> Callable[..., st
 
 def release(kafka: ApacheKafka) -> tuple[int, ...]:
     return tuple(int(number) for number in kafka.version.split("."))
-
-
-def read(consumer: Consumer, count: int, timeout: float = 60.0) -> list[Any]:
-    deadline = time.monotonic() + timeout
-    records: list[Any] = []
-    while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
-        records += consumer.poll(0.2)
-    return records
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])

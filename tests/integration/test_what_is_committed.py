@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition, aio
 from barnabas.compat import confluent_kafka
@@ -335,10 +336,10 @@ def is_all_read(journal: Journal) -> bool:
 
 def read_all(reader: Reader) -> None:
     """Until every partition has been read to its end."""
-    began = time.monotonic()
+    patience = Patience(150)
     while not is_all_read(reader.journal):
         reader.step()
-        assert time.monotonic() - began < 100, f"read only up to {reader.journal.given}"
+        patience.check(reader.journal.given)
 
 
 def read_again(reader: Reader, seconds: float) -> None:
@@ -401,9 +402,9 @@ def restart(broker: Any) -> None:
 
 def step_until(reader: Reader, is_over: Callable[[], bool], chance: random.Random) -> None:
     """Reads on, with seeks and pauses at any moment."""
-    deadline = time.monotonic() + 60
+    patience = Patience()
     while not is_over():
-        assert time.monotonic() < deadline
+        patience.check()
         reader.step()
         what = chance.random()
         if what < 0.02:

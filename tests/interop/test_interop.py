@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import confluent_kafka
 import pyarrow as pa
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, NewTopic, Producer
 from barnabas.broker_errors import UnsupportedForMessageFormatError
@@ -197,10 +198,11 @@ def write_by_send_arrow(bootstrap: str, topic: str, written: Sequence[Part]) -> 
 
 def read_by_barnabas(bootstrap: str, topic: str, count: int, isolation: str) -> list[Seen]:
     found: list[Seen] = []
-    deadline = time.monotonic() + 60
+    patience = Patience()
     with Consumer(bootstrap, isolation_level=isolation, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        while len(found) < count and time.monotonic() < deadline:
+        while len(found) < count:
+            patience.check(f"{len(found)} of {count} records came")
             found += [
                 Seen(r.offset, r.timestamp_type, Written(r.timestamp, r.key, r.value, r.headers))
                 for r in consumer.poll(0.2)
@@ -210,10 +212,11 @@ def read_by_barnabas(bootstrap: str, topic: str, count: int, isolation: str) -> 
 
 def read_by_poll_arrow(bootstrap: str, topic: str, count: int, isolation: str) -> list[Seen]:
     found: list[Seen] = []
-    deadline = time.monotonic() + 60
+    patience = Patience()
     with Consumer(bootstrap, isolation_level=isolation, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        while len(found) < count and time.monotonic() < deadline:
+        while len(found) < count:
+            patience.check(f"{len(found)} of {count} records came")
             batch = consumer.poll_arrow(0.2)
             milliseconds = batch["timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
             for timestamp, row in zip(milliseconds, batch.to_pylist(), strict=True):
@@ -253,10 +256,11 @@ def read_by_librdkafka(bootstrap: str, topic: str, count: int, isolation: str) -
         {"bootstrap.servers": bootstrap, "group.id": topic, "isolation.level": isolation}
     )
     found: list[Seen] = []
-    deadline = time.monotonic() + 60
+    patience = Patience()
     try:
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, confluent_kafka.OFFSET_BEGINNING)])
-        while len(found) < count and time.monotonic() < deadline:
+        while len(found) < count:
+            patience.check(f"{len(found)} of {count} records came")
             for message in consumer.consume(500, 0.2):
                 assert message.error() is None
                 timestamp_type, timestamp = message.timestamp()

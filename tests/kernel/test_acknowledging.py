@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 if sys.platform != "linux":
     pytest.skip("only Linux delays acknowledgements so that it matters", allow_module_level=True)

@@ -118,7 +118,7 @@ def test_waiting_ends_with_a_timeout_that_names_the_partition(append: Append) ->
     for wait in (delivery.result, delivery.exception):
         with pytest.raises(KafkaTimeoutError, match=r"record for t-2 was not delivered within 0.1 s"):
             wait(0.1)
-    assert 0.2 <= time.monotonic() - started < 20
+    assert time.monotonic() - started >= 0.2
 
 
 def test_waiting_ends_when_another_thread_completes_the_batch(append: Append) -> None:

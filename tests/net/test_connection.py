@@ -115,10 +115,8 @@ def test_a_request_without_an_answer_times_out_and_ends_the_connection(scripted_
         async with scripted_broker(silence) as broker:
             connection = await open_connection(broker)
             late = connection.submit(MetadataRequest(), timeout_ms=30_000)
-            started = time.monotonic()
             with pytest.raises(KafkaTimeoutError, match="did not answer Metadata within 50 ms"):
                 await connection.send(MetadataRequest(), timeout_ms=50)
-            assert time.monotonic() - started < 20
             with pytest.raises(KafkaConnectionError, match="did not answer"):
                 await late
             assert connection.is_closed
@@ -305,12 +303,10 @@ def test_a_silent_listener_is_given_up_at_the_time_out() -> None:
         port = listener.getsockname()[1]
 
         async def main() -> None:
-            started = time.monotonic()
             with pytest.raises(
                 KafkaTimeoutError, match="did not answer ApiVersions within request_timeout_ms=100"
             ):
                 await Connection.open("127.0.0.1", port, client_id="tester", request_timeout_ms=100)
-            assert time.monotonic() - started < 20
 
         asyncio.run(main())
 

@@ -30,7 +30,8 @@ async def handle(context: RequestContext, header: Any, request: Any) -> Any:
         data = FetchResponse.PartitionData(records=RECORDS)
         return FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic="t", partitions=[data])])
     if request.topics and request.topics[0].name == "slow":
-        await asyncio.sleep(0.1)
+        for _ in range(100):
+            await asyncio.sleep(0)
     if request.topics and request.topics[0].name == "broken":
         raise ZeroDivisionError("a bug")
     if request.topics and request.topics[0].name == "hang up":

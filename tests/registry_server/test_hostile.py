@@ -132,7 +132,7 @@ def test_a_schema_of_another_type_that_is_none_is_invalid_as_well(ask: Ask, numb
         assert (status, found["error_code"]) in [(422, 422), (422, 42201)]
         assert found["message"].startswith(f"Invalid schema of type {kind}, details: ")
         assert len(found["message"]) < 1000
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 def test_what_refers_to_itself_is_compared(ask: Ask) -> None:

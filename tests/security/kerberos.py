@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas.testing.process import ServerProcess, free_ports
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import AclBinding, AclOperation, AclResourceType, Admin
 from barnabas.client.cluster.kafka_client import KafkaClient

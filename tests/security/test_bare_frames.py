@@ -25,7 +25,7 @@ def test_each_mechanism_lets_a_client_in(secure: SecureKafka, mechanism: str) ->
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
 def test_a_broker_that_hangs_up_may_mean_the_password(secure: SecureKafka, mechanism: str) -> None:
-    settings = secure.as_user(mechanism=mechanism, sasl_password="wrong", default_api_timeout_ms=5_000)
+    settings = secure.as_user(mechanism=mechanism, sasl_password="wrong", default_api_timeout_ms=2_000)
     with (
         Admin(secure.server("SASL_SSL"), **settings) as admin,
         pytest.raises(BootstrapError, match=r"during authentication; brokers before 1\.0 refuse wrong"),

@@ -20,7 +20,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Consumer, TopicPartition
 from barnabas.spark.clients import consumers, producers

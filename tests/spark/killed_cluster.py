@@ -22,11 +22,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.conftest import wait_for
 from tests.spark.conftest import Kafka, committed
 from tests.spark.copy_stream import FOR_EVER, SETTINGS, UNTIL_THERE
 from tests.spark.standalone import ENVIRONMENT, HOST, SPARK_CLASS, StandaloneSpark
 from tests.spark.steady_load import PARTITIONS, Load
+from tests.waiting import wait_for
 
 from barnabas.testing import ApacheKafkaCluster, free_ports
 from barnabas.testing.process import ServerProcess

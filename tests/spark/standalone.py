@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 import pyspark
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas.testing import free_ports
 from barnabas.testing.process import ServerProcess

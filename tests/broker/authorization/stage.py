@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests.waiting import Patience
+
 from barnabas.broker.authorization.acls import Operation, Permission, ResourceKind
 from barnabas.broker.client_connection import ClientConnection
 from barnabas.broker.handlers import HANDLERS
@@ -97,11 +99,12 @@ class Stage:
         created = (await self.admin(CreateTopicsRequest(topics=[topic]))).topics[0]
         assert created.error_code == 0, created.error_message
         asked = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name)])
+        patience = Patience()
         while True:
             (known,) = (await self.admin(asked, 12)).topics
             if not known.error_code and all(part.leader_id >= 0 for part in known.partitions):
                 return created.topic_id
-            await asyncio.sleep(0.02)
+            await patience.pause_async()
 
     async def allow(self, *rules: CreateAclsRequest.AclCreation) -> None:
         """Adds entries, and waits until the broker goes by them."""
@@ -127,11 +130,12 @@ class Stage:
             asked.operation,
             asked.permission_type,
         )
+        patience = Patience()
         while True:
             found = (await self.admin(request)).resources
             if bool(found) is there:
                 return
-            await asyncio.sleep(0.02)
+            await patience.pause_async()
 
 
 Scenario = Callable[[Stage], Awaitable[None]]

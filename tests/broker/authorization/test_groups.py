@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import Patience
+
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, ResourceKind
 from barnabas.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -35,6 +37,7 @@ def fixed(request: Any, version: int | None = None) -> Ask:
 
 async def ready(stage: Stage, group: str) -> None:
     """The group's coordinator answers."""
+    patience = Patience()
     while True:
         found = await stage.admin(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]))
         described = await stage.admin(DescribeGroupsRequest(groups=[group]), 5)
@@ -42,15 +45,16 @@ async def ready(stage: Stage, group: str) -> None:
         codes = found.coordinators[0].error_code, described.groups[0].error_code, listed.error_code
         if not any(codes):
             return
-        await asyncio.sleep(0.05)
+        await patience.pause_async()
 
 
 async def coordinated(stage: Stage, key_type: int, key: str) -> None:
+    patience = Patience()
     while True:
         found = await stage.admin(FindCoordinatorRequest(key, key_type), 3)
         if not found.error_code:
             return
-        await asyncio.sleep(0.05)
+        await patience.pause_async()
 
 
 def commit(group: str, *topics: str) -> OffsetCommitRequest:
@@ -135,8 +139,9 @@ async def regular_expressions(stage: Stage) -> None:
     answer = await stage.guest(beat)
     # Kafka resolves the expression later.
     assigned: list[Any] = []
+    patience = Patience()
     while not assigned:
-        await asyncio.sleep(0.1)
+        await patience.pause_async()
         request = ConsumerGroupHeartbeatRequest(
             group_id=group, member_id=answer.member_id, member_epoch=answer.member_epoch
         )

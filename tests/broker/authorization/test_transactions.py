@@ -7,6 +7,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import Patience
+
 from barnabas.broker.authorization.acls import CLUSTER_NAME, Operation, Permission, ResourceKind
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
@@ -33,26 +35,29 @@ def fixed(request: Any, version: int | None = None) -> Ask:
 
 async def numbered(stage: Stage) -> None:
     """The broker has ids to give."""
+    patience = Patience()
     while True:
         answer = await stage.admin(InitProducerIdRequest(None, 0))
         if not answer.error_code:
             return
-        await asyncio.sleep(0.05)
+        await patience.pause_async()
 
 
 async def begin(stage: Stage, transactional_id: str, group: str) -> tuple[int, int]:
     """The producer of a transactional id, once both coordinators are there."""
     for key_type, key in ((1, transactional_id), (0, group)):
+        patience = Patience()
         while True:
             asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
             if not (await stage.admin(asked)).coordinators[0].error_code:
                 break
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
+    patience = Patience()
     while True:
         answer = await stage.admin(InitProducerIdRequest(transactional_id, 60_000))
         if not answer.error_code:
             return answer.producer_id, answer.producer_epoch
-        await asyncio.sleep(0.05)
+        await patience.pause_async()
 
 
 async def idempotent_producers(stage: Stage) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas.broker.configs.broker_meanings import BEGINS_WITH
 from barnabas.net.connection import Connection

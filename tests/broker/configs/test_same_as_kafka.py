@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
@@ -67,12 +68,13 @@ class Session:
     ) -> None:
         """What it says once it knows of a change: Kafka's controller answers before its brokers hear."""
         resource = DescribeConfigsRequest.DescribeConfigsResource(kind, name, list(keys) or None)
+        patience = Patience()
         while True:
             request = DescribeConfigsRequest([resource], include_synonyms=True)
             result = (await self.send(request)).results[0]
             if until({config.name: config.value for config in result.configs}):
                 break
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
         configs = sorted(
             (
                 config.name,
@@ -92,6 +94,7 @@ class Session:
 
     async def names(self, *kinds: int, until: Callable[[list[str]], bool] = lambda _: True) -> None:
         """As `describe`: what describes a resource and what lists it hear of a change one by one."""
+        patience = Patience()
         while True:
             answer = await self.send(ListConfigResourcesRequest(list(kinds)))
             found = sorted(
@@ -101,7 +104,7 @@ class Session:
             )
             if until([name for _, name in found]):
                 break
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
         self.told.append((answer.error_code, found))
 
 

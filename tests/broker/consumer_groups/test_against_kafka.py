@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas.client.groups.classic_messages import (
     decode_assignment,
@@ -77,12 +78,13 @@ class Theatre:
         theatre = cls(connection, f"group-{run}", topics)
         theatre.host, theatre.port = host, int(port)
         await theatre.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[theatre.group]))
+        patience = Patience()
         while True:
             listed = await theatre.ask(ListGroupsRequest())
             described = await theatre.ask(DescribeGroupsRequest(groups=[theatre.group]))
             if listed.error_code == 0 and described.groups[0].error_code not in NOT_READY:
                 break
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
         await theatre._until_topics_are_known()
         return theatre
 
@@ -90,12 +92,13 @@ class Theatre:
         """To the coordinator: it assigns partitions of them to a member of another group."""
         group, self.group = self.group, f"scratch-{self.group}"
         epoch, found = 0, 0
+        patience = Patience()
         while found < PARTITIONS:
             response = await self.beat(
                 ONE, epoch, subscribed_topic_names=list(self.topics), rebalance_timeout_ms=60_000
             )
             if epoch == response.member_epoch:
-                await asyncio.sleep(0.05)
+                await patience.pause_async()
             epoch = response.member_epoch
             found = sum(len(indexes) for _, indexes in self.owned.get(ONE, ()))
         await self.beat(ONE, -1)
@@ -115,11 +118,12 @@ class Theatre:
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, self.group, [config])
         await self.ask(IncrementalAlterConfigsRequest([resource]))
         asked = DescribeConfigsRequest.DescribeConfigsResource(GROUP_RESOURCE, self.group, [name])
+        patience = Patience()
         while True:
             [result] = (await self.ask(DescribeConfigsRequest([asked]))).results
             if result.configs[0].value == value:
                 return
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
 
     async def beat(
         self, member: str, epoch: int, *, owned: Any = (), topics: str | None = None, **fields: Any

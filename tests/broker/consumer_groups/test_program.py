@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import confluent_kafka
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.broker_errors import GroupSubscribedToTopicError
@@ -43,10 +43,10 @@ def test_members_and_their_partitions_outlive_the_broker(end: str) -> None:
             else:
                 broker.restart()
             producer.send("t", b"after").result(60)
-            deadline = time.monotonic() + 60
+            patience = Patience()
             found: list[bytes | None] = []
             while not found:
-                assert time.monotonic() < deadline
+                patience.check()
                 found += [record.value for record in consumer.poll(1)]
             assert found == [b"after"]
             consumer.commit()
@@ -71,9 +71,9 @@ def test_librdkafka_and_javas_clients_share_a_group_with_ours(
         )
         other.subscribe([name])
         with Consumer(embedded_broker.bootstrap, **settings) as ours:
-            deadline = time.monotonic() + 60
+            patience = Patience()
             while not (len(ours.assignment()) == len(other.assignment()) == 3):
-                assert time.monotonic() < deadline
+                patience.check()
                 ours.poll(0.1)
                 other.poll(0.1)
             described = run_kafka_tool(
@@ -89,7 +89,7 @@ def test_librdkafka_and_javas_clients_share_a_group_with_ours(
             with Consumer(embedded_broker.bootstrap, topics=[name], group_id=group) as classic:
                 members = (ours, other, classic)
                 while [len(member.assignment()) for member in members] != [2, 2, 2]:
-                    assert time.monotonic() < deadline
+                    patience.check()
                     for member in members:
                         member.poll(0.1)
         other.close()

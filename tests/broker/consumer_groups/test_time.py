@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.broker.in_process import Client, run
+from tests.waiting import Patience
 
 from barnabas.broker.group_store import GroupStore
 from barnabas.broker_errors import ErrorCode, KafkaStorageError
@@ -57,8 +57,9 @@ def test_a_member_in_the_way_of_others_is_removed(fault: str, tmp_path: Path) ->
         assert one.partitions == 4
         await two.join()
         assert two.partitions == 0
+        patience = Patience()
         while two.partitions < 4:
-            await asyncio.sleep(0.02)
+            await patience.pause_async()
             assert await two.beat() == 0
             if fault == "greed":
                 # It is told to give two up, and never says that it has.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.broker.conftest import batch_of, values
+from tests.waiting import Patience
 
 from barnabas.broker_errors import ErrorCode
 from barnabas.net.connection import Connection
@@ -306,11 +307,12 @@ async def find_coordinator(broker: ApacheKafka | EmbeddedBroker, kind: int) -> N
         FindCoordinatorRequest(coordinator_keys=["refused"], key_type=kind),
         InitProducerIdRequest("refused", 1_000) if kind else HeartbeatRequest("refused", 1, "nobody"),
     ]
+    patience = Patience()
     while True:
         answers = [await ask(broker, probe, 4) for probe in probes]
         if not {code for answer in answers for code in codes_of(answer)} & NOT_READY:
             return
-        await asyncio.sleep(0.05)
+        await patience.pause_async()
 
 
 def codes_of(answer: Any) -> list[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas import NewTopic
 from barnabas.aio import Admin, Consumer, Producer

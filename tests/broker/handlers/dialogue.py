@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Set
 from typing import Any
 
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas.broker_errors import ErrorCode
 from barnabas.net.connection import Connection

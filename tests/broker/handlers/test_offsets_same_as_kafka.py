@@ -3,7 +3,7 @@ and say the same."""
 
 from __future__ import annotations
 
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas.broker_errors import ErrorCode
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest

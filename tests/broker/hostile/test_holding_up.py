@@ -61,8 +61,8 @@ def one_record(size: int, compression: str) -> bytes:
     return builder.build()
 
 
-def long_lists(handler: Any) -> Iterator[tuple[str, Any]]:
-    """Requests whose lists, one at a time, are very long, of what is least."""
+def long_lists(handler: Any, items: int) -> Iterator[tuple[str, Any]]:
+    """Requests whose lists, one at a time, have so many items, of what is least."""
     kind, version = handler.request_type, handler.highest
 
     def least(cls: Any, values: dict[str, Any]) -> Any:
@@ -79,25 +79,26 @@ def long_lists(handler: Any) -> Iterator[tuple[str, Any]]:
             element = wire.element_type
             if element[:1].isupper():
                 one = getattr(kind, element)
-                yield ".".join((*path, field.name)), least(cls, {field.name: [one() for _ in range(ITEMS)]})
+                yield ".".join((*path, field.name)), least(cls, {field.name: [one() for _ in range(items)]})
                 for name, inner in nested(one, (*path, field.name)):
                     yield name, least(cls, {field.name: [inner]})
             elif element in ("string", "bytes"):
                 item: Any = "" if element == "string" else b""
-                yield ".".join((*path, field.name)), least(cls, {field.name: [item] * ITEMS})
+                yield ".".join((*path, field.name)), least(cls, {field.name: [item] * items})
             elif element.startswith("int"):
-                yield ".".join((*path, field.name)), least(cls, {field.name: [0] * ITEMS})
+                yield ".".join((*path, field.name)), least(cls, {field.name: [0] * items})
 
     yield from nested(kind, ())
 
 
-WITH_LISTS = [handler for handler in HANDLERS.values() if any(True for _ in long_lists(handler))]
+WITH_LISTS = [handler for handler in HANDLERS.values() if any(True for _ in long_lists(handler, 1))]
 
 
 @pytest.mark.parametrize("handler", WITH_LISTS, ids=lambda handler: handler.request_type.NAME)
 def test_no_request_that_is_long_holds_the_loop(handler: Any, tmp_path: Path) -> None:
     frames = {
-        name: encode_request(request, handler.highest, 1, "hostile") for name, request in long_lists(handler)
+        name: encode_request(request, handler.highest, 1, "hostile")
+        for name, request in long_lists(handler, ITEMS)
     }
     limit = LONGEST_TURN_SECONDS * how_slow_this_machine_is()
     # What holds the loop does so on each broker; what others do to the processor's caches, not.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas.broker.authorization.acls import Operation, Permission, ResourceKind
 from barnabas.broker.cluster import Cluster
@@ -188,12 +189,13 @@ class Users:
     async def _until(self, name: str, is_so: Callable[[Any], bool]) -> None:
         """Brokers hear of tokens from their controller a moment later."""
         async with asyncio.timeout(30):
+            patience = Patience()
             while True:
                 answer = await self.ask("admin", DescribeDelegationTokenRequest(None))
                 known = {token.token_id: token for token in answer.tokens}
                 if is_so(known.get(self.token_id(name))):
                     return
-                await asyncio.sleep(0.02)
+                await patience.pause_async()
 
 
 def _now_ms() -> int:

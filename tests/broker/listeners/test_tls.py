@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-import time
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas.protocol.frame import decode_response, encode_request
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
@@ -133,7 +133,7 @@ def test_a_client_that_is_refused_and_stays_is_let_go(brokers: tuple[ApacheKafka
 
 
 def send_until_it_is_over(connection: socket.socket) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
+    patience = Patience()
+    while True:
         connection.sendall(bytes(1000))
-        time.sleep(0.01)
+        patience.pause()

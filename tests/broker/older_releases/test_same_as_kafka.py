@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.broker.conftest import NOW_MS, batch_of
+from tests.waiting import Patience
 
 from barnabas import _kernel
 from barnabas.broker.handlers import HANDLERS
@@ -88,11 +89,12 @@ async def create(ask: Ask, topic: str, **configs: str) -> None:
 async def until_settled(ask_once: Callable[[], Awaitable[tuple[Any, ...]]]) -> tuple[Any, ...]:
     """The first answer that begins with no error."""
     async with asyncio.timeout(TIMEOUT_MS / 1000):
+        patience = Patience()
         while True:
             answer = await ask_once()
             if answer[0] == 0:
                 return answer
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
 
 
 async def list_offsets(ask: Ask, topic: str, timestamp: int, count: int = 10) -> tuple[int, list[int]]:

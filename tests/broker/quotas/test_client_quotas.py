@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas.broker.quotas.client_quotas import check_change
 from barnabas.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -24,6 +25,7 @@ from ..in_process import Client, run
 
 Component = DescribeClientQuotasRequest.ComponentData
 EXACT, DEFAULT, ANY = 0, 1, 2
+MARKER = "127.9.9.9"
 
 
 def alter(
@@ -72,14 +74,24 @@ def shown(answer: Any) -> list[Any]:
     return [answer.error_code, answer.error_message, sorted(found)]
 
 
+async def until_known(stage: Stage) -> None:
+    """Kafka's controller answers before its broker knows, which hears of one change after the other, and
+    shows one a moment before it goes by it: once a marker came and went, it goes by what was before."""
+    asked = DescribeClientQuotasRequest([Component("ip", EXACT, MARKER)], False)
+    for rate in (100.0, None):
+        await stage.admin(alter(({"ip": MARKER}, {"connection_creation_rate": rate})))
+        patience = Patience()
+        while bool((await stage.admin(asked)).entries) is (rate is None):
+            await patience.pause_async()
+
+
 async def settings(stage: Stage) -> None:
     user, client, other = stage.name("user"), stage.name("client"), stage.name("other")
     both = {"user": user, "client-id": client}
 
     async def change(*entries: Any, validate_only: bool = False) -> None:
         stage.tell("altered", altered(await stage.admin(alter(*entries, validate_only=validate_only))))
-        # Kafka's controller answers before its broker knows.
-        await asyncio.sleep(0.2)
+        await until_known(stage)
 
     async def look(*components: Component, strict: bool = False) -> None:
         stage.tell("shown", shown(await stage.admin(DescribeClientQuotasRequest(list(components), strict))))

@@ -24,7 +24,7 @@ from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 from ..authorization.stage import Stage, play_openly
-from .test_client_quotas import alter
+from .test_client_quotas import alter, until_known
 
 Scene = Callable[[Stage], Awaitable[None]]
 VALUE_BYTES = 40_000
@@ -62,7 +62,7 @@ def fetch(topic: str, *, session_id: int = 0, session_epoch: int = -1) -> FetchR
 async def set_quota(stage: Stage, entity: dict[str, str | None], **values: float | None) -> None:
     answer = await stage.admin(alter((entity, values)))
     assert [entry.error_code for entry in answer.entries] == [0]
-    await asyncio.sleep(0.3)
+    await until_known(stage)
 
 
 async def produced_bytes(stage: Stage, client: Connection) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.broker.conftest import batch_of, values
 from tests.broker.in_process import fetch_request, produce_request
-from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
+from tests.waiting import wait_for_async
 
 from barnabas import _kernel
 from barnabas.broker.server import Broker

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
+from tests.waiting import wait_for_async
 
 from barnabas import _kernel
 from barnabas.errors import BarnabasError

@@ -17,8 +17,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
+from tests.waiting import wait_for_async
 
 from barnabas.broker_errors import ErrorCode
 from barnabas.errors import BarnabasError

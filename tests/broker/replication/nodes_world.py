@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.conftest import wait_for_async
 from tests.virtual.loop import VirtualWorld
+from tests.waiting import wait_for_async
 
 from barnabas import _kernel
 from barnabas.errors import BarnabasError

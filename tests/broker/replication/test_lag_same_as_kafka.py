@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 import pytest
 from tests.broker.conftest import batch_of, values
 from tests.broker.in_process import produce_request
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas.broker_errors import ErrorCode
 from barnabas.net.connection import Connection

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas.broker.controller import Controller
 from barnabas.broker.data_directory import DataDirectoryError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.broker.in_process import fetch_request
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas.broker.server import Broker
 from barnabas.broker_errors import ErrorCode

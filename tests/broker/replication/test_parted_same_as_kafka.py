@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.broker.conftest import batch_of, values
 from tests.broker.in_process import fetch_request, produce_request
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas import _kernel
 from barnabas.broker_errors import ErrorCode

@@ -7,6 +7,8 @@ import base64
 import uuid
 from typing import Any
 
+from tests.waiting import Patience
+
 from barnabas import _kernel
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
@@ -76,6 +78,7 @@ class ShareSession:
 
     async def _until_ready(self) -> None:
         """The coordinator has loaded, and the broker knows the topics."""
+        patience = Patience()
         while True:
             found = await self.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[self.group]))
             listed = await self.ask(ListGroupsRequest())
@@ -83,7 +86,7 @@ class ShareSession:
             topics = [MetadataRequest.MetadataRequestTopic(name=f"{self.run}-{letter}") for letter in "ab"]
             known = await self.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
             if any(topic.error_code for topic in known.topics):
-                await asyncio.sleep(0.05)
+                await patience.pause_async()
                 continue
             if (
                 not {found.coordinators[0].error_code, listed.error_code, described.groups[0].error_code}
@@ -91,7 +94,7 @@ class ShareSession:
                 and await self._coordinator_knows_the_topics()
             ):
                 break
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
 
     async def _coordinator_knows_the_topics(self) -> bool:
         """It hears of them after the broker has. Found by a group of its own, on all groups' partition."""
@@ -137,11 +140,12 @@ class ShareSession:
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, self.group, configs)
         await self.ask(IncrementalAlterConfigsRequest([resource]))
         asked = DescribeConfigsRequest.DescribeConfigsResource(GROUP_RESOURCE, self.group, list(wanted))
+        patience = Patience()
         while True:
             result = (await self.ask(DescribeConfigsRequest([asked]))).results[0]
             if {config.name: config.value for config in result.configs} == wanted:
                 return
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
 
     async def beat(
         self, member: str, epoch: int, *, topics: str | None = None, rack: str | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tests.waiting import Patience
+
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.create_partitions import CreatePartitionsRequest
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
@@ -46,12 +48,13 @@ class StreamsSession:
         session = await cls.open_raw(bootstrap, run)
         await session.create_topic("a", 3)
         await session.create_topic("b", 2)
+        patience = Patience()
         while True:
             found = await session.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[session.group]))
             described = await session.ask(StreamsGroupDescribeRequest(group_ids=[session.group]))
             if not {found.coordinators[0].error_code, described.groups[0].error_code} & {*NOT_READY}:
                 break
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
         await session.until_coordinator_knows("a", "b")
         return session
 
@@ -100,6 +103,7 @@ class StreamsSession:
     async def until_coordinator_knows(self, *letters: str) -> None:
         """Found by a group of its own, which is there no more afterwards."""
         group, run = self.group, 0
+        patience = Patience()
         while True:
             run += 1
             self.group = f"{group}-probe{run}"
@@ -110,7 +114,7 @@ class StreamsSession:
             self.group = group
             if joined.error_code == 0 and not joined.status:
                 return
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
 
     # Topologies
 
@@ -309,8 +313,9 @@ class StreamsSession:
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, self.group, configs)
         await self.ask(IncrementalAlterConfigsRequest([resource]))
         asked = DescribeConfigsRequest.DescribeConfigsResource(GROUP_RESOURCE, self.group, list(wanted))
+        patience = Patience()
         while True:
             result = (await self.ask(DescribeConfigsRequest([asked]))).results[0]
             if {config.name: config.value for config in result.configs} == wanted:
                 return
-            await asyncio.sleep(0.05)
+            await patience.pause_async()

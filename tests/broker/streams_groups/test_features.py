@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tests.waiting import Patience
+
 from barnabas.net.connection import Connection
 from barnabas.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from barnabas.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
@@ -48,11 +50,12 @@ async def _refused(bootstrap: str) -> list[Any]:
         answer = await connection.submit(UpdateFeaturesRequest(60_000, updates), timeout_ms=30_000)
         assert answer.error_code == 0
         for probe in (ASKED[0], ASKED[2]):
+            patience = Patience()
             while True:
                 found = await connection.submit(probe, timeout_ms=30_000)
                 if (found.error_code == UNSUPPORTED_VERSION) == (level == 0):
                     break
-                await asyncio.sleep(0.05)
+                await patience.pause_async()
 
     try:
         await set_levels(0, SAFE_DOWNGRADE)

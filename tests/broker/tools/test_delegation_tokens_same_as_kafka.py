@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Admin
 from barnabas.testing import ApacheKafka, EmbeddedBroker, SecureListeners

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from tests.broker.streams_groups.streams_session import StreamsSession
-from tests.conftest import wait_for
 from tests.share_groups import begin_at_the_first_record
+from tests.waiting import wait_for
 
 from barnabas import Consumer, Producer, ShareConsumer, TopicPartition
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for_async
+from tests.waiting import wait_for_async
 
 from barnabas import _kernel
 from barnabas.broker.cluster import Cluster

@@ -6,9 +6,10 @@ up, times are left out.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
+
+from tests.waiting import Patience
 
 from barnabas import _kernel
 from barnabas.broker_errors import ErrorCode
@@ -84,6 +85,7 @@ class Session:
         topic = CreateTopicsRequest.CreatableTopic(name, partitions, 1, configs=settings)
         created = await self.send(CreateTopicsRequest(topics=[topic]))
         assert created.topics[0].error_code == 0
+        patience = Patience()
         while True:
             asked = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=name)])
             answer = await self.send(asked, 8)
@@ -91,7 +93,7 @@ class Session:
             offsets = [await self._earliest(name, index) for index in range(partitions)]
             if len(ready) == partitions and all(ready) and not any(offsets):
                 return
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
 
     async def _earliest(self, topic: str, index: int) -> int:
         partition = ListOffsetsRequest.ListOffsetsPartition(index, timestamp=-2)
@@ -100,11 +102,12 @@ class Session:
 
     async def find_coordinators(self, transactional_id: str, group_id: str = "") -> None:
         for key_type, key in ((1, transactional_id), (0, group_id)):
+            patience = Patience()
             while key:
                 request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
                 if (await self.send(request, 4)).coordinators[0].error_code == 0:
                     break
-                await asyncio.sleep(0.05)
+                await patience.pause_async()
 
     # Producers
 
@@ -120,8 +123,9 @@ class Session:
         if version >= 3:
             request.producer_id, request.producer_epoch = expected
         answer = await self.send(request, version)
+        patience = Patience()
         while answer.error_code in NOT_READY:
-            await asyncio.sleep(0.05)
+            await patience.pause_async()
             answer = await self.send(request, version)
         self.tell("init", error(answer.error_code), self.name_of(answer.producer_id), answer.producer_epoch)
         return answer.producer_id, answer.producer_epoch
@@ -238,12 +242,13 @@ class Session:
 
     async def settle(self, transactional_id: str) -> None:
         """Until no decision waits to be carried out."""
+        patience = Patience()
         while True:
             answer = await self.send(DescribeTransactionsRequest([transactional_id]))
             state = answer.transaction_states[0]
             if state.error_code or state.transaction_state in SETTLED:
                 return
-            await asyncio.sleep(0.02)
+            await patience.pause_async()
 
     # Looking
 

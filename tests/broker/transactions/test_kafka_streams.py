@@ -6,10 +6,10 @@ import fcntl
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.testing import EmbeddedBroker
@@ -90,15 +90,15 @@ def counts(bootstrap: str, wanted: int) -> dict[bytes, list[int]]:
     found: dict[bytes, list[int]] = {}
     count = 0
     options = {"isolation_level": "read_committed", "auto_offset_reset": "earliest"}
-    deadline = time.monotonic() + SILENCE_SECONDS
+    patience = Patience(SILENCE_SECONDS)
     with Consumer(bootstrap, **options) as consumer:  # pyright: ignore[reportArgumentType]
         consumer.assign([TopicPartition(TARGET, 0)])
         while count < wanted:
-            assert time.monotonic() < deadline, found
+            patience.check(found)
             for record in consumer.poll(0.2):
                 found.setdefault(record.key or b"", []).append(int(record.value or b"0"))
                 count += 1
-                deadline = time.monotonic() + SILENCE_SECONDS
+                patience = Patience(SILENCE_SECONDS)
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Admin, Consumer, NewTopic, Producer, Record, TopicPartition
 from barnabas.cli.dlq import replay as dlq

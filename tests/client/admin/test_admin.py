@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from typing import Any
 
 import pytest
+from tests.waiting import NEVER_MS
 
 from barnabas import NewTopic, Node, OffsetAndMetadata, TopicPartition, aio
 from barnabas.broker_errors import (
@@ -21,9 +21,9 @@ from barnabas.client.admin.types import ConfigResource, ConfigSource, ResourceTy
 from barnabas.errors import BootstrapError, MisuseError
 
 
-def with_admin(broker: Any, work: Any) -> Any:
+def with_admin(broker: Any, work: Any, **settings: Any) -> Any:
     async def main() -> Any:
-        async with aio.Admin(broker.bootstrap) as admin:
+        async with aio.Admin(broker.bootstrap, **settings) as admin:
             return await work(admin)
 
     return asyncio.run(main())
@@ -96,7 +96,6 @@ def test_a_topic_that_is_only_validated_is_not_created(broker: Any, topic: Any) 
 
 def test_what_does_not_exist_is_named_soon(broker: Any) -> None:
     async def work(admin: Any) -> None:
-        started = time.monotonic()
         for call in (
             admin.describe_topics(["missing"]),
             admin.delete_topics(["missing"]),
@@ -108,9 +107,8 @@ def test_what_does_not_exist_is_named_soon(broker: Any) -> None:
         with pytest.raises(GroupIdNotFoundError, match="missing"):
             await admin.delete_groups(["missing"])
         assert (await admin.describe_groups(["missing"]))["missing"].state == "Dead"
-        assert time.monotonic() - started < 25
 
-    with_admin(broker, work)
+    with_admin(broker, work, default_api_timeout_ms=NEVER_MS)
 
 
 def test_offsets_of_a_topic_that_brokers_have_yet_to_hear_of_are_waited_for(broker: Any, topic: Any) -> None:
@@ -261,11 +259,9 @@ def test_members_of_a_group_are_described_with_their_partitions(
 
 def test_an_unreachable_cluster_is_an_error_at_the_deadline() -> None:
     async def main() -> None:
-        async with aio.Admin("127.0.0.1:9") as admin:
-            started = time.monotonic()
+        async with aio.Admin("127.0.0.1:9", default_api_timeout_ms=NEVER_MS) as admin:
             with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:9: Connection refused"):
                 await admin.list_topics(timeout=0.3)
-            assert time.monotonic() - started < 25
 
     asyncio.run(main())
 
@@ -310,10 +306,8 @@ def test_a_partition_that_is_gone_since_its_leader_was_known_is_told_as_such(
         # The controller answers for the topic's end before the broker has heard of it.
         while gone in await admin.list_topics():
             pass
-        begun = time.monotonic()
         with pytest.raises(UnknownTopicOrPartitionError, match=gone) as caught:
             await admin.list_offsets(specs)
-        assert time.monotonic() - begun < 30
         assert [partition.topic for partition in caught.value.outcome.results] == [there]
 
-    with_admin(broker, work)
+    with_admin(broker, work, default_api_timeout_ms=NEVER_MS)

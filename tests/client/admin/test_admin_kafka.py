@@ -368,9 +368,16 @@ def test_a_broker_without_an_authorizer_has_no_acls(admin: Admin) -> None:
         admin.create_acls([read])
 
 
-def test_an_admin_says_that_a_broker_does_not_know_a_call() -> None:
+@pytest.mark.parametrize(
+    "older",
+    [
+        pytest.param(lambda: ApacheKafka("2.8.2"), id="apache", marks=pytest.mark.differential),
+        pytest.param(lambda: EmbeddedBroker(as_version="2.8"), id="embedded"),
+    ],
+)
+def test_an_admin_says_that_a_broker_does_not_know_a_call(older: Callable[[], Any]) -> None:
     with (
-        ApacheKafka("2.8.2") as kafka,
+        older() as kafka,
         Admin(kafka.bootstrap) as admin,
         pytest.raises(UnsupportedVersionError, match="DescribeQuorum"),
     ):

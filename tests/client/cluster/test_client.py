@@ -15,6 +15,7 @@ from barnabas.broker_errors import (
     GroupAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
+from barnabas.client.cluster import metadata_source
 from barnabas.client.cluster.kafka_client import GROUP_COORDINATOR, KafkaClient
 from barnabas.errors import BootstrapError, ClosedError, KafkaConnectionError, KafkaTimeoutError
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
@@ -42,7 +43,10 @@ def test_one_reachable_server_among_dead_ones_is_enough(broker: Any) -> None:
     asyncio.run(main())
 
 
-def test_a_silent_server_does_not_keep_the_others_from_being_asked(broker: Any) -> None:
+def test_a_silent_server_does_not_keep_the_others_from_being_asked(
+    broker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata_source, "STAGGER_SECONDS", 0.1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(5)
@@ -59,8 +63,9 @@ def test_a_silent_server_does_not_keep_the_others_from_being_asked(broker: Any) 
 
 @pytest.mark.integration
 def test_when_no_server_answers_each_is_named_with_its_reason_at_the_deadline(
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(metadata_source, "STAGGER_SECONDS", 0.1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(5)
@@ -70,14 +75,14 @@ def test_when_no_server_answers_each_is_named_with_its_reason_at_the_deadline(
             async with connected(f"127.0.0.1:9,{silent_server},no-such-host.invalid:9092") as client:
                 started = time.monotonic()
                 with pytest.raises(BootstrapError) as caught:
-                    await client.refresh_metadata(timeout_ms=8_000)
-                assert 7.9 < time.monotonic() - started < 25
+                    await client.refresh_metadata(timeout_ms=3_000)
+                assert time.monotonic() - started > 2.9
                 return str(caught.value)
 
         text = asyncio.run(main())
     assert "127.0.0.1:9: Connection refused" in text
     assert f"{silent_server}: no answer yet" in text
-    assert "within 8000 ms" in text
+    assert "within 3000 ms" in text
 
 
 @pytest.mark.integration
@@ -127,7 +132,7 @@ def test_topics_are_waited_for_until_they_exist(broker: Any, topic: Any, make_to
             started = time.monotonic()
             with pytest.raises(UnknownTopicOrPartitionError, match="'not-there'"):
                 await client.wait_for_topics([name, "not-there"], time.monotonic() + 0.4)
-            assert 0.3 < time.monotonic() - started < 25
+            assert time.monotonic() - started > 0.3
 
     asyncio.run(main())
 

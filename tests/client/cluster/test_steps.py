@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 import barnabas
 from barnabas.errors import BootstrapError

@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.reading import read
+from tests.waiting import NEVER_MS, NEVER_SECONDS
 
 from barnabas import Consumer, OffsetAndMetadata, Record, TopicPartition
 from barnabas.broker_errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
@@ -21,16 +23,6 @@ from barnabas.errors import (
 
 MakeTopic = Callable[..., str]
 FillTopic = Callable[..., None]
-
-
-def read(consumer: Consumer, count: int, timeout: float = 60.0) -> list[Record]:
-    """The next `count` records, which must all come in time."""
-    deadline = time.monotonic() + timeout
-    records: list[Record] = []
-    while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
-        records += consumer.poll(0.2, count - len(records))
-    return records
 
 
 def values(records: list[Record]) -> list[bytes | None]:
@@ -152,16 +144,15 @@ def test_a_seek_need_not_wait_for_a_fetch_that_waits_for_data(
 ) -> None:
     topic = make_topic(broker)
     fill_topic(broker, topic, numbers(0, 10))
-    with Consumer(broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=20_000) as consumer:
+    waits: dict[str, Any] = {"fetch_max_wait_ms": NEVER_MS, "request_timeout_ms": 2 * NEVER_MS}
+    with Consumer(broker.bootstrap, auto_offset_reset="earliest", **waits) as consumer:
         consumer.assign([(topic, 0)])
         read(consumer, 10)
         assert consumer.poll(0.2) == []
-        started = time.monotonic()
         for offset in (3, 7):
             consumer.seek((topic, 0), offset)
             assert values(read(consumer, 10 - offset)) == numbers(offset, 10)
             assert consumer.poll(0.1) == []
-        assert time.monotonic() - started < 18
 
 
 def test_seeking_to_the_ends(
@@ -205,13 +196,11 @@ def test_a_poll_without_data_returns_in_time_and_one_with_data_at_once(
     consumer.position((topic, 0))
     started = time.monotonic()
     assert consumer.poll(0.3) == []
-    assert 0.25 < time.monotonic() - started < 25
+    assert time.monotonic() - started > 0.25
     sender = threading.Timer(0.2, lambda: fill_topic(broker, topic, [b"late"]))
     sender.start()
     try:
-        started = time.monotonic()
-        assert values(consumer.poll(60)) == [b"late"]
-        assert time.monotonic() - started < 18
+        assert values(consumer.poll(NEVER_SECONDS)) == [b"late"]
     finally:
         sender.join()
 
@@ -388,19 +377,17 @@ def test_what_does_not_exist_is_named(broker: Any, make_topic: MakeTopic) -> Non
 
 @pytest.mark.integration
 def test_a_cluster_that_cannot_be_reached_is_an_error_within_the_deadline() -> None:
-    started = time.monotonic()
     with Consumer("127.0.0.1:1", default_api_timeout_ms=800) as consumer:
         consumer.assign([("any", 0)])
         with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:1"):
-            consumer.poll(20)
+            consumer.poll(NEVER_SECONDS)
         with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:1"):
             consumer.end_offsets([("any", 0)])
     with (
         Consumer("127.0.0.1:1", topics=["any"], group_id="g", default_api_timeout_ms=800) as consumer,
         pytest.raises(BootstrapError, match=r"127\.0\.0\.1:1"),
     ):
-        consumer.poll(20)
-    assert time.monotonic() - started < 30
+        consumer.poll(NEVER_SECONDS)
 
 
 def test_settings_are_checked_when_the_consumer_is_made() -> None:
@@ -443,12 +430,10 @@ def test_a_closed_consumer_says_so(broker: Any, make_topic: MakeTopic) -> None:
 
 def test_wakeup_ends_a_poll_and_an_iteration(broker: Any, make_topic: MakeTopic, at_beginning: Any) -> None:
     consumer = at_beginning(make_topic(broker))
-    for wait in (lambda: consumer.poll(60), lambda: list(consumer)):
+    for wait in (lambda: consumer.poll(NEVER_SECONDS), lambda: list(consumer)):
         waker = threading.Timer(0.2, consumer.wakeup)
         waker.start()
-        started = time.monotonic()
         assert wait() == []
-        assert time.monotonic() - started < 30
         waker.join()
 
 

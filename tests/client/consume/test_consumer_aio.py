@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.waiting import NEVER_SECONDS, Patience, wait_for_async
 
 from barnabas import TopicPartition, Watermarks, aio
 from barnabas.errors import ClosedError, MisuseError
@@ -19,10 +19,10 @@ def numbers(start: int, end: int) -> list[bytes]:
 
 
 async def read(consumer: aio.Consumer, count: int, timeout: float = 60.0) -> list[Any]:
-    deadline = time.monotonic() + timeout
+    patience = Patience(timeout)
     records: list[Any] = []
     while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
+        patience.check(f"{len(records)} of {count} records came")
         records += await consumer.poll(0.2, count - len(records))
     return records
 
@@ -85,15 +85,10 @@ def test_members_share_a_group_and_coroutine_callbacks_are_awaited(
         stop = asyncio.Event()
         found: list[list[Any]] = [[], []]
         tasks = [asyncio.create_task(member(stop, mine)) for mine in found]
-        deadline = time.monotonic() + 60
-        while told[-2:] != [("assigned", 2)] * 2:
-            assert time.monotonic() < deadline, told
-            await asyncio.sleep(0.02)
+        await wait_for_async(lambda: told[-2:] == [("assigned", 2)] * 2)
         for partition in range(4):
             await asyncio.to_thread(fill_topic, broker, topic, numbers(0, 10), partition)
-        while sum(map(len, found)) < 40:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.02)
+        await wait_for_async(lambda: sum(map(len, found)) == 40)
         stop.set()
         await asyncio.gather(*tasks)
         assert sorted((r.partition, r.offset) for mine in found for r in mine) == [
@@ -117,9 +112,9 @@ def test_a_poll_can_be_cancelled_and_the_consumer_goes_on(
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.2):
                     await consumer.poll(60)
-            deadline = time.monotonic() + 60
+            patience = Patience()
             while not consumer.assignment():
-                assert time.monotonic() < deadline
+                patience.check()
                 await consumer.poll(0.1)
             await consumer.position((topic, 0))
             await asyncio.to_thread(fill_topic, broker, topic, [b"x"])
@@ -134,11 +129,10 @@ def test_the_loop_is_not_held_up_by_a_consumer_that_waits(broker: Any, make_topi
     async def main() -> None:
         async with aio.Consumer(broker.bootstrap) as consumer:
             consumer.assign([(topic, 0)])
-            poll = asyncio.create_task(consumer.poll(60))
-            ticks = 0
-            while ticks < 20:
-                await asyncio.sleep(0.01)
-                ticks += 1
+            poll = asyncio.create_task(consumer.poll(NEVER_SECONDS))
+            # Each comes back by the loop.
+            for _ in range(20):
+                await asyncio.to_thread(lambda: None)
             assert not poll.done()
             consumer.wakeup()
             assert await poll == []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import pytest
+from tests.reading import read
+from tests.waiting import NEVER_MS, NEVER_SECONDS, Patience
 
 from barnabas import Consumer, TopicPartition
 from barnabas.broker_errors import FencedInstanceIdError
@@ -89,15 +90,6 @@ def numbers(start: int, end: int) -> list[bytes]:
     return [b"%d" % number for number in range(start, end)]
 
 
-def read(consumer: Consumer, count: int, timeout: float = 60.0) -> list[Any]:
-    deadline = time.monotonic() + timeout
-    records: list[Any] = []
-    while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
-        records += consumer.poll(0.2, count - len(records))
-    return records
-
-
 @pytest.mark.parametrize("end", ["restart", "kill"])
 def test_a_broker_that_goes_and_comes_back_costs_no_record_and_repeats_none(
     end: str, own_broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
@@ -141,11 +133,11 @@ def test_no_call_outlives_its_deadline_while_a_broker_is_silent(
 ) -> None:
     topic = make_topic(own_broker)
     fill_topic(own_broker, topic, numbers(0, 10))
-    consumer = Consumer(own_broker.bootstrap, topics=[topic], group_id="silent", auto_offset_reset="earliest")
+    settings: dict[str, Any] = {"default_api_timeout_ms": NEVER_MS, "auto_offset_reset": "earliest"}
+    consumer = Consumer(own_broker.bootstrap, topics=[topic], group_id="silent", **settings)
     read(consumer, 10)
     own_broker.pause()
     try:
-        started = time.monotonic()
         assert consumer.poll(0.5) == []
         with pytest.raises(KafkaTimeoutError):
             consumer.commit(timeout=0.5)
@@ -153,10 +145,7 @@ def test_no_call_outlives_its_deadline_while_a_broker_is_silent(
             consumer.end_offsets([(topic, 0)], timeout=0.5)
         with pytest.raises(KafkaTimeoutError):
             consumer.committed([(topic, 0)], timeout=0.5)
-        assert time.monotonic() - started < 25
-        started = time.monotonic()
         consumer.close(timeout=1)
-        assert time.monotonic() - started < 25
     finally:
         own_broker.resume()
 
@@ -282,9 +271,9 @@ def test_the_second_consumer_with_one_instance_id_fences_the_first(
     group_id = f"fenced-{topic}"
 
     def poll_until_assigned(consumer: Consumer) -> None:
-        deadline = time.monotonic() + 60
+        patience = Patience()
         while not consumer.assignment():
-            assert time.monotonic() < deadline
+            patience.check()
             consumer.poll(0.1)
 
     with Consumer(broker.bootstrap, topics=[topic], group_id=group_id, **settings) as first:
@@ -325,9 +314,7 @@ def test_control_c_interrupts_a_poll_that_waits(broker: Any, make_topic: MakeTop
         consumer.assign([(topic, 0)])
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
-        started = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            consumer.poll(60)
-        assert time.monotonic() - started < 20
+            consumer.poll(NEVER_SECONDS)
         timer.join()
         assert consumer.poll(0.1) == []

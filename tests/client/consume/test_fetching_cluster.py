@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.reading import read
 
-from barnabas import Admin, Consumer, NewTopic, Producer, Record, TopicPartition
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.broker_errors import OffsetOutOfRangeError
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.errors import LogTruncationError
@@ -56,15 +56,6 @@ def fill(
     with Producer(cluster.bootstrap, linger_ms=0, **settings) as producer:
         for number in range(count):
             producer.send(partition.topic, f"{name} {number}".encode()).result(90)
-
-
-def read(consumer: Consumer, count: int, timeout: float = 60.0) -> list[Record]:
-    deadline = time.monotonic() + timeout
-    records: list[Record] = []
-    while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
-        records += consumer.poll(0.2, count - len(records))
-    return records
 
 
 def read_replica(consumer: Consumer, partition: TopicPartition) -> int | None:

@@ -248,7 +248,7 @@ def test_a_handler_that_takes_too_long_is_left_behind_when_the_consumer_closes(
             if record.offset == 1:
                 consumer.stop()
                 try:
-                    await asyncio.sleep(60)
+                    await asyncio.Event().wait()
                 finally:
                     was_cancelled.set()
 
@@ -262,9 +262,7 @@ def test_a_handler_that_takes_too_long_is_left_behind_when_the_consumer_closes(
         ) as consumer:
             await consumer.run()
 
-    started = time.monotonic()
     asyncio.run(asyncio.wait_for(main(), 60))
-    assert time.monotonic() - started < 30
     assert was_cancelled.is_set()
     assert "drain_timeout_ms" in caplog.text
     assert committed(broker, group, topic) == 1

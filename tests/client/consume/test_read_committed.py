@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ import confluent_kafka
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.waiting import Patience
 
 from barnabas import Consumer, TopicPartition
 from barnabas.testing import ApacheKafka, EmbeddedBroker
@@ -95,9 +95,9 @@ def producers(broker: Any) -> list[Any]:
 def read_to(consumer: Consumer, ends: dict[TopicPartition, int], arrow: bool) -> dict[int, list[Any]]:
     """All (offset, value) of each partition, until every position is at its end."""
     seen: dict[int, list[Any]] = {number: [] for number in PARTITIONS}
-    deadline = time.monotonic() + 60
+    patience = Patience()
     while any(consumer.position(partition) < end for partition, end in ends.items()):
-        assert time.monotonic() < deadline, (ends, [consumer.position(partition) for partition in ends])
+        patience.check((ends, [consumer.position(partition) for partition in ends]))
         if arrow:
             batch = consumer.poll_arrow(0.05, 7)
             rows = zip(*(batch[name].to_pylist() for name in ("partition", "offset", "value")), strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reading import read
 
-from barnabas import Consumer, OffsetAndMetadata, Producer, Record
+from barnabas import Consumer, OffsetAndMetadata, Producer
 from barnabas._kernel import BatchBuilder, scan_batches
 from barnabas.client.consume.truncation import last_leader_epoch
 from barnabas.errors import LogTruncationError
@@ -57,15 +57,6 @@ def lose_tail(broker: ApacheKafka, topic: str, offset: int) -> None:
     [position] = [info.position for info in scan_batches(data) if info.base_offset == offset]
     log.write_bytes(data[:position])
     broker.start()
-
-
-def read(consumer: Consumer, count: int, timeout: float = 60.0) -> list[Record]:
-    deadline = time.monotonic() + timeout
-    records: list[Record] = []
-    while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
-        records += consumer.poll(0.2, count - len(records))
-    return records
 
 
 @pytest.mark.usefixtures("either_way")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from typing import Any
+
+from tests.waiting import Patience
 
 from barnabas import Consumer, Record, TopicPartition
 
@@ -49,9 +50,9 @@ class Group:
             self.records += [(consumer, record) for record in consumer.poll(0.05)]
 
     def poll_until(self, condition: Callable[[], bool], timeout: float = 60.0) -> None:
-        deadline = time.monotonic() + timeout
+        patience = Patience(timeout)
         while not condition():
-            assert time.monotonic() < deadline, (self.sizes(), self.diary)
+            patience.check((self.sizes(), self.diary))
             self.poll()
 
     def sizes(self) -> list[int]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Consumer, TopicPartition
 from barnabas.testing import ApacheKafka
@@ -177,18 +178,15 @@ class Crowd:
 
     def wait_until_divided(self) -> None:
         """Within OWNED_AGAIN_SECONDS from now, or from when the last member has started."""
-        begun = time.monotonic()
-        while not self.is_divided():
+        self._wait_until(lambda: all(m.up_at is not None for m in self.present), START_SECONDS)
+        self._wait_until(self.is_divided, OWNED_AGAIN_SECONDS)
+
+    def _wait_until(self, is_so: Callable[[], bool], seconds: float) -> None:
+        patience = Patience(seconds)
+        while not is_so():
             ends = [m.process.poll() for m in self.present]
             assert not any(end is not None for end in ends), f"a member has ended by itself\n{self.account()}"
-            ready = [member.up_at for member in self.present]
-            now = time.monotonic()
-            there_at = max((at for at in ready if at is not None), default=begun)
-            deadline = max(begun, there_at) + OWNED_AGAIN_SECONDS
-            if None in ready:
-                deadline = begun + START_SECONDS
-            assert now < deadline, f"not divided at {now:.3f}, begun at {begun:.3f}\n{self.account()}"
-            time.sleep(0.02)
+            patience.pause(self.account)
 
     def account(self) -> str:
         """What each member noted, but for records; for who has to find out what went wrong."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas import (
     Admin,
@@ -424,11 +425,11 @@ def test_automatic_commits_never_cover_what_the_last_poll_returned(
                     assert offset.offset <= worked_through.get(partition, 0), partition
 
         in_work: list[Record] = []
-        deadline = time.monotonic() + 60
+        patience = Patience()
         for step in itertools.count():
             if step >= 120 and sum(worked_through.values()) > 200:
                 break
-            assert time.monotonic() < deadline, worked_through
+            patience.check(worked_through)
             records = main.poll(0.02)
             # By polling again the caller says that it is done with what it got before.
             for record in in_work:
@@ -461,10 +462,8 @@ def test_a_member_that_falls_silent_loses_its_partitions_and_its_commit_is_fence
     group.poll_until(lambda: len(group.records) == 10)
     group.members.remove(silent)
     lost = threading.Event()
-    started = time.monotonic()
     newcomer = group.member([topic])
     group.poll_until(lambda: group.sizes() == [2] and len(group.records) == 20)
-    assert time.monotonic() - started < 30
     with pytest.raises(UnknownMemberIdError):
         silent.commit({(topic, 0): 3})
     committed = newcomer.committed([(topic, 0)])[TopicPartition(topic, 0)]

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, Consumer, NewTopic, ShareConsumer, TopicPartition
 from barnabas.aio import Consumer as AsyncConsumer
@@ -71,9 +72,9 @@ def assigned(consumer: Any) -> list[TopicPartition]:
 def until_refused(poll: Callable[[], Any], error: type[BarnabasError], times: int = 3) -> int:
     """Polls until the error was raised so often, and gives the records that came meanwhile."""
     read = refused = 0
-    deadline = time.monotonic() + 60
+    patience = Patience()
     while refused < times:
-        assert time.monotonic() < deadline, f"{error.__name__} was raised {refused} times within 60 s"
+        patience.check(f"{error.__name__} was raised {refused} times")
         try:
             read += len(poll())
         except error:
@@ -84,9 +85,9 @@ def until_refused(poll: Callable[[], Any], error: type[BarnabasError], times: in
 def until_read(poll: Callable[[], Any], wanted: int, error: type[BarnabasError]) -> int:
     """Polls until so many records came. What was refused before may still be raised once."""
     read = raised = 0
-    deadline = time.monotonic() + 60
+    patience = Patience()
     while read < wanted:
-        assert time.monotonic() < deadline, f"{read} of {wanted} records came within 60 s"
+        patience.check(f"{read} of {wanted} records came")
         try:
             read += len(poll())
         except error:
@@ -147,9 +148,9 @@ def test_partitions_that_are_not_refused_are_read_while_another_is(
         consumer.assign([TopicPartition(allowed, 0), TopicPartition(refused, 0)])
         until_refused(lambda: consumer.poll(0.2), error)
         fill_topic(broker, allowed, [b"x"] * 20)
-        read, deadline = 0, time.monotonic() + 60
+        read, patience = 0, Patience()
         while read < 20:
-            assert time.monotonic() < deadline
+            patience.check()
             try:
                 read += len(consumer.poll(0.2))
             except error:
@@ -381,9 +382,10 @@ def test_no_error_has_a_member_ask_more_often_than_back_off_allows(
 async def _run_all(members: Sequence[Callable[[], Awaitable[None]]], *, until: Callable[[], bool]) -> None:
     """Has all of them poll for a second, and until this is so, and leave."""
     tasks = [asyncio.create_task(run()) for run in members]
-    deadline = time.monotonic() + 60
+    patience = Patience()
     is_over = False
-    while not is_over and time.monotonic() < deadline:
+    while not is_over:
+        patience.check()
         ended, _ = await asyncio.wait(tasks, timeout=1)
         assert not ended
         is_over = await asyncio.to_thread(until)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pyarrow
@@ -69,14 +68,12 @@ def test_what_can_be_no_record_of_any_topic_is_refused_at_once(broker: Any, make
     async def main() -> None:
         async with aio.Producer(broker.bootstrap) as producer:
             await (await producer.send(topic, b"v"))
-            began = time.monotonic()
             with pytest.raises(UnusableRecordError, match="timestamp -5 ms is before 1970"):
                 await producer.send(topic, b"v", timestamp=-5)
             with pytest.raises(UnusableRecordError, match="row 0: timestamp -5 ms is before 1970"):
                 await producer.send_arrow(topic, old)
             with pytest.raises(UnusableRecordError, match="has no partition -1"):
                 await producer.send(topic, b"v", partition=-1)
-            assert time.monotonic() - began < partition_search.NEW_PARTITION_SECONDS
 
     asyncio.run(main())
     with Producer(broker.bootstrap) as producer:

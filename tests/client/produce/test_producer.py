@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import NEVER_MS, Patience
 
 from barnabas import RecordMetadata, aio
 from barnabas.broker_errors import InvalidTopicError, UnknownTopicOrPartitionError
@@ -138,11 +139,11 @@ def test_a_partition_that_was_added_since_is_found(
 @pytest.mark.parametrize("kind", [ApacheKafka, EmbeddedBroker])
 def test_an_unknown_topic_is_named_at_the_deadline(kind: Any) -> None:
     async def main(bootstrap: str) -> None:
-        async with aio.Producer(bootstrap, max_block_ms=5_000) as producer:
+        async with aio.Producer(bootstrap, max_block_ms=2_000) as producer:
             started = time.monotonic()
             with pytest.raises(UnknownTopicOrPartitionError, match=r"'no-such-topic'.*create"):
                 await producer.send("no-such-topic", b"v")
-            assert 4.9 < time.monotonic() - started < 25
+            assert time.monotonic() - started > 1.9
 
     with kind(config={"auto.create.topics.enable": "false"}) as broker:
         asyncio.run(main(broker.bootstrap))
@@ -160,11 +161,9 @@ def test_an_unknown_topic_is_created_where_the_broker_allows_it(broker: Any, top
 
 def test_an_impossible_topic_name_is_refused_at_once(broker: Any) -> None:
     async def main() -> None:
-        async with aio.Producer(broker.bootstrap) as producer:
-            started = time.monotonic()
+        async with aio.Producer(broker.bootstrap, max_block_ms=NEVER_MS) as producer:
             with pytest.raises(InvalidTopicError, match="what a name"):
                 await producer.send("what a name!", b"v")
-            assert time.monotonic() - started < 25
 
     asyncio.run(main())
 
@@ -174,10 +173,8 @@ def test_an_unreachable_bootstrap_is_an_error_within_max_block_ms_and_a_warning_
 ) -> None:
     async def main() -> None:
         async with aio.Producer("127.0.0.1:9,127.0.0.1:11", max_block_ms=400) as producer:
-            started = time.monotonic()
             with pytest.raises(BootstrapError, match=r"127\.0\.0\.1:9: Connection refused.*127\.0\.0\.1:11"):
                 await producer.send("topic", b"v")
-            assert time.monotonic() - started < 25
 
     asyncio.run(main())
     warnings = [r for r in caplog.records if r.levelname == "WARNING"]
@@ -238,7 +235,7 @@ def test_a_full_buffer_makes_send_wait_and_then_fail(own_broker: Any, make_topic
             started = time.monotonic()
             with pytest.raises(BufferFullError, match="buffer_memory=100000"):
                 await producer.send(topic, b"x" * 5000)
-            assert 2.9 < time.monotonic() - started < 25
+            assert time.monotonic() - started > 2.9
         finally:
             own_broker.resume()
         await producer.close()
@@ -276,7 +273,8 @@ def test_nothing_is_lost_doubled_or_reordered_when_the_broker_is_killed(
                     deliveries.append(await producer.send(topic, b"%d" % sent, partition=sent % 2))
                     sent += 1
                     if sent % 50 == 0:
-                        await asyncio.sleep(0.001)
+                        # Comes back by the loop, which sends meanwhile.
+                        await asyncio.to_thread(lambda: None)
 
             for action in (own_broker.kill, own_broker.start, own_broker.kill, own_broker.start):
                 await send_some(2_000)
@@ -325,9 +323,9 @@ def pause(broker: Any) -> None:
     """Returns when no thread of the broker runs any more."""
     broker.pause()
     threads = list(Path(f"/proc/{broker.pid}/task").iterdir())
-    deadline = time.monotonic() + 60
+    patience = Patience()
     while not all((thread / "stat").read_text().rpartition(")")[2].split()[0] == "T" for thread in threads):
-        assert time.monotonic() < deadline
+        patience.check()
 
 
 def cut_connections(producer: Any) -> None:
@@ -344,13 +342,13 @@ def test_records_expire_at_delivery_timeout_and_later_ones_arrive_once_and_in_or
 
     async def main() -> int:
         async with aio.Producer(
-            own_broker.bootstrap, delivery_timeout_ms=10_000, request_timeout_ms=2_000, linger_ms=0
+            own_broker.bootstrap, delivery_timeout_ms=5_000, request_timeout_ms=1_000, linger_ms=0
         ) as producer:
             await (await producer.send(topic, b"before"))
             pause(own_broker)
             lost = [await producer.send(topic, b"lost %d" % n) for n in range(10)]
             for delivery in lost:
-                with pytest.raises(KafkaTimeoutError, match=rf"{topic}-0.*delivery_timeout_ms=10000"):
+                with pytest.raises(KafkaTimeoutError, match=rf"{topic}-0.*delivery_timeout_ms=5000"):
                     await delivery
             own_broker.resume()
             late = [await producer.send(topic, b"%d" % n) for n in range(1_000)]
@@ -370,14 +368,12 @@ def test_close_is_bounded_and_says_what_was_not_delivered(own_broker: Any, make_
     topic = make_topic(own_broker)
 
     async def main() -> None:
-        producer = aio.Producer(own_broker.bootstrap)
+        producer = aio.Producer(own_broker.bootstrap, delivery_timeout_ms=NEVER_MS)
         await (await producer.send(topic, b"first"))
         pause(own_broker)
         try:
             delivery = await producer.send(topic, b"second")
-            started = time.monotonic()
             await producer.close(timeout=0.3)
-            assert time.monotonic() - started < 25
             with pytest.raises(ClosedError, match=r"not delivered within 0\.3 s"):
                 await delivery
         finally:
@@ -395,12 +391,11 @@ def test_flush_waits_for_what_was_sent_before_and_no_longer_than_told(
     topic = make_topic(own_broker)
 
     async def main() -> None:
-        async with aio.Producer(own_broker.bootstrap, linger_ms=30_000) as producer:
+        lingering: dict[str, Any] = {"linger_ms": NEVER_MS, "delivery_timeout_ms": 2 * NEVER_MS}
+        async with aio.Producer(own_broker.bootstrap, **lingering) as producer:
             delivery = await producer.send(topic, b"v")
-            started = time.monotonic()
             await producer.flush()
             assert delivery.done()
-            assert time.monotonic() - started < 25
             pause(own_broker)
             try:
                 await producer.send(topic, b"v")

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 
-from tests.conftest import wait_for
+from tests.waiting import Patience, wait_for
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.broker_errors import UnknownTopicOrPartitionError
@@ -41,15 +40,15 @@ def read_committed(cluster: ApacheKafkaCluster | EmbeddedBroker, topic: str) -> 
     ) as consumer:
         partitions = [TopicPartition(topic, number) for number in values]
         consumer.assign(partitions)
-        deadline = time.monotonic() + 60
+        patience = Patience()
         ends = consumer.end_offsets(partitions)
         with Consumer(cluster.bootstrap) as everything:
             # A commit returns before its markers are written everywhere.
             while ends != everything.end_offsets(partitions):
-                assert time.monotonic() < deadline
+                patience.check()
                 ends = consumer.end_offsets(partitions)
         while any(consumer.position(partition) < ends[partition] for partition in partitions):
-            assert time.monotonic() < deadline
+            patience.check()
             for record in consumer.poll(0.1):
                 values[record.partition].append(record.value)
     return values

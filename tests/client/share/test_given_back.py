@@ -7,7 +7,6 @@ import contextlib
 import random
 import sys
 import threading
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -17,6 +16,7 @@ from types import CodeType
 import pytest
 from tests.interrupting import RaisedAt, in_modules, traced
 from tests.share_groups import begin_at_the_first_record
+from tests.waiting import Patience
 
 from barnabas import ShareConsumer, aio
 from barnabas.compat import confluent_kafka
@@ -79,9 +79,9 @@ def test_records_of_a_poll_that_ctrl_c_ended_at_any_line_come_with_the_next_one(
             fill_topic(embedded_broker, topic, values)
             raised = RaisedAt(line, KeyboardInterrupt, is_step)
             # A record that is not given back comes again when its lock expires, after 30 s.
-            give_up_at = time.monotonic() + 25
+            patience = Patience(25)
             while not returned.keys() >= set(values):
-                assert time.monotonic() < give_up_at, raised.place
+                patience.check(raised.place)
                 try:
                     with traced(raised):
                         returned.update(read())

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from tests.compat.differential.description import Describer
-from tests.conftest import wait_for
 from tests.share_groups import begin_at_the_first_record
+from tests.waiting import Patience, pause, wait_for
 
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
@@ -59,10 +59,9 @@ class House:
     def create_topic(self, name: str, partitions: int, configs: dict[str, str]) -> None:
         with self._lock:
             self._admin.create_topics([barnabas.NewTopic(name, num_partitions=partitions, configs=configs)])
-            deadline = time.monotonic() + GIVE_UP_SECONDS
+            patience = Patience(GIVE_UP_SECONDS)
             while self._partition_count(name) < partitions:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"topic {name} was created and did not appear")
+                patience.pause(f"topic {name} was created and does not appear")
 
     def delete_topic(self, name: str) -> None:
         with self._lock:
@@ -323,7 +322,11 @@ class Stage:
     # waiting
 
     def until(
-        self, condition: Callable[[], Any], step: Callable[[], Any], *, timeout: float = GIVE_UP_SECONDS
+        self,
+        condition: Callable[[], Any],
+        step: Callable[[], Any] = pause,
+        *,
+        timeout: float = GIVE_UP_SECONDS,
     ) -> bool:
         """Repeats `step` until `condition`; records that it gave up, which no script should."""
         deadline = time.monotonic() + timeout

@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from tests.waiting import Patience
+
 import barnabas
 from barnabas.broker_errors import UnknownTopicOrPartitionError
 from barnabas.testing import ApacheKafka, EmbeddedBroker
@@ -115,10 +117,9 @@ class Theatre:
         ) as consumer:
             consumer.assign([each])
             end = consumer.end_offsets([each])[each]
-            deadline = time.monotonic() + PATIENCE_SECONDS
+            patience = Patience(PATIENCE_SECONDS)
             while consumer.position(each) < end:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"{topic}-{partition} was not read up to {end}")
+                patience.check(f"{topic}-{partition} is not read up to {end}")
                 for record in consumer.poll(0.2):
                     headers = [(header[0], header[1]) for header in record.headers]
                     found.append((record.offset, record.key, record.value, headers, record.timestamp))
@@ -143,10 +144,9 @@ class Theatre:
         return self._kafka.security.users[user]
 
     def _wait_for_partitions(self, topic: str, partitions: int) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        patience = Patience(PATIENCE_SECONDS)
         while self._partition_count(topic) < partitions:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"topic {topic} was created and did not appear")
+            patience.pause(f"topic {topic} was created and does not appear")
 
     def _partition_count(self, topic: str) -> int:
         try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
+from tests.waiting import Patience
 
 from barnabas.client.admin.types.topics import NewTopic
 from barnabas.compat.pykafka import KafkaClient
@@ -83,9 +83,9 @@ def stopped_at_the_end(consumer: Any) -> Generator[Any]:
 def read_all(consumer: Any, writer: Writer, found: set[bytes]) -> None:
     """Until all is there that was acknowledged so far."""
     wanted = set(writer.acknowledged)
-    deadline = time.monotonic() + 60
+    patience = Patience()
     while not wanted <= found:
-        assert time.monotonic() < deadline, f"{len(wanted - found)} messages are missing"
+        patience.check(f"{len(wanted - found)} messages are missing")
         message = consumer.consume()
         if message is not None:
             found.add(message.value)

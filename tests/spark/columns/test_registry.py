@@ -20,11 +20,11 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, Proto
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from tests.conftest import wait_for
 from tests.registry.conftest import Stranger, stranger
 from tests.registry.serializers import test_protobuf as shop
 from tests.spark.columns.test_decoding import lower, rows_of
 from tests.spark.conftest import Kafka, Message
+from tests.waiting import wait_for
 
 from barnabas import Registry
 from barnabas.formats.protobuf_schema import ProtobufSchema

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from bench.paper_cluster import PaperCluster
 from bench.spark_cluster import costs, next_batch
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Admin, NewTopic, TopicPartition
 from barnabas.spark.options import source_options

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.conftest import wait_for
 from tests.security.secure_kafka import unsecured_token
+from tests.waiting import wait_for
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from barnabas.client.admin.types import ScramMechanism, ScramUpsertion

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from tests.conftest import wait_for
+from tests.waiting import wait_for
 
 from barnabas import Admin, NewTopic, Producer
 from barnabas.spark.options import source_options

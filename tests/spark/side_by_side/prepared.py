@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import confluent_kafka
 import confluent_kafka.admin
-from tests.conftest import wait_for
 from tests.spark.conftest import TIMEOUT_SECONDS, Kafka, Message
+from tests.waiting import wait_for
 
 STARTED_MS = 1_700_000_000_000
 """The time of the first record of a partition; those that follow are a second younger each."""

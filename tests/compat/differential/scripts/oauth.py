@@ -275,7 +275,7 @@ def tokens_are_replaced_as_they_near_their_end(kafka: ModuleType, stage: Stage) 
     for name in kinds:
         client, tokens = clients[name]
         # Nobody has to poll.
-        stage.until(lambda asked=tokens.asked: len(asked) >= 3, lambda: time.sleep(0.05))
+        stage.until(lambda asked=tokens.asked: len(asked) >= 3)
         times = [when for _, when in tokens.asked[:3]]
         gaps = [after - before for before, after in itertools.pairwise(times)]
         stage.record(f"{name}: asked with", sorted({str(config) for config, _ in tokens.asked}))

@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -141,14 +141,16 @@ MISTAKES: tuple[dict[str, Any], ...] = (
 )
 
 
-def patience(made: Any) -> dict[str, Any]:
+def patience(made: Any, settings: Collection[str]) -> dict[str, Any]:
     """Settings of a class by which it does not wait long for brokers that never answer."""
-    brief = {"bootstrap_timeout_ms": 1000, "api_version_auto_timeout_ms": 1000, "max_block_ms": 1000}
-    return {name: value for name, value in brief.items() if name in made.DEFAULT_CONFIG}
+    # Nobody is at a proxy's address, however long it is tried.
+    brief_ms = 200 if "proxy_url" in settings or "socks5_proxy" in settings else 1000
+    names = ("bootstrap_timeout_ms", "api_version_auto_timeout_ms", "max_block_ms")
+    return {name: brief_ms for name in names if name in made.DEFAULT_CONFIG}
 
 
 def make(name: str, made: Any, *args: Any, **settings: Any) -> None:
-    client = attempt(name, made, *args, **{**patience(made), **settings})
+    client = attempt(name, made, *args, **{**patience(made, settings), **settings})
     if client is None:
         return
     counts["reached"] += 1

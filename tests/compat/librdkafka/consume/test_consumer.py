@@ -15,6 +15,7 @@ from typing import Any
 
 import confluent_kafka as real
 import pytest
+from tests.waiting import Patience
 
 from barnabas import Admin, NewTopic, Producer
 from barnabas.compat import confluent_kafka as ours
@@ -79,18 +80,18 @@ class Bench:
     def poll(self, consumer: Any, count: int) -> list[Any]:
         """The next messages, one by one; fails if they do not come."""
         messages: list[Any] = []
-        deadline = time.monotonic() + WAIT_SECONDS
+        patience = Patience(WAIT_SECONDS)
         while len(messages) < count:
-            assert time.monotonic() < deadline, messages
+            patience.check(messages)
             message = consumer.poll(0.1)
             if message is not None:
                 messages.append(message)
         return messages
 
     def poll_until(self, consumer: Any, condition: Callable[[], Any]) -> None:
-        deadline = time.monotonic() + WAIT_SECONDS
+        patience = Patience(WAIT_SECONDS)
         while not condition():
-            assert time.monotonic() < deadline
+            patience.check()
             consumer.poll(0.05)
 
 
@@ -385,6 +386,8 @@ def test_a_regular_expression_takes_the_topics_that_begin_so(both: Both) -> None
 def test_partitions_come_and_go_one_by_one_with_a_cooperative_assignor(both: Both) -> None:
     def script(bench: Bench) -> Any:
         heard: list[Any] = []
+        # A member hears of a rebalance by its next heartbeat.
+        settings = {"partition_assignment_strategy": "cooperative-sticky", "heartbeat_interval_ms": 200}
 
         def on_assign(consumer: Any, partitions: list[Any]) -> None:
             heard.append(len(partitions))
@@ -392,11 +395,11 @@ def test_partitions_come_and_go_one_by_one_with_a_cooperative_assignor(both: Bot
                 partition.offset = 2
             consumer.incremental_assign(partitions)
 
-        consumer = bench.consumer(partition_assignment_strategy="cooperative-sticky")
+        consumer = bench.consumer(**settings)
         consumer.subscribe([bench.topic], on_assign=on_assign)
         messages = bench.poll(consumer, 6)
         refused = bench.said(lambda: consumer.assign([bench.partition(0)]))
-        other = bench.consumer(partition_assignment_strategy="cooperative-sticky")
+        other = bench.consumer(**settings)
         other.subscribe([bench.topic])
         while not (len(other.assignment()) == 1 and len(consumer.assignment()) == 1):
             bench.poll_until(other, lambda: True)
@@ -469,11 +472,13 @@ def test_a_program_that_polls_too_late_hears_so_and_then_loses_its_partitions(
 ) -> None:
     def script(bench: Bench) -> Any:
         lost: list[Any] = []
-        consumer = bench.consumer(max_poll_interval_ms=6000, session_timeout_ms=6000)
+        consumer = bench.consumer(
+            max_poll_interval_ms=2500, session_timeout_ms=2500, heartbeat_interval_ms=300
+        )
         consumer.subscribe([bench.topic], on_lost=lambda _, gone: lost.append(plain(gone)))
         bench.poll(consumer, RECORDS)
         # Nothing but a poll would show that the interval is over.
-        over_at = time.monotonic() + 7.5
+        over_at = time.monotonic() + 3.5
         eventually(lambda: time.monotonic() > over_at)
         (event,) = bench.poll(consumer, 1)
         before = list(lost)

@@ -12,6 +12,7 @@ from typing import Any
 import confluent_kafka as real
 import pytest
 from tests.share_groups import begin_at_the_first_record
+from tests.waiting import Patience
 
 from barnabas import Admin, NewTopic, Producer
 from barnabas.compat import confluent_kafka as ours
@@ -68,9 +69,9 @@ class Bench:
         return consumer
 
     def poll(self, consumer: Any) -> Any:
-        deadline = time.monotonic() + WAIT_SECONDS
+        patience = Patience(WAIT_SECONDS)
         while not (messages := consumer.poll(0.5)):
-            assert time.monotonic() < deadline
+            patience.check()
         return messages
 
     def said(self, call: Callable[[], Any]) -> Any:
@@ -147,9 +148,9 @@ def test_each_message_is_acknowledged_where_that_is_asked_for(both: Both) -> Non
         (again,) = bench.poll(consumer)
         consumer.acknowledge(again)
         consumer.commit_async()
-        deadline = time.monotonic() + WAIT_SECONDS
+        patience = Patience(WAIT_SECONDS)
         while len(heard) < 2:
-            assert time.monotonic() < deadline
+            patience.check()
             consumer.poll(0.1)
         return said, again.offset(), again.delivery_count(), heard
 
@@ -307,9 +308,9 @@ def test_a_callback_may_poll_its_consumer_and_close_it(apache_kafka: ApacheKafka
     consumer = bench.consumer(statistics_interval_ms=50, stats_cb=poll)
     consumer.subscribe([bench.topic])
     outer: list[Any] = []
-    deadline = time.monotonic() + WAIT_SECONDS
+    patience = Patience(WAIT_SECONDS)
     while len(inner) + len(outer) < RECORDS:
-        assert time.monotonic() < deadline
+        patience.check()
         outer.extend(consumer.poll(0.3))
     found = sorted((m.offset(), m.delivery_count()) for m in [*inner, *outer])
     assert found == [(offset, 1) for offset in range(RECORDS)]

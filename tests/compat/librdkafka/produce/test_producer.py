@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import threading
-import time
 import uuid
 import weakref
 from collections.abc import Generator
@@ -19,6 +18,7 @@ from typing import Any
 import confluent_kafka as real
 import pytest
 from tests.compat.both import outcome_of
+from tests.waiting import Patience
 
 import barnabas
 from barnabas.compat import confluent_kafka as ours
@@ -70,8 +70,9 @@ def records_of(bootstrap: str, topic: str, count: int) -> list[Any]:
         bootstrap, topics=[topic], auto_offset_reset="earliest", group_id=topic
     ) as consumer:
         records: list[Any] = []
-        deadline = time.monotonic() + 60
-        while len(records) < count and time.monotonic() < deadline:
+        patience = Patience()
+        while len(records) < count:
+            patience.check(f"{len(records)} of {count} records came")
             records += consumer.poll(1.0)
     return records
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.waiting import wait_for
 
 from barnabas.client.admin.types.topics import NewTopic
 from barnabas.compat.pykafka import Broker, KafkaClient
@@ -49,7 +50,7 @@ def new_topic(kafka: ApacheKafka, client: KafkaClient) -> Iterator[Callable[...,
             name = f"made-{time.monotonic_ns()}"
             admin.create_topics([NewTopic(name, partitions)])
             names.append(name)
-            until(lambda: client.update_cluster() or name.encode() in client.topics)
+            wait_for(lambda: client.update_cluster() or name.encode() in client.topics)
             return client.topics[name]
 
         yield make
@@ -65,7 +66,7 @@ def produce(topic: Any, *messages: Message, partition: int = 0, acks: int = -1) 
         return leader.produce_messages(request)
     # A broker hears of what it leads a moment after others tell of it.
     answers: list[Any] = []
-    until(
+    wait_for(
         lambda: (
             answers.append(leader.produce_messages(request))
             or answers[-1].topics[topic.name][partition].err != NotLeaderForPartition.ERROR_CODE
@@ -136,19 +137,12 @@ def test_a_topic_that_is_gone_is_forgotten_and_new_partitions_are_seen(
     name = f"growing-{time.monotonic_ns()}"
     with Admin(kafka.bootstrap) as admin:
         admin.create_topics([NewTopic(name, 1)])
-        until(lambda: client.update_cluster() or name.encode() in client.topics)
+        wait_for(lambda: client.update_cluster() or name.encode() in client.topics)
         topic = client.topics[name]
         admin.create_partitions({name: 2})
-        until(lambda: client.update_cluster() or sorted(topic.partitions) == [0, 1])
+        wait_for(lambda: client.update_cluster() or sorted(topic.partitions) == [0, 1])
         admin.delete_topics([name])
-        until(lambda: client.update_cluster() or name.encode() not in client.topics)
-
-
-def until(holds: Callable[[], Any]) -> None:
-    give_up_at = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.05)
+        wait_for(lambda: client.update_cluster() or name.encode() not in client.topics)
 
 
 def test_offsets_are_those_of_the_partitions_ends_and_of_a_time(new_topic: Callable[..., Any]) -> None:
@@ -172,7 +166,7 @@ def test_messages_are_produced_and_fetched_in_any_version(
     topic = new_topic()
     produce(topic, Message(b"a", b"k", protocol_version=1, timestamp=1000), Message(None, b"k"))
     assert produce(topic, Message(b"b"), acks=0) is None
-    until(lambda: topic.latest_available_offsets()[0].offset == [3])
+    wait_for(lambda: topic.latest_available_offsets()[0].offset == [3])
     leader = topic.partitions[0].leader
     fetched = leader.fetch_messages([PartitionFetchRequest(topic.name, 0, 0)], timeout=1000)
     answer = fetched.topics[topic.name][0]
@@ -193,7 +187,7 @@ def test_compressed_messages_are_taken(new_topic: Callable[..., Any], compressio
     for number in range(20):
         request.add_message(Message(b"%d" % number * 100), topic.name, 0)
     leader = topic.partitions[0].leader
-    until(lambda: leader.produce_messages(request).topics[topic.name][0].err == 0)
+    wait_for(lambda: leader.produce_messages(request).topics[topic.name][0].err == 0)
     fetched = leader.fetch_messages([PartitionFetchRequest(topic.name, 0, 5)], timeout=1000)
     values = [each.value for each in fetched.topics[topic.name][0].messages]
     assert values == [b"%d" % number * 100 for number in range(5, 20)]
@@ -205,7 +199,7 @@ def test_topics_are_made_and_removed_by_hand(kafka: ApacheKafka) -> None:
     assert controller is client.brokers[1]
     wanted = CreateTopicRequest(b"by-hand", -1, -1, [(0, [1]), (1, [1])], [(b"retention.ms", b"1000")])
     controller.create_topics([wanted], timeout=10_000)
-    until(lambda: client.update_cluster() or b"by-hand" in client.topics)
+    wait_for(lambda: client.update_cluster() or b"by-hand" in client.topics)
     assert sorted(client.topics["by-hand"].partitions) == [0, 1]
     # The original knows no exception for the code, and raises a KeyError.
     with pytest.raises(KeyError) as caught:
@@ -213,7 +207,7 @@ def test_topics_are_made_and_removed_by_hand(kafka: ApacheKafka) -> None:
     assert isinstance(caught.value, KafkaException)
     assert "(b'by-hand', 36)" in str(caught.value)
     controller.delete_topics([b"by-hand"], timeout=10_000)
-    until(lambda: client.update_cluster() or b"by-hand" not in client.topics)
+    wait_for(lambda: client.update_cluster() or b"by-hand" not in client.topics)
     with pytest.raises(UnknownTopicOrPartition):
         controller.delete_topics([b"by-hand"], timeout=10_000)
 
@@ -289,7 +283,7 @@ def test_a_broker_that_goes_away_and_comes_back_is_asked_again() -> None:
         client = KafkaClient(kafka.bootstrap)
         broker = client.brokers[1]
         kafka.kill()
-        until(lambda: not broker.connected)
+        wait_for(lambda: not broker.connected)
         with pytest.raises(SocketDisconnectedError):
             broker.list_groups()
         with pytest.raises(NoBrokersAvailableError):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 from unittest import mock
 
@@ -43,14 +42,12 @@ def test_where_no_broker_registers_there_is_none(old: ApacheKafka) -> None:
 def test_a_zookeeper_that_is_away_is_given_up(version: str, error: type[Exception]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        begun = time.monotonic()
         with pytest.raises(error):
             KafkaClient(
                 zookeeper_hosts=f"127.0.0.1:{taken.getsockname()[1]}",
                 socket_timeout_ms=SHORT_MS,
                 broker_version=version,
             )
-        assert time.monotonic() - begun < 30
 
 
 def test_without_kazoo_the_extra_is_named() -> None:

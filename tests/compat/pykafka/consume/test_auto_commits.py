@@ -3,6 +3,9 @@
 import asyncio
 from types import SimpleNamespace
 
+from tests.virtual.loop import VirtualWorld
+from tests.waiting import wait_for_async
+
 from barnabas.compat.pykafka._consume import auto_commits
 from barnabas.compat.pykafka._consume.auto_commits import AutoCommits
 from barnabas.errors import KafkaTimeoutError
@@ -37,16 +40,8 @@ class Broker:
         answer.set_result(None) if error is None else answer.set_exception(error)
 
 
-async def until(condition):
-    for _ in range(1_000_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    raise TimeoutError
-
-
 def played(scene):
-    """Runs `scene(broker, commits, consumed, failures)`."""
+    """Runs `scene(broker, commits, consumed, failures)` on virtual time."""
 
     async def run():
         broker, consumed, failures = Broker(), [0], []
@@ -59,25 +54,25 @@ def played(scene):
             commits.end()
             await asyncio.sleep(0)
 
-    asyncio.run(run())
+    VirtualWorld(seed=0).run(run)
 
 
 def test_a_thread_that_commits_waits_for_the_one_under_way_and_none_begins_before_it_is_done():
     async def scene(broker, commits, consumed, failures):
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
         consumed[0] = 1
         held = asyncio.ensure_future(commits.hold())
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
         assert not held.done()
         broker.answer()
         await held
         assert broker.ended == [0]
         # The thread commits here what was consumed by now; nothing older comes behind it.
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
         assert broker.begun == [0]
         consumed[0] = 2
         commits.let_go()
-        await until(lambda: broker.begun == [0, 2])
+        await wait_for_async(lambda: broker.begun == [0, 2])
 
     played(scene)
 
@@ -87,22 +82,22 @@ def test_two_threads_hold_commits_until_both_have_let_go():
         await commits.hold()
         await commits.hold()
         commits.let_go()
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
         assert broker.begun == []
         commits.let_go()
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
 
     played(scene)
 
 
 def test_one_commit_is_under_way_at_a_time_and_the_next_has_what_was_consumed_by_then():
     async def scene(broker, commits, consumed, failures):
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
         consumed[0] = 5
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
         assert broker.begun == [0]
         broker.answer()
-        await until(lambda: broker.begun == [0, 5])
+        await wait_for_async(lambda: broker.begun == [0, 5])
 
     played(scene)
 
@@ -111,19 +106,19 @@ def test_one_that_is_never_answered_is_cancelled_before_a_thread_goes_on(monkeyp
     monkeypatch.setattr(auto_commits, "PATIENCE_SECONDS", 0.01)
 
     async def scene(broker, commits, consumed, failures):
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
         await commits.hold()
-        await until(lambda: broker.cancelled == [0])
+        await wait_for_async(lambda: broker.cancelled == [0])
 
     played(scene)
 
 
 def test_what_goes_wrong_is_told_and_the_next_commit_is_made_all_the_same():
     async def scene(broker, commits, consumed, failures):
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
         error = KafkaTimeoutError("nobody there")
         broker.answer(error)
-        await until(lambda: broker.begun == [0, 0])
+        await wait_for_async(lambda: broker.begun == [0, 0])
         assert failures == [error]
 
     played(scene)
@@ -131,10 +126,10 @@ def test_what_goes_wrong_is_told_and_the_next_commit_is_made_all_the_same():
 
 def test_the_end_leaves_no_commit():
     async def scene(broker, commits, consumed, failures):
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
         commits.end()
-        await until(lambda: broker.cancelled == [0])
-        await asyncio.sleep(0.02)
+        await wait_for_async(lambda: broker.cancelled == [0])
+        await asyncio.sleep(1)
         assert broker.begun == [0]
 
     played(scene)
@@ -142,17 +137,17 @@ def test_the_end_leaves_no_commit():
 
 def test_the_last_commit_comes_behind_the_one_under_way_and_none_comes_after_it():
     async def scene(broker, commits, consumed, failures):
-        await until(lambda: broker.begun == [0])
+        await wait_for_async(lambda: broker.begun == [0])
         consumed[0] = 1
         last = asyncio.ensure_future(commits.make_last())
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
         assert broker.begun == [0]
         broker.answer()
-        await until(lambda: broker.begun == [0, 1])
+        await wait_for_async(lambda: broker.begun == [0, 1])
         broker.answer()
         await last
         consumed[0] = 2
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(1)
         assert broker.ended == [0, 1]
         assert broker.begun == [0, 1]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from kazoo.client import KazooClient
 from tests.compat.playing.theatre import PATIENCE_SECONDS, Theatre
+from tests.waiting import Patience
 
 from barnabas.errors import BarnabasError
 from barnabas.testing import ApacheKafka
@@ -56,14 +57,13 @@ class TheatreWithZooKeeper(Theatre):
 
     def _wait_until_topics_can_be_made(self) -> None:
         """An old broker says before that that it is ready."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        patience = Patience(PATIENCE_SECONDS)
         while True:
             try:
                 self.create_topic(f"made-after-all-{time.monotonic_ns()}", 1, {})
                 return
-            except BarnabasError:
-                if time.monotonic() > deadline:
-                    raise
+            except BarnabasError as error:
+                patience.check(error)
 
     def kill_zookeeper(self) -> None:
         self._kafka.kill_zookeeper()

@@ -30,7 +30,11 @@ def connection_of(stage, **settings):
 
 
 def connected(stage, connection):
-    stage.until(connection.connected, lambda: (connection.connect(), time.sleep(0.01)))
+    def is_connected():
+        connection.connect()
+        return connection.connected()
+
+    stage.until(is_connected)
     return connection
 
 
@@ -193,7 +197,7 @@ def offsets_are_committed_and_fetched_by_requests(kafka, stage):
         client.poll(timeout_ms=10000, future=future)
         return future.succeeded() and future.value.topics[0][1][0][1] == 0
 
-    stage.until(committed, lambda: time.sleep(0.1))
+    stage.until(committed)
     fetched = client.send(node, commit.OffsetFetchRequest[1](group, [(topic, [0])]))
     client.poll(timeout_ms=10000, future=fetched)
     stage.record("fetched", fetched.value.topics)
@@ -508,5 +512,5 @@ def requests_of_old_are_answered_by_brokers_of_today(kafka, stage):
         answered = ask(commit.OffsetCommitRequest[1](group, -1, "", [(topic, [(0, 3, -1, "note")])]))
         return answered.topics[0][1][0][1] == 0
 
-    stage.until(committed, lambda: time.sleep(0.1))
+    stage.until(committed)
     stage.record("committed", ask(commit.OffsetFetchRequest[1](group, [(topic, [0])])).topics)

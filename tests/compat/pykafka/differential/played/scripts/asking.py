@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from tests.compat.pykafka.differential.played.script import on_kafka, script
@@ -47,8 +46,7 @@ def a_broker_that_need_not_answer_takes_messages_too(pykafka: Any, stage: Any) -
     topic = stage.topic_of(stage.filled_topic(b"a"))
     request = request_with(pykafka, topic.name, pykafka.protocol.Message(b"b"), required_acks=0)
     stage.attempt("sent", topic.partitions[0].leader.produce_messages, request)
-    while len(stage.records_of(topic.name.decode())) < 2:
-        time.sleep(0.05)
+    stage.until(lambda: len(stage.records_of(topic.name.decode())) == 2)
     stage.record("latest", topic.latest_available_offsets())
 
 
