@@ -27,8 +27,8 @@ EXCEPTIONS = "time_is_tested.toml"
 # Modules whose event loops have a time that passes without waiting.
 VIRTUAL = (
     "tests.virtual",
-    "tests.simulation",
     "tests.broker.in_process",
+    "tests.client.models",
     "tests.broker.replication.cluster_of_three",
 )
 

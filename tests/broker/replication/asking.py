@@ -7,9 +7,13 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from barnabas import _kernel
+from barnabas.protocol.messages.fetch import FetchRequest
+
 from .cluster_of_three import ClusterOfThree
 
 NODES = (1, 2, 3)
+READ_COMMITTED = 1
 ELSEWHERE = (1, 3, 5, 6, 14, 15, 16)
 """Another node is to be asked, which may have more, or the same one later."""
 
@@ -50,6 +54,29 @@ class Asker:
 
     def close(self) -> None:
         self._cluster.close()
+
+
+async def committed_records(asker: Asker, topic: str, partition: int) -> list[tuple[int, str]]:
+    """Offsets and values that who reads what is committed finds in a partition. Raises: as `Asker.ask`."""
+    found: list[tuple[int, str]] = []
+    offset = 0
+    while True:
+        wanted = FetchRequest.FetchPartition(partition, fetch_offset=offset, partition_max_bytes=1 << 22)
+        request = FetchRequest(
+            isolation_level=READ_COMMITTED,
+            session_epoch=-1,
+            max_bytes=1 << 22,
+            topics=[FetchRequest.FetchTopic(topic=topic, partitions=[wanted])],
+        )
+        answer = await asker.ask(request, 12, lambda answer: answer.responses[0].partitions[0].error_code)
+        data = answer.responses[0].partitions[0]
+        batches = _kernel.scan_batches(data.records or b"")
+        if not batches:
+            return found
+        aborted = [(span.producer_id, span.first_offset) for span in data.aborted_transactions or ()]
+        records = _kernel.RecordReader(topic, partition, data.records or b"", aborted=aborted)
+        found.extend((record.offset, (record.value or b"").decode()) for record in records)
+        offset = batches[-1].last_offset + 1
 
 
 async def upset(cluster: ClusterOfThree, chance: random.Random) -> None:

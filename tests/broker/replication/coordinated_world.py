@@ -26,13 +26,12 @@ from tests.waiting import wait_for_async
 from barnabas import _kernel
 from barnabas.errors import BarnabasError
 from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.fetch import FetchRequest
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.offset_commit import OffsetCommitRequest
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.protocol.messages.produce import ProduceRequest
 
-from .asking import Asker, RefusedError, settle, upset
+from .asking import Asker, RefusedError, committed_records, settle, upset
 from .cluster_of_three import ClusterOfThree, running
 
 T = TypeVar("T")
@@ -181,25 +180,7 @@ class CoordinatedWorld:
 
     async def shown(self, partition: int) -> list[str]:
         """What who reads what is committed finds in a partition."""
-        found: list[str] = []
-        offset = 0
-        while True:
-            wanted = FetchRequest.FetchPartition(partition, fetch_offset=offset, partition_max_bytes=1 << 22)
-            request = FetchRequest(
-                isolation_level=1,
-                session_epoch=-1,
-                max_bytes=1 << 22,
-                topics=[FetchRequest.FetchTopic(topic=TOPIC, partitions=[wanted])],
-            )
-            answer = await self._ask(request, 12, lambda answer: answer.responses[0].partitions[0].error_code)
-            data = answer.responses[0].partitions[0]
-            batches = _kernel.scan_batches(data.records or b"")
-            if not batches:
-                return found
-            aborted = [(span.producer_id, span.first_offset) for span in data.aborted_transactions or ()]
-            records = _kernel.RecordReader(TOPIC, partition, data.records or b"", aborted=aborted)
-            found.extend((record.value or b"").decode() for record in records)
-            offset = batches[-1].last_offset + 1
+        return [value for _, value in await committed_records(self._asker, TOPIC, partition)]
 
     # In the end
 

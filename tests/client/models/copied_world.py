@@ -7,19 +7,14 @@ each.
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-
-from tests.virtual.loop import VirtualWorld
 
 from barnabas._kernel import Record
 from barnabas.aio import Consumer, Producer
 from barnabas.errors import BarnabasError, KafkaTimeoutError, TransactionFailedError
 from barnabas.types import TopicPartition
 
-from .stage import Stage, membership, on_stage
+from .stage import Stage, membership, show
 
 STEPS = 20
 SOURCE = "in"
@@ -183,21 +178,5 @@ async def _until_done(call: Callable[[], Awaitable[None]]) -> None:
         return
 
 
-def live(directory: Path, seed: int) -> tuple[CopiedWorld, VirtualWorld]:
-    """One seed. Raises: AssertionError."""
-    virtual = VirtualWorld(seed)
-
-    async def main() -> CopiedWorld:
-        async with on_stage(virtual, directory, seed) as stage:
-            world = CopiedWorld(stage)
-            await world.live()
-            return world
-
-    return virtual.run(main), virtual
-
-
 if __name__ == "__main__":
-    for seed in range(int(sys.argv[1])):
-        with tempfile.TemporaryDirectory() as name:
-            world, virtual = live(Path(name), seed)
-        print(f"seed {seed}, {world.commits} transactions: {virtual.digest}", flush=True)
+    show(CopiedWorld)

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
-import tempfile
 from collections import Counter, defaultdict
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-from tests.virtual.loop import VirtualWorld
 
 from barnabas.aio import Admin, Consumer, Producer
 from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
 
-from .stage import Stage, membership, on_stage
+from .stage import Stage, membership, show
 
 STEPS = 20
 TOPIC = "t"
@@ -199,22 +194,5 @@ class SentWorld:
                 assert own == [value for value in sent if value in set(own)], f"{name}: out of order"
 
 
-def live(directory: Path, seed: int) -> tuple[SentWorld, VirtualWorld]:
-    """One seed. Raises: AssertionError."""
-    virtual = VirtualWorld(seed)
-
-    async def main() -> SentWorld:
-        async with on_stage(virtual, directory, seed) as stage:
-            world = SentWorld(stage)
-            async with asyncio.timeout(3_600):
-                await world.live()
-            return world
-
-    return virtual.run(main), virtual
-
-
 if __name__ == "__main__":
-    for seed in range(int(sys.argv[1])):
-        with tempfile.TemporaryDirectory() as name:
-            world, virtual = live(Path(name), seed)
-        print(f"seed {seed}, {len(world.acknowledged)} records: {virtual.digest}", flush=True)
+    show(SentWorld)

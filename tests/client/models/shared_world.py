@@ -10,17 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
-import tempfile
-from pathlib import Path
-
-from tests.virtual.loop import VirtualWorld
 
 from barnabas.aio import Admin, Producer, ShareConsumer
 from barnabas.errors import BarnabasError
 from barnabas.types import TopicPartition
 
-from .stage import Stage, on_stage
+from .stage import Stage, show
 
 STEPS = 20
 TOPIC = "t"
@@ -126,21 +121,5 @@ class SharedWorld:
         return all(lags.get(partition) == 0 for partition, _ in self.acknowledged)
 
 
-def live(directory: Path, seed: int) -> tuple[SharedWorld, VirtualWorld]:
-    """One seed. Raises: AssertionError."""
-    virtual = VirtualWorld(seed)
-
-    async def main() -> SharedWorld:
-        async with on_stage(virtual, directory, seed) as stage:
-            world = SharedWorld(stage)
-            await world.live()
-            return world
-
-    return virtual.run(main), virtual
-
-
 if __name__ == "__main__":
-    for seed in range(int(sys.argv[1])):
-        with tempfile.TemporaryDirectory() as name:
-            world, virtual = live(Path(name), seed)
-        print(f"seed {seed}, {len(world.confirmed)} confirmed: {virtual.digest}", flush=True)
+    show(SharedWorld)

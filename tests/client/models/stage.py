@@ -7,19 +7,18 @@ Owns what happens to nodes and hosts. What clients do, and what must be so, is t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from tests.broker.replication.asking import Asker, settle, upset
+from tests.broker.replication.asking import Asker, committed_records, settle, upset
 from tests.broker.replication.cluster_of_three import ClusterOfThree, running
 from tests.virtual.loop import HERE, VirtualWorld
 from tests.waiting import Patience
-
-from barnabas import _kernel
-from barnabas.protocol.messages.fetch import FetchRequest
 
 from .bad_answers import bad_answer
 
@@ -33,7 +32,6 @@ CONFIG = {
 }
 # Seconds between two things that happen: enough for nothing, or for time-outs and sessions to end.
 PAUSES_SECONDS = (0, 0, 0.02, 0.1, 0.5, 2, 10, 45)
-READ_COMMITTED = 1
 # Clients wait for no more than 120 s for anything (delivery_timeout_ms).
 MOST_SECONDS_TO_RECOVER = 300
 
@@ -117,28 +115,8 @@ class Stage:
         await asyncio.sleep(self.chance.choice((0, 0, 0.01, 0.1, 1, 3)))
 
     async def log_of(self, topic: str, partition: int) -> list[tuple[int, str]]:
-        """Offsets and values that a consumer of what is committed finds, asked without a client."""
-        found: list[tuple[int, str]] = []
-        offset = 0
-        while True:
-            wanted = FetchRequest.FetchPartition(partition, fetch_offset=offset, partition_max_bytes=1 << 22)
-            request = FetchRequest(
-                isolation_level=READ_COMMITTED,
-                session_epoch=-1,
-                max_bytes=1 << 22,
-                topics=[FetchRequest.FetchTopic(topic=topic, partitions=[wanted])],
-            )
-            answer = await self._asker.ask(
-                request, 12, lambda answer: answer.responses[0].partitions[0].error_code
-            )
-            data = answer.responses[0].partitions[0]
-            batches = _kernel.scan_batches(data.records or b"")
-            if not batches:
-                return found
-            aborted = [(span.producer_id, span.first_offset) for span in data.aborted_transactions or ()]
-            reader = _kernel.RecordReader(topic, partition, data.records or b"", aborted=aborted)
-            found += ((record.offset, (record.value or b"").decode()) for record in reader)
-            offset = batches[-1].last_offset + 1
+        """Offsets and values of what is committed, asked without a client."""
+        return await committed_records(self._asker, topic, partition)
 
     def close(self) -> None:
         self._asker.close()
@@ -156,11 +134,36 @@ def membership(chance: random.Random) -> dict[str, Any]:
     }
 
 
-@asynccontextmanager
-async def on_stage(virtual: VirtualWorld, directory: Path, seed: int) -> AsyncIterator[Stage]:
-    async with running(directory, CONFIG) as cluster:
-        stage = Stage(virtual, cluster, random.Random(seed))
-        try:
-            yield stage
-        finally:
-            stage.close()
+class Model(Protocol):
+    """What clients do, and what must be so."""
+
+    def __init__(self, stage: Stage) -> None: ...
+
+    async def live(self) -> None:
+        """Raises: AssertionError."""
+        ...
+
+
+M = TypeVar("M", bound=Model)
+
+
+def play(model: Callable[[Stage], M], directory: Path, seed: int) -> tuple[M, VirtualWorld]:
+    """One seed, with the cluster's data in `directory`. Raises: AssertionError."""
+    virtual = VirtualWorld(seed)
+
+    async def main() -> M:
+        async with running(directory, CONFIG) as cluster:
+            with contextlib.closing(Stage(virtual, cluster, random.Random(seed))) as stage:
+                world = model(stage)
+                await world.live()
+                return world
+
+    return virtual.run(main), virtual
+
+
+def show(model: Callable[[Stage], Model]) -> None:
+    """Plays as many seeds as the argument says, and prints a digest of all that was sent in each."""
+    for seed in range(int(sys.argv[1])):
+        with tempfile.TemporaryDirectory() as name:
+            _, virtual = play(model, Path(name), seed)
+        print(f"seed {seed}, {virtual.time.now:.0f} s: {virtual.digest}", flush=True)

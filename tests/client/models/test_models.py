@@ -6,42 +6,45 @@ from pathlib import Path
 
 import pytest
 
-from . import copied_world, sent_world, shared_world
+from .copied_world import CopiedWorld
+from .sent_world import SentWorld
+from .shared_world import SharedWorld
+from .stage import play
 
 SEEDS = range(4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_acknowledged_is_there_once_in_order_and_is_read(tmp_path: Path, seed: int) -> None:
-    world, _ = sent_world.live(tmp_path, seed)
+    world, _ = play(SentWorld, tmp_path, seed)
     assert world.acknowledged
 
 
 @pytest.mark.chaos
 def test_what_is_acknowledged_is_there_and_is_read_by_many_seeds(tmp_path: Path, chaos_seed: int) -> None:
-    sent_world.live(tmp_path, chaos_seed)
+    play(SentWorld, tmp_path, chaos_seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_copy_in_transactions_is_the_same_as_the_original(tmp_path: Path, seed: int) -> None:
-    world, _ = copied_world.live(tmp_path, seed)
+    world, _ = play(CopiedWorld, tmp_path, seed)
     assert world.commits
 
 
 @pytest.mark.chaos
 def test_a_copy_in_transactions_is_the_same_by_many_seeds(tmp_path: Path, chaos_seed: int) -> None:
     """There are seeds that leave no transaction the time to be committed."""
-    copied_world.live(tmp_path, chaos_seed)
+    play(CopiedWorld, tmp_path, chaos_seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_record_that_is_accepted_is_not_shared_again_and_all_are_worked_off(
     tmp_path: Path, seed: int
 ) -> None:
-    world, _ = shared_world.live(tmp_path, seed)
+    world, _ = play(SharedWorld, tmp_path, seed)
     assert world.confirmed
 
 
 @pytest.mark.chaos
 def test_all_that_is_shared_is_worked_off_by_many_seeds(tmp_path: Path, chaos_seed: int) -> None:
-    shared_world.live(tmp_path, chaos_seed)
+    play(SharedWorld, tmp_path, chaos_seed)

@@ -228,7 +228,7 @@ class ClassicMembers:
         try:
             self._groups.take_members(self._groups.groups[group.group_id], group.epoch, members)
         except KafkaStorageError as error:
-            raise CoordinatorNotAvailableError(str(error)) from error
+            raise CoordinatorNotAvailableError(error.context) from error
 
     # What members tell each other
 

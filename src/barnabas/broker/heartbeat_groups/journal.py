@@ -48,7 +48,7 @@ class GroupJournal:
                 self._store.append(group.group_id, changed)
             except KafkaStorageError as error:
                 group.is_behind = True
-                raise CoordinatorNotAvailableError(str(error)) from error
+                raise CoordinatorNotAvailableError(error.context) from error
         for place in gone:
             del group.written[place]
         group.written.update({place: (key, encoded) for place, (key, _, encoded) in found.items()})

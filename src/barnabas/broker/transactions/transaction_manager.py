@@ -137,7 +137,7 @@ class TransactionManager:
         try:
             return self._cluster.next_producer_id()
         except KafkaStorageError as error:
-            raise CoordinatorNotAvailableError(str(error)) from error
+            raise CoordinatorNotAvailableError(error.context) from error
 
     # Going on
 
@@ -302,5 +302,5 @@ class TransactionManager:
         try:
             self._store.append(metadata)
         except KafkaStorageError as error:
-            raise CoordinatorNotAvailableError(str(error)) from error
+            raise CoordinatorNotAvailableError(error.context) from error
         self.by_id[metadata.transactional_id] = metadata
