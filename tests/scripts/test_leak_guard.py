@@ -128,7 +128,6 @@ def test_a_test_that_leaves_something_behind_fails_and_no_other_does(tmp_path: P
             "-p",
             "no:cacheprovider",
             "--leak-seconds=1",
-            "--leak-tiers=unit,integration",
             "test_seeded.py",
         ],
         cwd=tmp_path,

@@ -50,7 +50,7 @@ def spark_home_of_programs(spark_home: None) -> None:
     """Tests here start programs that start a Spark."""
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def closed_clients() -> Iterator[None]:
     """What tests read in their own process, as Spark's workers do, leaves clients for the next task."""
     yield

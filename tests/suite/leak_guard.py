@@ -1,5 +1,5 @@
 """A test that leaves a client, a thread, a child process or an open file behind fails, and not its neighbour.
-Asked of the tiers that `--leak-tiers` names, by default of unit tests.
+Asked of the tiers that `--leak-tiers` names, by default of unit and integration tests.
 
 What fixtures of a wider scope make belongs to them. What ends by itself is waited for. Sockets and pipes
 count in unit tests alone: clients of wider fixtures connect when they like. Elsewhere, where there are new
@@ -27,8 +27,9 @@ from barnabas.client.cluster.lifetimes import _open as open_clients  # pyright: 
 from barnabas.loop_thread import loop_thread
 
 PAUSE_SECONDS = 0.02
-LASTING_THREADS = ("asyncio_", "pytest", "Dummy-")
-"""Begin the names of threads that serve all of a process from their first use on."""
+LASTING_THREADS = ("asyncio_", "pytest", "Dummy-", "barnabas-registry-work")
+"""Begin the names of threads that serve all of a process, or a registry of a wider fixture, from their first
+use on."""
 CONNECTIONS = ("socket:", "pipe:")
 NO_FILES = ("/dev/", "anon_inode:", sys.prefix)
 """Libraries keep some of their own files open."""
@@ -128,11 +129,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--leak-seconds",
         type=float,
-        default=5.0,
-        help="how long what a test has left may take to end by itself (default 5)",
+        default=20.0,
+        help="how long what a test has left may take to end by itself (default 20)",
     )
-    # Elsewhere servers and players that are started when first wanted last longer than a test.
-    parser.addoption("--leak-tiers", default="unit", help="whose tests may leave nothing (default unit)")
+    # In the tier differential servers and players that are started when first wanted last longer than a test.
+    parser.addoption(
+        "--leak-tiers",
+        default="unit,integration",
+        help="whose tests may leave nothing (default unit,integration)",
+    )
 
 
 def pytest_sessionstart() -> None:

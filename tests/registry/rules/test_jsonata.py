@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import confluent_kafka.schema_registry as original
@@ -30,9 +31,17 @@ EXECUTOR = JsonataExecutor()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _ended() -> Iterator[None]:
+def _process() -> Iterator[None]:
+    assert migrated("name", MESSAGE) == "Jo"
     yield
     EXECUTOR.close()
+
+
+@pytest.fixture
+def executor() -> Iterator[JsonataExecutor]:
+    """Of a test that ends its process."""
+    with closing(JsonataExecutor()) as made:
+        yield made
 
 
 def migrated(expression: str, message: Any, executor: JsonataExecutor = EXECUTOR) -> Any:
@@ -90,10 +99,12 @@ def test_what_blows_up_is_one_error_that_names_rule_and_subject(expression: str,
     assert words in str(raised.value)
 
 
-def test_an_expression_that_calls_itself_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expression_that_calls_itself_without_end_is_stopped(
+    executor: JsonataExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.2)
     with pytest.raises(SerializationError, match=r"the expression took more than 0\.2 seconds"):
-        migrated("($f := function($x) {$f($x)}; $f(1))", MESSAGE)
+        migrated("($f := function($x) {$f($x)}; $f(1))", MESSAGE, executor)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +122,12 @@ def test_a_regular_expression_takes_linear_time(expression: str) -> None:
     assert migrated(f"{{'found': $string({expression})}}", {"text": "a" * 5000 + "!"}) is not None
 
 
-def test_a_replacement_that_is_done_again_and_again_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_that_is_done_again_and_again_is_stopped(
+    executor: JsonataExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.2)
     with pytest.raises(SerializationError, match=r"the expression took more than 0\.2 seconds"):
-        migrated("$replace(name, /z/, 'y', 1000000000000)", MESSAGE)
+        migrated("$replace(name, /z/, 'y', 1000000000000)", MESSAGE, executor)
 
 
 @pytest.mark.parametrize(
@@ -167,14 +180,16 @@ def test_a_regular_expression_that_cannot_be_linear_is_refused(pattern: str) -> 
     ],
     ids=["shared objects", "a text of shared objects", "a width in a picture", "a long program"],
 )
-def test_what_takes_long_within_one_step_is_stopped(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_long_within_one_step_is_stopped(
+    expression: str, executor: JsonataExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the library's own loops, which no step of an expression interrupts."""
     monkeypatch.setattr(limits, "LONGEST_SECONDS", 0.5)
     with pytest.raises(SerializationError, match=r"the expression took more than 0\.5 seconds"):
-        migrated(f"{{'found': {expression}}}", MESSAGE)
+        migrated(f"{{'found': {expression}}}", MESSAGE, executor)
     monkeypatch.undo()
     # The next one is evaluated as if nothing had been.
-    assert migrated("name", MESSAGE) == "Jo"
+    assert migrated("name", MESSAGE, executor) == "Jo"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound no addresses of a process")
@@ -196,19 +211,14 @@ def test_what_makes_too_much_is_stopped(expression: str) -> None:
     assert migrated("name", MESSAGE) == "Jo"
 
 
-def test_a_process_that_somebody_has_ended_is_followed_by_another() -> None:
-    executor: Any = JsonataExecutor()
-    try:
-        assert migrated("name", MESSAGE, executor) == "Jo"
-        os.kill(executor._evaluator._process.pid, signal.SIGKILL)
-        executor._evaluator.wait()
-        assert migrated("name", MESSAGE, executor) == "Jo"
-    finally:
-        executor.close()
+def test_a_process_that_somebody_has_ended_is_followed_by_another(executor: Any) -> None:
+    assert migrated("name", MESSAGE, executor) == "Jo"
+    os.kill(executor._evaluator._process.pid, signal.SIGKILL)
+    executor._evaluator.wait()
+    assert migrated("name", MESSAGE, executor) == "Jo"
 
 
-def test_an_executor_that_was_closed_begins_anew() -> None:
-    executor = JsonataExecutor()
+def test_an_executor_that_was_closed_begins_anew(executor: JsonataExecutor) -> None:
     for _ in range(2):
         assert migrated("name", MESSAGE, executor) == "Jo"
         executor.close()
