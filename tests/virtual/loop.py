@@ -42,7 +42,7 @@ LONGEST_DELAY_SECONDS = 0.002
 TURN_SECONDS = 1e-9
 
 
-# The host that the task at work is on, by name: what befalls connections befalls all of a host.
+# Name of the host that the current task runs on. A host loses all of its connections at once.
 HERE = ContextVar("HERE", default="")
 
 

@@ -1,4 +1,4 @@
-"""What befalls the connections of a host."""
+"""Connections of a host that is parted from the others, or loses them."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _tls(config: RegistryConfig) -> ssl.SSLContext:
     if config.ssl_context is not None:
         return config.ssl_context
     authorities = config.ssl_ca_location
-    # Those of the system take long to read, and without HTTPS nobody asks them.
+    # The system's take long to read, and only HTTPS needs them.
     asks_the_systems = authorities is None and _is_by_https(config)
     context = ssl.create_default_context() if asks_the_systems else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
@@ -76,7 +76,7 @@ def _tls(config: RegistryConfig) -> ssl.SSLContext:
 
 
 def _is_by_https(config: RegistryConfig) -> bool:
-    """Whether anything that is asked may be."""
+    """Whether any address is one of HTTPS."""
     asked = (*config.url, config.bearer_auth_issuer_endpoint_url or "")
     return any(url.lower().startswith("https:") for url in asked)
 

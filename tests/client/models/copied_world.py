@@ -57,7 +57,7 @@ class CopiedWorld:
                     )
                     self.acknowledged.add(value)
                 except BarnabasError:
-                    # It may be there nevertheless.
+                    # It may have been stored.
                     pass
                 await self._stage.pause()
         self._is_written = True

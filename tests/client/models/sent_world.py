@@ -75,7 +75,7 @@ class SentWorld:
                     return
                 value = f"{name} {len(sent)}"
                 sent.append(value)
-                # Whatever is raised, it may be there nevertheless.
+                # Whatever is raised, the record may have been stored.
                 with contextlib.suppress(BarnabasError, TimeoutError):
                     async with self._stage.patience():
                         delivery = await producer.send(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -244,6 +245,33 @@ def test_threads_do_not_see_each_others_messages() -> None:
     for each in threads:
         each.join()
     assert not wrong
+
+
+FORKING = """
+import os
+
+from tests.registry.rules.test_jsonata import JsonataExecutor, migrated
+
+executor = JsonataExecutor()
+assert migrated("name", {"name": "before"}, executor) == "before"
+# As another thread may have it that evaluates at this moment.
+executor._lock.acquire()
+child = os.fork()
+if child == 0:
+    found = migrated("name", {"name": "in the child"}, executor)
+    executor.close()
+    os._exit(0 if found == "in the child" else 1)
+assert os.waitpid(child, 0)[1] == 0
+executor._lock.release()
+assert migrated("name", {"name": "after"}, executor) == "after"
+executor.close()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no forks")
+def test_the_child_of_a_fork_has_a_process_of_its_own() -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-W", "error", "-c", FORKING], env=environment, check=True, timeout=120)
 
 
 def test_an_executor_travels() -> None:

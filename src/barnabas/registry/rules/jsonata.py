@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from barnabas.errors import MissingExtraError
+from barnabas.fork import tell_in_child
 from barnabas.registry.rules import limits
 from barnabas.registry.rules.context import RuleContext
 from barnabas.registry.rules.errors import RuleError
@@ -40,8 +41,16 @@ class JsonataExecutor(RuleExecutor):
     """Messages are dicts and lists."""
 
     def __init__(self) -> None:
+        self._begin()
+        tell_in_child(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None
+
+    def forked(self) -> None:
+        """The process is the parent's, and another thread may have had the lock."""
+        self._begin()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
@@ -65,7 +74,7 @@ class JsonataExecutor(RuleExecutor):
     def _asked(self, request: bytes, expression: Any) -> tuple[bool, Any]:
         for _ in range(2):
             evaluator = self._evaluator
-            if evaluator is None or evaluator.pid != os.getpid():
+            if evaluator is None:
                 if any(importlib.util.find_spec(name) is None for name in LIBRARIES):
                     raise MissingExtraError("a rule in JSONata", "rules")
                 evaluator = self._evaluator = Evaluator()
@@ -81,7 +90,7 @@ class JsonataExecutor(RuleExecutor):
                 self._end()
                 raise
             if answer is not None:
-                # Of our own process, whose values are those of messages.
+                # It comes from our own code, and has only values of messages.
                 return pickle.loads(answer)
             status = evaluator.wait()
             self._end()
@@ -101,27 +110,25 @@ class JsonataExecutor(RuleExecutor):
 
 
 class Evaluator:
-    """The process. One request at a time."""
+    """The process that evaluates. It takes one request at a time."""
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        """Of who has started it: after a fork both would write to it."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", _BEGIN.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.end = weakref.finalize(self, _end, self._process, self.pid)
+        self.end = weakref.finalize(self, _end, self._process, os.getpid())
 
     def ask(self, request: bytes) -> None:
         """Raises: OSError."""
         assert self._process.stdin is not None
         milliseconds = max(int(limits.LONGEST_SECONDS * 1000), 1)
-        write(self._process.stdin, milliseconds.to_bytes(LENGTH_BYTES, "big") + request)  # pyright: ignore
+        write(self._process.stdin, milliseconds.to_bytes(LENGTH_BYTES, "big") + request)
 
     def answer(self) -> bytes | None:
-        """None: it has ended."""
+        """None if the process has ended."""
         stream = self._process.stdout
         assert stream is not None
         head = stream.read(LENGTH_BYTES)
@@ -130,15 +137,16 @@ class Evaluator:
         return data if data and len(data) == size else None
 
     def wait(self) -> int:
-        """What it has ended with."""
+        """Its exit status."""
         return self._process.wait()
 
 
-def _end(process: subprocess.Popen[bytes], pid: int) -> None:
+def _end(process: subprocess.Popen[bytes], started_by: int) -> None:
+    """In the child of a fork it only lets go of the parent's process."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(OSError):
                 stream.close()
-    if pid == os.getpid():
+    if started_by == os.getpid():
         process.kill()
         process.wait()

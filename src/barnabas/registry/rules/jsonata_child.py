@@ -15,14 +15,14 @@ import os
 import pickle
 import signal
 import sys
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 LENGTH_BYTES = 8
 MOST_BYTES = 1024 * 1024 * 1024
 """Of address space, more than it has before the first expression."""
 REMEMBERED_EXPRESSIONS = 1000
 TOO_LONG = -signal.SIGALRM if hasattr(signal, "SIGALRM") else 1
-"""What the process ends with."""
+"""The exit status where an expression took too long."""
 
 
 def main() -> None:
@@ -52,13 +52,13 @@ def _end_in(seconds: float) -> None:
         faulthandler.cancel_dump_traceback_later()
 
 
-def write(stream: BinaryIO, data: bytes) -> None:
+def write(stream: IO[bytes], data: bytes) -> None:
     stream.write(len(data).to_bytes(LENGTH_BYTES, "big"))
     stream.write(data)
     stream.flush()
 
 
-def _read(stream: BinaryIO) -> bytes | None:
+def _read(stream: IO[bytes]) -> bytes | None:
     head = stream.read(LENGTH_BYTES)
     return stream.read(int.from_bytes(head, "big")) if len(head) == LENGTH_BYTES else None
 
@@ -68,7 +68,8 @@ def _seconds(request: bytes) -> float:
 
 
 def _answer(request: bytes, known: dict[Any, Any], compiled: Any) -> bytes:
-    """Of a request: milliseconds, and a pickled expression and message; whether it failed, and what with."""
+    """`request`: milliseconds, then a pickled pair of expression and message. The answer is a pickled pair:
+    whether it failed, and the result, or the reason."""
     try:
         expression, message = pickle.loads(memoryview(request)[LENGTH_BYTES:])
         program = known.get(expression)

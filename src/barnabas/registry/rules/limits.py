@@ -19,7 +19,7 @@ LONGEST_SECONDS = 10.0
 """That an expression may take with one message, or with one field."""
 LOOKS_AT_CLOCK_EVERY = 16
 MOST_BYTES = 256 * 1024 * 1024
-"""Of all that an expression makes with one message, or with one field, whether it is still there or not."""
+"""That an expression may make with one message, or with one field, whether they are freed or not."""
 
 
 class _Evaluation(threading.local):
@@ -33,7 +33,7 @@ _evaluation = _Evaluation()
 
 @contextmanager
 def limited() -> Generator[None]:
-    """What is evaluated within, in this thread, has its time and its memory limited."""
+    """Limits the time and the memory of what this thread evaluates within."""
     before, _evaluation.deadline = _evaluation.deadline, time.monotonic() + LONGEST_SECONDS
     if before is None:
         _evaluation.bytes_made = 0
@@ -58,8 +58,9 @@ def look_at_clock() -> None:
 
 
 def made(value: object) -> None:
-    """A step's result, without what it holds, which other steps have made. Raises: RuleError, when that is
-    too much."""
+    """Counts the result of a step, without the values that it holds: other steps made those.
+
+    Raises: RuleError when the expression has made too much."""
     _evaluation.bytes_made += sys.getsizeof(value)
     if _evaluation.bytes_made > MOST_BYTES:
         raise RuleError(f"the expression made more than {MOST_BYTES} bytes")

@@ -32,7 +32,7 @@ FUNCTIONS: Mapping[str, Any] = {
 }
 # Which look like functions of a value.
 MACROS = frozenset({"map", "filter", "all", "exists", "exists_one", "reduce", "min"})
-# Parts of expressions that give what is there.
+# Parts of expressions that select a value and make none.
 SELECTING = frozenset({"expr", "member_dot", "member_index"})
 REMEMBERED_PROGRAMS = 1000
 
@@ -68,7 +68,7 @@ class _Evaluator(Evaluator):
         # Of each part of an expression, and again for each element that a macro goes through.
         limits.step()
         result = super()._visit_tree(tree)
-        # What has one child passes on what that gave, or names something that is there.
+        # A part with one child passes its value on, or names a value; it makes none.
         if len(tree.children) > 1 and tree.data not in SELECTING:
             limits.made(result)
         return result
