@@ -366,7 +366,7 @@ def variables(target: ast.AST) -> Iterator[str]:
 
 
 def dotted(node: ast.AST) -> str:
-    """`self.began`; empty for what is no such name."""
+    """`self.began`; an empty text where the node is no dotted name."""
     match node:
         case ast.Name():
             return node.id

@@ -126,13 +126,14 @@ def test_a_schema_about_as_deep_as_python_goes_is_kept_or_refused(ask: Ask) -> N
 )
 def test_a_schema_of_another_type_that_is_none_is_invalid_as_well(ask: Ask, number: int) -> None:
     kind, text = OTHERS[number]
-    began = time.monotonic()
+    # The processor's time, which does not pass while others have the machine.
+    began = time.process_time()
     for line in (REGISTER, "POST /subjects/s", "POST /compatibility/subjects/s/versions"):
         status, found = ask(line, {"schema": text, "schemaType": kind})
         assert (status, found["error_code"]) in [(422, 422), (422, 42201)]
         assert found["message"].startswith(f"Invalid schema of type {kind}, details: ")
         assert len(found["message"]) < 1000
-    assert time.monotonic() - began < 60
+    assert time.process_time() - began < 5
 
 
 def test_what_refers_to_itself_is_compared(ask: Ask) -> None:

@@ -101,7 +101,7 @@ def test_the_end_of_a_process_says_what_it_waits_for_and_ctrl_c_gives_up_only_th
     assert f"7 records to be delivered to {AWAY}, for at most 1" in line
     assert record_count(broker, topic) == 100
     process.send_signal(signal.SIGINT)
-    status, said = ended(process, within=60)
+    status, said = ended(process, within=20)
     assert status == -signal.SIGINT
     assert "7 records were not delivered" in said
 
@@ -195,8 +195,8 @@ def test_producers_whose_broker_does_not_answer_are_waited_for_side_by_side(brok
     with socket.create_server(("127.0.0.1", 0)) as silent:
         code = (
             "def stuck(number):\n"
-            "    producer = Producer('127.0.0.1:' + sys.argv[3], delivery_timeout_ms=8_000,\n"
-            "        request_timeout_ms=7_000, linger_ms=0, client_id=f'away-{number}')\n"
+            "    producer = Producer('127.0.0.1:' + sys.argv[3], delivery_timeout_ms=4_000,\n"
+            "        request_timeout_ms=3_000, linger_ms=0, client_id=f'away-{number}')\n"
             "    producer._core.accumulator.set_partition_count('topic', 1)\n"
             "    producer.send('topic', b'v')\n"
             "    return producer\n"
@@ -205,7 +205,7 @@ def test_producers_whose_broker_does_not_answer_are_waited_for_side_by_side(brok
             "for n in range(100): there.send(sys.argv[2], b'v')\n"
         )
         port = str(silent.getsockname()[1])
-        status, said = ended(started(HEAD + code, broker.bootstrap, topic, port), within=28)
+        status, said = ended(started(HEAD + code, broker.bootstrap, topic, port), within=12)
     assert status == 0
     assert said.count("the producer was not closed, and 1 record was not delivered") == 4
     assert record_count(broker, topic) == 100
@@ -227,7 +227,7 @@ def test_one_ctrl_c_ends_a_program_whose_broker_is_away(code: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, said = ended(process, within=60)
+    _, said = ended(process, within=20)
     assert "7 records were not delivered" in said
 
 

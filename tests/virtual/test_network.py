@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
 
 import pytest
 
@@ -37,8 +38,10 @@ def play(scenario: Scenario) -> None:
     world.run(main)
 
 
-async def connect(port: int) -> Connection:
-    return await Connection.open("127.0.0.1", port, client_id="client")
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Connection]:
+    with closing(await Connection.open("127.0.0.1", port, client_id="client")) as connection:
+        yield connection
 
 
 def ask(connection: Connection) -> asyncio.Future[ApiVersionsResponse]:
@@ -47,16 +50,18 @@ def ask(connection: Connection) -> asyncio.Future[ApiVersionsResponse]:
 
 def test_what_was_sent_while_a_host_was_parted_arrives_when_it_joins() -> None:
     async def scenario(world: VirtualWorld, port: int) -> None:
-        connection = await connect(port)
-        world.network.part("here")
-        answer, another = ask(connection), asyncio.create_task(connect(port))
-        await asyncio.sleep(5)
-        assert not answer.done()
-        assert not another.done()
-        world.network.join("here")
-        await answer
-        (await another).close()
-        connection.close()
+        async def connect() -> None:
+            async with connected(port):
+                pass
+
+        async with connected(port) as connection:
+            world.network.part("here")
+            answer, another = ask(connection), asyncio.create_task(connect())
+            await asyncio.sleep(5)
+            assert not answer.done()
+            assert not another.done()
+            world.network.join("here")
+            await asyncio.gather(answer, another)
 
     play(scenario)
 
@@ -91,14 +96,13 @@ def test_the_end_of_a_connection_arrives_behind_what_was_held_back() -> None:
 
 def test_connections_that_are_cut_end_what_waits_and_those_of_other_hosts_go_on() -> None:
     async def scenario(world: VirtualWorld, port: int) -> None:
-        here = await connect(port)
-        HERE.set("elsewhere")
-        elsewhere = await connect(port)
-        waiting, others = ask(here), ask(elsewhere)
-        world.network.cut("here")
-        with pytest.raises(KafkaConnectionError):
-            await waiting
-        await others
-        elsewhere.close()
+        async with connected(port) as here:
+            HERE.set("elsewhere")
+            async with connected(port) as elsewhere:
+                waiting, others = ask(here), ask(elsewhere)
+                world.network.cut("here")
+                with pytest.raises(KafkaConnectionError):
+                    await waiting
+                await others
 
     play(scenario)

@@ -204,7 +204,7 @@ def test_the_end_of_a_loop_says_what_it_waits_for_and_ctrl_c_gives_up_only_that(
     assert f"7 records to be delivered to {AWAY}, for at most 1" in line
     assert record_count(broker, topic) == 100
     process.send_signal(signal.SIGINT)
-    status, said = ended(process, within=60)
+    status, said = ended(process, within=20)
     assert status != 0
     assert "7 records were not delivered" in said
 
@@ -223,7 +223,7 @@ def test_ctrl_c_gives_what_can_be_delivered_the_time_for_it_and_the_rest_moments
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, said = ended(process, within=60)
+    _, said = ended(process, within=30)
     assert "7 records were not delivered" in said
     assert record_count(broker, topic) == 100
 
@@ -265,7 +265,7 @@ def test_ctrl_c_in_an_async_with_ends_it_within_moments_where_the_broker_hangs(
         broker.pause()
         try:
             process.send_signal(signal.SIGINT)
-            _, said = ended(process, within=60)
+            _, said = ended(process, within=20)
         finally:
             broker.resume()
     assert "KeyboardInterrupt" in said

@@ -376,6 +376,6 @@ def test_a_second_ctrl_c_ends_a_parallel_consumer_whose_handler_takes_long(
         "with ParallelConsumer(servers, handle, topics=[topic], **settings) as consumer: consumer.run()\n"
     )
     process = started(code, embedded_broker.bootstrap, topic, f"group-{topic}")
-    status, said = ended(process, within=60)
+    status, said = ended(process, within=20)
     assert status != 0
     assert said.rstrip().endswith("KeyboardInterrupt")

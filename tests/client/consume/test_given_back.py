@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import sys
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from barnabas.formats.errors import SchemaError
 from barnabas.testing import EmbeddedBroker
 
 RECORDS = 7
+LIMIT_SECONDS = 20.0
 
 
 class Failing:
@@ -131,12 +133,14 @@ def test_a_consumer_of_asyncio_commits_only_what_it_returned_whatever_is_raised_
         raised = RaisedAt(
             chance.randrange(1, 2_000), error, in_modules("/barnabas/client/consume/", "/barnabas/net/")
         )
+        began_at = time.monotonic()
         try:
             asyncio.run(main(group, returned, raised))
         except error:
             assert raised.place
         finally:
             sys.settrace(None)
+        assert time.monotonic() - began_at < LIMIT_SECONDS, raised.place
         assert committed(embedded_broker, group) <= len(returned), raised.place
     # Work in the background that it ended is told of.
     no_faults.clear()

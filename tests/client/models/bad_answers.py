@@ -1,5 +1,5 @@
-"""Faults of answers by chance, such as real brokers have: late, lost, cut off, or an error after which a
-client asks again, though what was asked may be done."""
+"""Random faults of answers. An answer comes late, is lost or cut off, or is an error that a client retries
+after, although the broker may have done what was asked."""
 
 from __future__ import annotations
 

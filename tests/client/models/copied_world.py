@@ -123,7 +123,7 @@ class CopiedWorld:
                 if self._chance.random() < 0.05:
                     await self._stage.pause()
             if self._chance.random() < 0.05:
-                raise TransactionFailedError("by chance")
+                raise TransactionFailedError("the model aborts this one")
             await producer.send_offsets_to_transaction(_after(records), consumer.group_metadata())
             await _until_done(producer.commit_transaction)
             self.commits += 1

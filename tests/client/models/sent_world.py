@@ -1,5 +1,5 @@
-"""Producers that send, and a group that reads, and both lose patience now and then: what is acknowledged is
-there once and in order, each record's outcome is told once, and the group reads all, without a gap.
+"""Producers send and a group reads, and both cancel calls now and then. What is acknowledged is stored once
+and in order, each record has one delivery report, and the group reads all records without a gap.
 
 `python -m tests.client.models.sent_world 50` runs 50 seeds, and prints a digest of all that was sent in each.
 """
@@ -34,7 +34,7 @@ class SentWorld:
         self.taken: set[str] = set()
         """What producers took."""
         self.told: Counter[str] = Counter()
-        """How often a record's outcome was told."""
+        """Delivery reports of each record."""
         self.read: dict[TopicPartition, dict[int, str]] = defaultdict(dict)
         """By the group: offsets and values."""
         self._membership = membership(self._chance)
@@ -176,7 +176,7 @@ class SentWorld:
     # In the end
 
     async def _check(self) -> None:
-        assert self.taken <= self.told.keys(), "nobody was told what became of a record"
+        assert self.taken <= self.told.keys(), "a record without a delivery report"
         assert set(self.told.values()) == {1}
         known = {value for sent in self.sent.values() for value in sent}
         for partition in {partition for partition, _ in self.acknowledged}:

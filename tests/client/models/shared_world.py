@@ -1,6 +1,5 @@
-"""A producer, and share consumers that accept, reject, release and renew what they are lent, lose patience
-and are replaced: a record that was confirmed to be accepted is not delivered again, and each is worked off in
-the end.
+"""A producer, and share consumers that accept, reject, release and renew records, cancel calls and are
+replaced. A record whose acceptance the broker confirmed is not delivered again, and the group finishes all.
 
 `python -m tests.client.models.shared_world 50` runs 50 seeds, and prints a digest of all that was sent in
 each.
@@ -36,7 +35,7 @@ class SharedWorld:
         self.finished: set[Place] = set()
         """What a consumer tried to accept or reject."""
         self.confirmed: dict[Place, float] = {}
-        """When a consumer was told that what it accepted or rejected is worked off."""
+        """When the broker confirmed that a record was accepted or rejected."""
         self._is_writing = True
 
     async def live(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -42,13 +43,15 @@ class Program:
             await self._send(self._producer(), raised)
 
     def run(self, raised: RaisedAt, error: type[BaseException]) -> None:
-        """Ends, with each record decided and reported once."""
+        """Ends in time, with each record decided and reported once."""
+        began_at = time.monotonic()
         try:
             asyncio.run(self.main(raised))
         except error:
             assert raised.place
         finally:
             sys.settrace(None)
+        assert time.monotonic() - began_at < LIMIT_SECONDS, raised.place
         # Of a record whose `send` was ended the program has no delivery, and it may be reported.
         assert all(count == 1 for count in self.told.values()), raised.place
         for value, delivery in self.deliveries.items():

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow
 import pytest
+from tests.waiting import NEVER_MS, NEVER_SECONDS
 
 from barnabas import Producer, aio
 from barnabas.client.produce import partition_search
@@ -61,12 +62,16 @@ def test_a_partition_that_nobody_adds_is_refused_by_name(broker: Any, make_topic
             producer.send_arrow(topic, rows(7, 0))
 
 
-def test_what_can_be_no_record_of_any_topic_is_refused_at_once(broker: Any, make_topic: Any) -> None:
+def test_what_can_be_no_record_of_any_topic_is_refused_at_once(
+    broker: Any, make_topic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One that was searched for would be searched for until the test is ended.
+    monkeypatch.setattr(partition_search, "NEW_PARTITION_SECONDS", NEVER_SECONDS)
     topic = make_topic(broker)
     old = pyarrow.table({"value": [b"v"], "timestamp": [-5]})
 
     async def main() -> None:
-        async with aio.Producer(broker.bootstrap) as producer:
+        async with aio.Producer(broker.bootstrap, max_block_ms=NEVER_MS) as producer:
             await (await producer.send(topic, b"v"))
             with pytest.raises(UnusableRecordError, match="timestamp -5 ms is before 1970"):
                 await producer.send(topic, b"v", timestamp=-5)

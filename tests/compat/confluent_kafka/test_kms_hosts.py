@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -33,10 +34,9 @@ def test_a_program_that_gives_a_list_of_hosts_asks_at_those_alone(
     kind: Any, config: dict[str, str], words: str
 ) -> None:
     """Without a list it asks at any address, as the original does."""
-    made = kind()
-    made.configure(None, config)
-    own = made if kind is EncryptionExecutor else made.executor
-    with pytest.raises(RuleError) as raised:
-        own.wrapped(KEK, b"x")
-    assert words in str(raised.value)
-    made.close()
+    with closing(kind()) as made:
+        made.configure(None, config)
+        own = made if kind is EncryptionExecutor else made.executor
+        with pytest.raises(RuleError) as raised:
+            own.wrapped(KEK, b"x")
+        assert words in str(raised.value)

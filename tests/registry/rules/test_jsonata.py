@@ -276,6 +276,5 @@ def test_the_child_of_a_fork_has_a_process_of_its_own() -> None:
 
 def test_an_executor_travels() -> None:
     migrated("name", MESSAGE)
-    travelled = pickle.loads(pickle.dumps(EXECUTOR))
-    assert migrated("name", MESSAGE, travelled) == "Jo"
-    travelled.close()
+    with closing(pickle.loads(pickle.dumps(EXECUTOR))) as travelled:
+        assert migrated("name", MESSAGE, travelled) == "Jo"

@@ -249,7 +249,7 @@ class ShareBroker:
 
     def acknowledge(self, deadline: float) -> Coroutine[Any, Any, list[AcknowledgementResult]]:
         """Tells the broker what is decided at the call, again where that can help until `deadline` (on the
-        clock of `CLOCK.monotonic()`). The listener is told the same results. Does not raise."""
+        clock of `CLOCK.monotonic()`). The listener gets the same results. Does not raise."""
         # Taken before others that wait for their turn can do so: these results are this caller's.
         return self._tell(self._ledger.take(self.node_id), deadline)
 

@@ -42,7 +42,7 @@ def test_the_end_commits_and_gives_up_the_place_in_the_group_at_once(
         assert process.stdout.readline() == "read\n"
         if ending == "Ctrl-C":
             process.send_signal(signal.SIGINT)
-        status, _ = ended(process, within=60)
+        status, _ = ended(process, within=20)
     assert status == (-signal.SIGINT if ending == "Ctrl-C" else 0)
     # The session of the program's own lasts for 30 seconds more.
     assert connect().get_children(f"/consumers/{group}/ids") == []
