@@ -23,7 +23,6 @@ from functools import partial
 from pathlib import Path
 
 import pyspark
-from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -32,9 +31,21 @@ import barnabas
 from barnabas.spark import precompiling
 from bench import spark_connector
 from bench.broker import kafka
+from bench.page_cache import PageCache, page_cache
 from bench.processes import processor_seconds
 from bench.runs import Topics, measure
-from bench.spark_works import FIELDS, FORMATS, OURS, PEER_FORMAT, RECORDS_A_SECOND, Works, percentile
+from bench.spark_session import session
+from bench.spark_works import (
+    FIELDS,
+    FORMATS,
+    OURS,
+    PEER_FORMAT,
+    RECORDS_A_BATCH,
+    RECORDS_A_SECOND,
+    RECORDS_OF_NEW_APPLICATION,
+    Works,
+    percentile,
+)
 from bench.works import PEER, VALUE_BYTES
 
 REPORT = Path("docs/benchmarks-spark.md")
@@ -86,25 +97,6 @@ class Comparison:
         )
 
 
-def session(jars: str = "", **settings: str) -> SparkSession:
-    """With Spark's default settings, but for what it would print, serve and look up."""
-    # Otherwise Spark's workers run the python3 of PATH, which need not be the one with Barnabas in it.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("bench")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.log.level", "ERROR")
-        .config("spark.jars", jars)
-    )
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
     parser.add_argument("--records", type=int, default=5_000_000, help="of one run (default 5000000)")
@@ -121,11 +113,20 @@ Begin = Callable[[str], None]
 
 
 def compare(
-    comparison: Comparison, work: Callable[[str], float], runs: int, begin: Begin, *, counts_processor: bool
+    comparison: Comparison,
+    work: Callable[[str], float],
+    runs: int,
+    begin: Begin,
+    *,
+    counts_processor: bool,
+    cache: PageCache | None,
 ) -> Comparison:
+    """`cache`: of a work that writes, whose broker takes its pages out of it."""
     for number in range(runs + 1):
         for name in FORMATS:
             begin(f"{comparison.title}: {name}")
+            if cache is not None:
+                cache.fill()
             began = processor_seconds()
             taken = work(name)
             if number:
@@ -149,23 +150,26 @@ def compare_ways(works: Works, begin: Begin) -> list[Comparison]:
 
 
 WORKS: dict[str, tuple[str, float, bool]] = {
-    "read": ("batch read", 2.5, False),
+    "read": ("batch read", 3, False),
     "write": ("batch write", 2.5, False),
     "stream": ("streaming read, availableNow", 1.8, False),
     "triggers": ("streaming read, without the start of the query", 2, False),
     "copy": ("stream from Kafka to Kafka, ours exactly once", 1.5, False),
+    "batches": (f"the same in batches of {RECORDS_A_BATCH:,}", 1.5, False),
+    "cold": (f"the same, {RECORDS_OF_NEW_APPLICATION:,} records in a new application", 1, False),
     "avro": (f"read, decode and aggregate {len(FIELDS)} fields, Avro", 3, False),
-    "json": (f"read, decode and aggregate {len(FIELDS)} fields, JSON", 3, False),
+    "json": (f"read, decode and aggregate {len(FIELDS)} fields, JSON", 5, False),
     "short": ("shortest micro-batch", 1.5, True),
     "short_copy": ("shortest micro-batch to Kafka, ours exactly once", 1.5, True),
     "way": ("", 1, True),
 }
 """Title, what is wanted, and whether that is the most."""
 BY_THE_CLOCK = ("short", "short_copy", "way")
+WRITING = ("write", "copy", "batches")
 
 
 def comparisons(
-    works: Works, topics: Topics, wanted: list[str], runs: int, begin: Begin
+    works: Works, topics: Topics, wanted: list[str], runs: int, begin: Begin, cache: PageCache
 ) -> Iterator[Comparison]:
     for name in wanted:
         if name == "way":
@@ -181,8 +185,14 @@ def comparisons(
             else:
                 work = getattr(works, name)
             comparison = Comparison(title, least, is_most)
-            counts = name not in BY_THE_CLOCK
-            yield compare(comparison, work, runs, begin, counts_processor=counts)
+            yield compare(
+                comparison,
+                work,
+                runs,
+                begin,
+                counts_processor=name not in BY_THE_CLOCK,
+                cache=cache if name in WRITING else None,
+            )
 
 
 HEADINGS = ("work", f"{OURS}, s", "Spark's connector, s", "ratio", "wanted", "met", "less processor time")
@@ -253,6 +263,7 @@ def main() -> int:
         kafka(None) as bootstrap,
         spark_home(is_precompiled=options.precompiled),
         Progress(*columns, console=errors, transient=True) as progress,
+        page_cache() as cache,
     ):
         task = progress.add_task("filling a topic to read from")
 
@@ -265,7 +276,7 @@ def main() -> int:
             spark = session(jars, **(UNIX_SOCKETS if options.unix_sockets else {}))
             works = Works(spark, bootstrap, filled, options.records, topics)
             found: list[Comparison] = []
-            for comparison in comparisons(works, topics, wanted, options.runs, begin):
+            for comparison in comparisons(works, topics, wanted, options.runs, begin, cache):
                 found.append(comparison)
                 errors.print("bench: " + ", ".join(comparison.row()))
             spark.stop()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ from threading import Event, Thread
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.avro import functions as avro
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.types import StructType
 
 from barnabas import Consumer, Producer, TopicPartition
@@ -29,6 +31,8 @@ FORMATS = (OURS, PEER_FORMAT)
 SHORT_BATCHES = 30
 WAIT_SECONDS = 600.0
 RECORDS_A_SECOND = 1000
+RECORDS_A_BATCH = 250_000
+RECORDS_OF_NEW_APPLICATION = 20_000
 WARM_UP_SECONDS = 5.0
 WAY_SECONDS = 20.0
 # As many fields as the flights of the demo have.
@@ -130,16 +134,39 @@ class Works:
 
     def copy(self, format_name: str) -> float:
         """All there is, from topic to topic: exactly once by ours, at least once by Spark's connector."""
-        with self._topics.fresh() as topic, tempfile.TemporaryDirectory() as checkpoint:
-            began = time.perf_counter()
-            query = (
-                self._copying(format_name, self._filled, topic, checkpoint, is_once=format_name == OURS)
-                .trigger(availableNow=True)
-                .start()
-            )
-            query.awaitTermination()
-            took = time.perf_counter() - began
-        self._expect(sum(progress["numInputRows"] for progress in query.recentProgress))
+        return self._copied(format_name)
+
+    def batches(self, format_name: str) -> float:
+        """The same in batches."""
+        return self._copied(format_name, maxOffsetsPerTrigger=str(RECORDS_A_BATCH))
+
+    def _copied(self, format_name: str, **options: str) -> float:
+        with self._topics.fresh() as topic:
+            took, count = copy_all(self._spark, format_name, self._bootstrap, self._filled, topic, **options)
+        self._expect(count)
+        return took
+
+    def cold(self, format_name: str) -> float:
+        """The first query of a new application, of few records, from `load()` to its end."""
+        with self._topics.fresh() as few, self._topics.fresh() as topic:
+            with Producer(self._bootstrap) as producer:
+                for _ in range(RECORDS_OF_NEW_APPLICATION):
+                    producer.send(few, b"x" * VALUE_BYTES)
+            command = [
+                sys.executable,
+                "-m",
+                "bench.spark_application",
+                format_name,
+                self._bootstrap,
+                few,
+                topic,
+            ]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"{format_name}: {done.stderr}")
+            took, count = json.loads(done.stdout.splitlines()[-1])
+        if count != RECORDS_OF_NEW_APPLICATION:
+            raise RuntimeError(f"{format_name} copied {count} of {RECORDS_OF_NEW_APPLICATION} records")
         return took
 
     def short_copy(self, format_name: str) -> float:
@@ -234,32 +261,62 @@ class Works:
             enough.set()
             sender.join()
 
-    def _copying(self, format_name: str, topic: str, target: str, checkpoint: str, *, is_once: bool):
-        writer = self._stream_of(format_name, topic).select("key", "value").writeStream.format(format_name)
-        options = {"kafka.bootstrap.servers": self._bootstrap, "topic": target}
-        if is_once:
-            options["delivery"] = "exactly-once"
-        return writer.options(**options).option("checkpointLocation", checkpoint)
+    def _copying(
+        self, format_name: str, topic: str, target: str, checkpoint: str, *, is_once: bool
+    ) -> DataStreamWriter:
+        stream = self._stream_of(format_name, topic)
+        return copying(stream, format_name, self._bootstrap, target, checkpoint, is_once=is_once)
 
     def _read(self, format_name: str, topic: str, **options: str) -> DataFrame:
-        return self._spark.read.format(format_name).options(**self._source_options(topic) | options).load()
+        settings = source_options(self._bootstrap, topic) | options
+        return self._spark.read.format(format_name).options(**settings).load()
 
     def _stream_of(self, format_name: str, topic: str) -> DataFrame:
-        return self._spark.readStream.format(format_name).options(**self._source_options(topic)).load()
-
-    def _source_options(self, topic: str) -> dict[str, str]:
-        # Spark's connector otherwise waits up to half a second at the end of each partition.
-        return {
-            "kafka.bootstrap.servers": self._bootstrap,
-            "subscribe": topic,
-            "startingOffsets": "earliest",
-            "kafka.fetch.max.wait.ms": "10",
-        }
+        return stream_of(self._spark, format_name, self._bootstrap, topic)
 
     def _expect(self, count: int) -> None:
         # Filling the topic took a record more, before the watch was started.
         if count < self._records:
             raise RuntimeError(f"Spark saw {count} of {self._records} records")
+
+
+def source_options(bootstrap: str, topic: str) -> dict[str, str]:
+    # Spark's connector otherwise waits up to half a second at the end of each partition.
+    return {
+        "kafka.bootstrap.servers": bootstrap,
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+        "kafka.fetch.max.wait.ms": "10",
+    }
+
+
+def stream_of(spark: SparkSession, format_name: str, bootstrap: str, topic: str, **options: str) -> DataFrame:
+    settings = source_options(bootstrap, topic) | options
+    return spark.readStream.format(format_name).options(**settings).load()
+
+
+def copying(
+    stream: DataFrame, format_name: str, bootstrap: str, target: str, checkpoint: str, *, is_once: bool
+) -> DataStreamWriter:
+    options = {"kafka.bootstrap.servers": bootstrap, "topic": target, "checkpointLocation": checkpoint}
+    if is_once:
+        options["delivery"] = "exactly-once"
+    return stream.select("key", "value").writeStream.format(format_name).options(**options)
+
+
+def copy_all(
+    spark: SparkSession, format_name: str, bootstrap: str, topic: str, target: str, **options: str
+) -> tuple[float, int]:
+    """The seconds from `load()` to the query's end, and the records that it read: exactly once by ours, at
+    least once by Spark's connector."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        began = time.perf_counter()
+        stream = stream_of(spark, format_name, bootstrap, topic, **options)
+        writer = copying(stream, format_name, bootstrap, target, checkpoint, is_once=format_name == OURS)
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        took = time.perf_counter() - began
+    return took, sum(progress["numInputRows"] for progress in query.recentProgress)
 
 
 def from_json(column: Column) -> Column:

@@ -27,7 +27,7 @@ from rich.progress import Progress
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
 from bench.broker import kafka
 from bench.processes import Sampler
-from bench.spark import session
+from bench.spark_session import session
 
 BATCHES_A_TOPIC = 100
 # The oldest has been read for long when it is deleted.

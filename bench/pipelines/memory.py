@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from barnabas import Admin, NewTopic, Producer
 from bench.broker import kafka
 from bench.processes import Sampler
-from bench.spark import session
+from bench.spark_session import session
 
 VALUE_BYTES = 1000
 ROWS_A_BATCH = 10_000

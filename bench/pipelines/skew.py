@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from barnabas import Admin, NewTopic, Producer
 from barnabas.testing import EmbeddedBroker
-from bench.spark import session
+from bench.spark_session import session
 
 CORES = 2
 PARTITIONS = 20

@@ -12,7 +12,8 @@ from pathlib import Path
 from bench import spark_connector
 from bench.broker import kafka
 from bench.runs import Topics
-from bench.spark import compile_ours, session
+from bench.spark import compile_ours
+from bench.spark_session import session
 from bench.spark_works import OURS, PEER_FORMAT, Works, percentile
 
 BATCH = "5 seconds"

@@ -340,7 +340,14 @@ class Consumer(ConsumerFront, Owned):
         Raises: MisuseError where it is not assigned, KafkaTimeoutError, UnknownTopicOrPartitionError.
         """
         self._give_back()
-        return self._run(self._core.position(as_partition(partition), self._timeout_ms(timeout)))
+        if self._generation != generation():
+            raise forked_error("consumer")
+        place = as_partition(partition)
+        known = self._core.buffer.position(place)
+        if known is not None:
+            # Which many ask for after each poll: without a turn of the event loop.
+            return known
+        return self._run(self._core.position(place, self._timeout_ms(timeout)))
 
     # Commits
 

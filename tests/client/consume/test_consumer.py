@@ -20,6 +20,7 @@ from barnabas.errors import (
     MisuseError,
     UnknownSettingError,
 )
+from barnabas.loop_thread import LoopThread
 
 MakeTopic = Callable[..., str]
 FillTopic = Callable[..., None]
@@ -101,6 +102,26 @@ def test_all_partitions_are_read_each_in_order(
     records = read(at_beginning(topic, 3), 1500)
     for partition in range(3):
         assert values([r for r in records if r.partition == partition]) == numbers(0, 500)
+
+
+def test_a_position_that_is_known_needs_no_turn_of_the_event_loop(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, at_beginning: Any, monkeypatch: Any
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 10))
+    consumer = at_beginning(topic)
+    read(consumer, 10)
+
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("asked the event loop")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LoopThread, "run", refuse)
+        assert consumer.position((topic, 0)) == 10
+        with pytest.raises(MisuseError, match="not assigned"):
+            consumer.position((topic, 1))
+    consumer.seek((topic, 0), 4)
+    assert consumer.position((topic, 0)) == 4
 
 
 def test_polls_of_all_kinds_continue_where_the_last_one_ended(

@@ -126,6 +126,15 @@ class FetchBuffer:
 
     # Positions.
 
+    def position(self, partition: TopicPartition) -> int | None:
+        """The offset of the next record, from any thread; None where it has to be found first.
+
+        Raises: MisuseError where the partition is not assigned.
+        """
+        with self._lock:
+            state = self.state(partition)
+            return state.position if state.has_position else None
+
     def seek(self, partition: TopicPartition, offset: int, leader_epoch: int = -1) -> None:
         """The next record to return. What was fetched from another position is dropped."""
         state = self.state(partition)

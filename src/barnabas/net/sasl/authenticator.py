@@ -12,6 +12,7 @@ from barnabas.error_codes import ErrorCode, error_for
 from barnabas.errors import (
     BarnabasError,
     BrokenProtocolError,
+    KafkaConnectionError,
     KafkaTimeoutError,
     NoCommonVersionError,
     SaslAuthenticationError,
@@ -77,9 +78,20 @@ class Authentication:
     async def run(self, carrier: Carrier) -> int:
         """Gives how long the broker will keep the connection, in milliseconds; 0 is for ever.
 
-        Raises: AuthenticationError, KafkaConnectionError, KafkaTimeoutError, BrokenProtocolError.
+        Raises: AuthenticationError, KafkaConnectionError (also where the token expired on its way),
+        KafkaTimeoutError, BrokenProtocolError.
         """
         version = await self._shake_hands(carrier)
+        try:
+            return await self._converse(carrier, version)
+        except SaslAuthenticationError as error:
+            if self._conversation.has_expired():
+                raise KafkaConnectionError(
+                    f"{carrier.name} refuses a token that expired before it was checked"
+                ) from error
+            raise
+
+    async def _converse(self, carrier: Carrier, version: int) -> int:
         message: bytes | None = self._message
         session_lifetime_ms = 0
         while message is not None:

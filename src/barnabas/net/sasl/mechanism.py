@@ -27,6 +27,10 @@ class Conversation(Protocol):
         """
         ...
 
+    def has_expired(self) -> bool:
+        """Whether the credentials that were sent have expired since, so that others may be accepted."""
+        return False
+
 
 class Mechanism(Protocol):
     """A mechanism with the credentials of one client."""

@@ -81,9 +81,7 @@ class OAuthBearer:
                 if not _is_extension(name, value):
                     raise CredentialsError(_NO_EXTENSION.format(name))
             now = now_ms() / 1000
-            expires_at_ms = token.expires_at_ms
-            if expires_at_ms is None:
-                expires_at_ms = _expiry(token.value)
+            expires_at_ms = _expiry_ms(token)
             if expires_at_ms is None:
                 self._token = None
                 return token
@@ -114,9 +112,11 @@ class OAuthBearerConversation(Conversation):
         self._get_token = get_token
         self._extensions = extensions
         self._refusal = ""
+        self._expires_at_ms: int | None = None
 
     async def first(self) -> bytes:
         token = await self._get_token()
+        self._expires_at_ms = _expiry_ms(token)
         extensions = {**self._extensions, **token.extensions}
         pairs = "".join(f"{name}={value}{SEPARATOR}" for name, value in extensions.items())
         return f"n,,{SEPARATOR}auth=Bearer {token.value}{SEPARATOR}{pairs}{SEPARATOR}".encode()
@@ -129,6 +129,9 @@ class OAuthBearerConversation(Conversation):
         self._refusal = _reasons(challenge)
         return REFUSAL_SEEN
 
+    def has_expired(self) -> bool:
+        return self._expires_at_ms is not None and now_ms() >= self._expires_at_ms
+
 
 def _reasons(challenge: bytes) -> str:
     try:
@@ -138,9 +141,11 @@ def _reasons(challenge: bytes) -> str:
         return "for a reason that cannot be read"
 
 
-def _expiry(token: str) -> int | None:
-    """When a JSON Web Token says that it expires, in milliseconds since 1970."""
-    parts = token.split(".")
+def _expiry_ms(token: OAuthBearerToken) -> int | None:
+    """When a token expires, in milliseconds since 1970: as its source says, or a JSON Web Token itself."""
+    if token.expires_at_ms is not None:
+        return token.expires_at_ms
+    parts = token.value.split(".")
     if len(parts) != 3:
         return None
     try:

@@ -31,7 +31,8 @@ CREDENTIALS = {"sasl.username": "admin", "sasl.password": "admin-secret"}
 def token(seconds: float = 3600, subject: str = "admin") -> str:
     """Nobody signs it: the broker takes it nevertheless."""
     now = time.time()
-    parts = ({"alg": "none"}, {"sub": subject, "iat": now, "exp": now + seconds})
+    # In whole seconds, as issuers have it: a broker refuses what was issued later in its millisecond.
+    parts = ({"alg": "none"}, {"sub": subject, "iat": int(now), "exp": now + seconds})
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     return ".".join([*encoded, ""])
 
