@@ -152,16 +152,10 @@ class Works:
             with Producer(self._bootstrap) as producer:
                 for _ in range(RECORDS_OF_NEW_APPLICATION):
                     producer.send(few, b"x" * VALUE_BYTES)
-            command = [
-                sys.executable,
-                "-m",
-                "bench.spark_application",
-                format_name,
-                self._bootstrap,
-                few,
-                topic,
-            ]
-            done = subprocess.run(command, capture_output=True, text=True)
+            command = [sys.executable, "-m", "bench.pipelines.new_application"]
+            done = subprocess.run(
+                [*command, format_name, self._bootstrap, few, topic], capture_output=True, text=True
+            )
             if done.returncode:
                 raise RuntimeError(f"{format_name}: {done.stderr}")
             took, count = json.loads(done.stdout.splitlines()[-1])

@@ -1,6 +1,7 @@
-"""An application that copies a topic: `python -m bench.spark_application FORMAT BOOTSTRAP TOPIC TARGET`.
+"""An application that copies a topic.
 
-Its last line has the seconds from `load()` to the query's end, and the number of records.
+`python -m bench.pipelines.new_application FORMAT BOOTSTRAP TOPIC TARGET`: the last line that it prints has
+the seconds from `load()` to the query's end, and the number of records.
 """
 
 from __future__ import annotations
