@@ -13,6 +13,7 @@ from tests.spark_home import make_spark_home
 from tests.waiting import wait_for, wait_for_async
 
 from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition
+from barnabas.clock import CLOCK
 from barnabas.testing import ApacheKafka, ApacheKafkaCluster, EmbeddedBroker
 
 if TYPE_CHECKING:
@@ -161,6 +162,13 @@ def own_embedded_cluster() -> Iterator[EmbeddedBroker]:
 def own_cluster(request: pytest.FixtureRequest) -> ApacheKafkaCluster | EmbeddedBroker:
     """Every test that takes this runs against clusters of both kinds, which are this module's alone."""
     return request.getfixturevalue(f"own_{request.param}_cluster")
+
+
+@pytest.fixture
+def clock_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Afterwards the clock of brokers and clients shows the machine's time again."""
+    monkeypatch.setattr(CLOCK, "moved_by_ms", 0)
+    monkeypatch.setattr(CLOCK, "_passed_seconds", 0.0)
 
 
 @pytest.fixture

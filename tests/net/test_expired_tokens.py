@@ -21,11 +21,7 @@ from barnabas.protocol.messages.sasl_handshake import SaslHandshakeResponse
 
 LIFETIME_SECONDS = 10.0
 
-
-@pytest.fixture(autouse=True)
-def _clock_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CLOCK, "moved_by_ms", 0)
-    monkeypatch.setattr(CLOCK, "_passed_seconds", 0.0)
+pytestmark = pytest.mark.usefixtures("clock_put_back")
 
 
 class SlowBroker:

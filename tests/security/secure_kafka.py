@@ -31,9 +31,8 @@ def password_of(user: str) -> str:
 def unsecured_token(subject: str, lifetime_seconds: float = 3600) -> str:
     """What Kafka's own validator for development takes: a JSON Web Token that nobody signed."""
     now = time.time()
-    # In whole seconds, as issuers have it: a broker refuses what was issued later in its millisecond.
-    issued = int(now)
-    parts = [{"alg": "none"}, {"sub": subject, "iat": issued, "exp": now + lifetime_seconds}]
+    # Whole seconds, as issuers write: brokers compare with milliseconds, and refuse a later `iat`.
+    parts = [{"alg": "none"}, {"sub": subject, "iat": int(now), "exp": now + lifetime_seconds}]
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     return ".".join([*encoded, ""])
 

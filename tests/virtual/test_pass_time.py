@@ -19,11 +19,7 @@ from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 
 T = TypeVar("T")
 
-
-@pytest.fixture(autouse=True)
-def _clock_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CLOCK, "moved_by_ms", 0)
-    monkeypatch.setattr(CLOCK, "_passed_seconds", 0.0)
+pytestmark = pytest.mark.usefixtures("clock_put_back")
 
 
 def run(scenario: Callable[[], Awaitable[T]]) -> T:

@@ -274,8 +274,7 @@ class Consumer(ConsumerFront, Owned):
         end_offsets: Mapping[TopicPartition, int] | None = None,
     ) -> T | None:
         """What `take` gives, as soon as that is something; None after `timeout` seconds, or when woken."""
-        if self._generation != generation():
-            raise forked_error("consumer")
+        self._check_process()
         if not self._polls.acquire(blocking=False):
             raise polled_by_two(ONE_FOR_EACH)
         try:
@@ -305,6 +304,11 @@ class Consumer(ConsumerFront, Owned):
             return None
 
         return run_poll(core, self._waiting, look, timeout=timeout)
+
+    def _check_process(self) -> None:
+        """Raises: ClosedError in a process that was forked from that of the consumer."""
+        if self._generation != generation():
+            raise forked_error("consumer")
 
     def _give_back(self) -> None:
         """Raises: MisuseError while another thread polls."""
@@ -339,13 +343,12 @@ class Consumer(ConsumerFront, Owned):
 
         Raises: MisuseError where it is not assigned, KafkaTimeoutError, UnknownTopicOrPartitionError.
         """
+        self._check_process()
         self._give_back()
-        if self._generation != generation():
-            raise forked_error("consumer")
         place = as_partition(partition)
+        # Programs ask after each poll: a known position is answered without the event loop.
         known = self._core.buffer.position(place)
         if known is not None:
-            # Which many ask for after each poll: without a turn of the event loop.
             return known
         return self._run(self._core.position(place, self._timeout_ms(timeout)))
 

@@ -31,7 +31,7 @@ CREDENTIALS = {"sasl.username": "admin", "sasl.password": "admin-secret"}
 def token(seconds: float = 3600, subject: str = "admin") -> str:
     """Nobody signs it: the broker takes it nevertheless."""
     now = time.time()
-    # In whole seconds, as issuers have it: a broker refuses what was issued later in its millisecond.
+    # Whole seconds, as issuers write: brokers compare with milliseconds, and refuse a later `iat`.
     parts = ({"alg": "none"}, {"sub": subject, "iat": int(now), "exp": now + seconds})
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     return ".".join([*encoded, ""])
