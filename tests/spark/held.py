@@ -1,4 +1,7 @@
-"""What this process holds, to compare before and after many batches."""
+"""What a process holds, to compare before and after many batches.
+
+All objects of ours in the process count, so `in_a_process_of_its_own` keeps those of other tests out of it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,16 @@ import os
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import ParamSpec, TypeVar
 
 from barnabas.spark.planning import offsets
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LOOKS, BETWEEN_LOOKS_SECONDS = 10, 0.1
 
 
@@ -46,3 +55,12 @@ class Held:
             if str(type(each).__module__).startswith("barnabas")
         )
         return cls(threading.active_count(), len(os.listdir("/proc/self/fd")), by_type.total(), by_type)
+
+
+def in_a_process_of_its_own(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the function returns there. It is a module's function; arguments and result can be pickled.
+
+    Raises: what the function raises.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(function, *args, **kwargs).result()

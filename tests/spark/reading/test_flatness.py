@@ -1,17 +1,15 @@
 """What a query holds after many batches is what it held after a few, whatever comes and goes meanwhile.
 
-The planner and the tasks of a streaming query run in this process, on three brokers, while topics are created
+The planner and the tasks of a streaming query run in one process, on three brokers, while topics are created
 and deleted, and brokers stop and start.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
+from contextlib import closing
 
 import confluent_kafka
-import pytest
-from tests.spark.held import Held
+from tests.spark.held import Held, in_a_process_of_its_own
 
 from barnabas import Admin, NewTopic
 from barnabas.spark.options import source_options
@@ -28,7 +26,7 @@ BATCHES_A_TOPIC, BATCHES_A_NODE = 2, 25
 
 
 class Query:
-    """A streaming query's planner and tasks, in this process, and the topics that it reads."""
+    """A streaming query's planner and tasks, and the topics that it reads."""
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self._broker = broker
@@ -91,22 +89,18 @@ class Query:
         self._admin.close()
 
 
-@pytest.fixture
-def query() -> Iterator[Query]:
-    with EmbeddedBroker(nodes=3) as broker:
-        query = Query(broker)
-        yield query
-        query.close()
+def held_before_and_after() -> tuple[Held, Held]:
+    with EmbeddedBroker(nodes=3) as broker, closing(Query(broker)) as query:
+        query.run(WARM_UP)
+        before = Held.at_rest()
+        query.run(MEASURED)
+        after = Held.at_rest()
+        assert query.has_read_all
+        return before, after
 
 
-def test_a_query_holds_no_more_after_many_batches(query: Query, caplog: pytest.LogCaptureFixture) -> None:
-    # Each topic that goes is told, and pytest keeps all that is told.
-    caplog.set_level(logging.ERROR, logger="barnabas.spark.reading.source")
-    query.run(WARM_UP)
-    before = Held.at_rest()
-    query.run(MEASURED)
-    after = Held.at_rest()
-    assert query.has_read_all
+def test_a_query_holds_no_more_after_many_batches() -> None:
+    before, after = in_a_process_of_its_own(held_before_and_after)
     grown = (after.by_type - before.by_type).most_common(8)
     assert after.threads <= before.threads
     # Connections that are being made anew come and go.

@@ -3,13 +3,13 @@ write at least once or exactly once, and while brokers stop and start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
-from tests.spark.held import Held
+from tests.spark.held import Held, in_a_process_of_its_own
 
 from barnabas import Admin, NewTopic
 from barnabas.spark.options import SinkOptions, sink_options
@@ -23,20 +23,12 @@ NODES, TASKS, ROWS = 3, 2, 5
 WARM_UP, MEASURED, BATCHES_A_NODE = 80, 100, 25
 
 
-@pytest.fixture
-def broker() -> Iterator[EmbeddedBroker]:
-    with EmbeddedBroker(nodes=NODES) as started:
-        with Admin(started.bootstrap) as admin:
-            admin.create_topics([NewTopic("copy", 3, NODES)])
-        yield started
-
-
 def rows() -> Iterator[pa.RecordBatch]:
     return iter([pa.record_batch({"value": pa.array([b"value"] * ROWS, pa.binary())})])
 
 
 class Query:
-    """A streaming query's sink in this process, which Spark makes anew for each batch."""
+    """A streaming query's sink, which Spark makes anew for each batch."""
 
     def __init__(self, broker: EmbeddedBroker, options: SinkOptions) -> None:
         self._broker = broker
@@ -65,16 +57,21 @@ class Query:
         return sum(each.rows for each in prepared)
 
 
+def held_before_and_after(given: Mapping[str, str]) -> tuple[Held, Held]:
+    with EmbeddedBroker(nodes=NODES) as broker:
+        with Admin(broker.bootstrap) as admin:
+            admin.create_topics([NewTopic("copy", 3, NODES)])
+        query = Query(broker, sink_options({**given, "kafka.bootstrap.servers": broker.bootstrap}))
+        query.run(WARM_UP)
+        before = Held.at_rest()
+        assert query.run(MEASURED) == MEASURED * TASKS * ROWS
+        return before, Held.at_rest()
+
+
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
-def test_a_sink_holds_no_more_after_many_batches(
-    broker: EmbeddedBroker, delivery: str, tmp_path: Path
-) -> None:
-    given = {"kafka.bootstrap.servers": broker.bootstrap, "topic": "copy", "delivery": delivery}
-    query = Query(broker, sink_options(given | {"checkpointlocation": str(tmp_path)}))
-    query.run(WARM_UP)
-    before = Held.at_rest()
-    assert query.run(MEASURED) == MEASURED * TASKS * ROWS
-    after = Held.at_rest()
+def test_a_sink_holds_no_more_after_many_batches(delivery: str, tmp_path: Path) -> None:
+    given = {"topic": "copy", "delivery": delivery, "checkpointlocation": str(tmp_path)}
+    before, after = in_a_process_of_its_own(held_before_and_after, given)
     grown = (after.by_type - before.by_type).most_common(8)
     assert after.threads <= before.threads
     # Connections that are being made anew come and go.
