@@ -27,6 +27,7 @@ check "imports" $bin/lint-imports --no-cache
 check "names" $bin/python scripts/check_names.py
 check "rust imports" $bin/python scripts/check_rust_imports.py
 check "sizes" $bin/python scripts/check_sizes.py
+check "words" $bin/python scripts/check_words.py
 check "time in tests" $bin/python scripts/check_time_in_tests.py
 check "known flaky" $bin/python -m scripts.suite.known_flaky
 check "generated code" $bin/python codegen/generate.py --check

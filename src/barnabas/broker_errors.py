@@ -996,14 +996,14 @@ class PositionOutOfRangeError(BrokerError):
 
 
 class UnknownTopicIdError(BrokerError):
-    """the broker does not know the topic's id: deleted, made anew, or not there yet"""
+    """the broker does not know the topic's id: deleted, created again, or not there yet"""
 
     code: ClassVar[int] = 100
     name: ClassVar[str] = "UNKNOWN_TOPIC_ID"
     retriable: ClassVar[bool] = True
     invalid_metadata: ClassVar[bool] = True
     explanation: ClassVar[str] = (
-        "the broker does not know the topic's id: deleted, made anew, or not there yet"
+        "the broker does not know the topic's id: deleted, created again, or not there yet"
     )
 
 
@@ -1024,13 +1024,13 @@ class BrokerIdNotRegisteredError(BrokerError):
 
 
 class InconsistentTopicIdError(BrokerError):
-    """the topic was deleted and made anew; metadata must be read again"""
+    """the topic was deleted and created again; metadata must be read again"""
 
     code: ClassVar[int] = 103
     name: ClassVar[str] = "INCONSISTENT_TOPIC_ID"
     retriable: ClassVar[bool] = True
     invalid_metadata: ClassVar[bool] = True
-    explanation: ClassVar[str] = "the topic was deleted and made anew; metadata must be read again"
+    explanation: ClassVar[str] = "the topic was deleted and created again; metadata must be read again"
 
 
 class InconsistentClusterIdError(BrokerError):
@@ -1181,21 +1181,21 @@ class InvalidRecordStateError(BrokerError):
 
 
 class ShareSessionNotFoundError(BrokerError):
-    """the broker has forgotten the share session; it begins anew"""
+    """the broker has forgotten the share session; it begins again"""
 
     code: ClassVar[int] = 122
     name: ClassVar[str] = "SHARE_SESSION_NOT_FOUND"
     retriable: ClassVar[bool] = True
-    explanation: ClassVar[str] = "the broker has forgotten the share session; it begins anew"
+    explanation: ClassVar[str] = "the broker has forgotten the share session; it begins again"
 
 
 class InvalidShareSessionEpochError(BrokerError):
-    """a request of the share session was lost or came twice; it begins anew"""
+    """a request of the share session was lost or came twice; it begins again"""
 
     code: ClassVar[int] = 123
     name: ClassVar[str] = "INVALID_SHARE_SESSION_EPOCH"
     retriable: ClassVar[bool] = True
-    explanation: ClassVar[str] = "a request of the share session was lost or came twice; it begins anew"
+    explanation: ClassVar[str] = "a request of the share session was lost or came twice; it begins again"
 
 
 class FencedStateEpochError(BrokerError):

@@ -108,7 +108,7 @@ class PartitionsAssigned(Event):
 
 @frozen
 class PartitionsRevoked(Event):
-    """The group takes partitions from this consumer, which still owns them while this is told."""
+    """The group takes partitions from this consumer, which still owns them during this event."""
 
     group_id: str
     partitions: tuple[TopicPartition, ...]
@@ -155,7 +155,7 @@ class OffsetsCommitted(Event):
 
 @frozen
 class FatalError(Event):
-    """The client cannot go on and has to be made anew: a fenced producer, for instance."""
+    """The client cannot go on and has to be replaced by a new one: a fenced producer, for instance."""
 
     error: BarnabasError
 

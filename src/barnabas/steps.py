@@ -17,7 +17,7 @@ from barnabas.values import frozen
 
 Stage = Literal["connecting", "connected", "handshaking", "negotiating", "authenticating", "up", "closed"]
 """Of a connection. `handshaking`: by TLS. `negotiating`: the broker is asked what it speaks. An open one
-comes by `authenticating` and `up` again where it authenticates itself anew.
+comes by `authenticating` and `up` again where it authenticates itself again.
 """
 
 
@@ -127,8 +127,8 @@ class CoordinatorFound(Step):
 
 @frozen
 class TelemetrySubscribed(Step):
-    """The brokers have said which metrics they want of this client (KIP-714): beginnings of names, none for
-    nothing."""
+    """The brokers have said which metrics this client has to push (KIP-714): prefixes of names; none: no
+    metrics."""
 
     subscription_id: int
     push_interval_seconds: float
@@ -267,7 +267,7 @@ class FetchAnswered(Step):
 
 @frozen
 class ShareFetchSent(Step):
-    """A broker is asked for records of these partitions of a share group, and told what was acknowledged of
+    """A broker is asked for records of these partitions of a share group; the request acknowledges records of
     `acknowledged` partitions."""
 
     node_id: int
@@ -289,7 +289,7 @@ class RecordsAcquired(Step):
 
 @frozen
 class AcknowledgementsSent(Step):
-    """A broker is told what was acknowledged of these partitions, apart from a fetch."""
+    """Acknowledgements for these partitions go to a broker in a request of their own, not with a fetch."""
 
     node_id: int
     session_epoch: int

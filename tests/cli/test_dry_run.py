@@ -186,4 +186,4 @@ def test_a_schema_is_registered_and_deleted_only_without_it(here: Here) -> None:
         assert json.loads(schemas("list", "--json").stdout) == {"users": [1]}
         schemas("delete", "users", "--yes")
         done = schemas("delete", "users", "--permanent", "--dry-run")
-        assert done.stderr == f"would delete users version 1 for good\n{UNCHANGED}"
+        assert done.stderr == f"would delete users version 1 permanently\n{UNCHANGED}"

@@ -27,7 +27,7 @@ class FrameReceiver:
 class Record:
     """A record as read from a partition. `timestamp` in milliseconds since 1970, -1 if there is none.
 
-    It points into the batch it came in and keeps that alive; `key`, `value` and `headers` are made anew at
+    It points into the batch it came in and keeps that alive; `key`, `value` and `headers` are made again at
     each access. Header keys that are not UTF-8 are read with replacement characters. Equal by all its
     parts; can be pickled."""
 
@@ -61,10 +61,10 @@ class Record:
         """Who set `timestamp`, as a number of `barnabas.TimestampType`."""
     @property
     def key(self) -> bytes | None:
-        """Made anew at each access; None where there is none."""
+        """Made again at each access; None where there is none."""
     @property
     def value(self) -> bytes | None:
-        """Made anew at each access; None is a tombstone in a compacted topic."""
+        """Made again at each access; None is a tombstone in a compacted topic."""
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
         """Pairs of name and value in the order of the producer; a name may come more than once."""

@@ -84,7 +84,7 @@ async def serve(broker: Broker, host: str, faults_port: int | None = None) -> No
     faults = FaultListener(lambda: broker.faults, broker.upsets)
     if faults_port is not None:
         await faults.start(host, faults_port)
-        logging.info("faults are told at %s", faults.url)
+        logging.info("faults are set at %s", faults.url)
     print(broker.bootstrap, flush=True)
     await stopped.wait()
     await faults.stop()

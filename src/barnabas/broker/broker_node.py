@@ -112,7 +112,7 @@ class BrokerNode:
                 self._listeners.append(await self._bind(listener))
                 await self._servers[listener.name].accept()
             except (InvalidConfigError, ListenError) as error:
-                logger.error("node %d cannot listen as it was told: %s", self.node_id, error)
+                logger.error("node %d cannot listen: %s", self.node_id, error)
 
     async def accept(self) -> None:
         """Lets clients in. Raises: ListenError."""
@@ -138,8 +138,9 @@ class BrokerNode:
         logger.info("node %d has stopped", self.node_id)
 
     async def kill(self) -> None:
-        """Ends it as SIGKILL ends a process: nobody is told, nothing is flushed, and the others do without it
-        only after broker.session.timeout.ms, or when it starts. Does nothing if it does not run."""
+        """Ends it as SIGKILL ends a process: it flushes nothing and does not say that it leaves; for the
+        others it is there until broker.session.timeout.ms is over, or it starts. Does nothing if it does not
+        run."""
         self._check_others("stop")
         if not self._servers:
             return

@@ -51,7 +51,7 @@ class Checkpoint:
             )
         batches, committed = _numbers(folder / "offsets"), _numbers(folder / "commits")
         if not batches:
-            raise CheckpointError(f"{folder} holds no batch yet: the query can be started anew")
+            raise CheckpointError(f"{folder} holds no batch yet: the query has not planned one")
         self.query_id = _query_id(folder / "metadata")
         self.last_batch = batches[-1]
         """The last one that was planned."""
@@ -85,7 +85,7 @@ class Checkpoint:
         if began is None:
             raise CheckpointError(
                 f"the first batch of {self.folder} is not finished, and {path}, which would tell where it "
-                "began, is not there: start the query anew, with another checkpoint"
+                "began, is not there: start the query with a new checkpoint"
             )
         return Source(number, began, planned, began)
 

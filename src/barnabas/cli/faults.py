@@ -224,7 +224,7 @@ def requests(
     at: At = DEFAULT_AT,
     as_json: AsJson = False,
 ) -> None:
-    """Print what was asked since faults are told."""
+    """Print the requests since the first fault was set."""
     which = {"node": node, "topic": topic, "partition": partition, "client_id": client_id, "group": group}
     told = {name: value for name, value in which.items() if value is not None}
     found = _control(at).requests(api, **told)

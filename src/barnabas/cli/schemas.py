@@ -76,8 +76,10 @@ Normalize = Annotated[
     bool,
     typer.Option("--normalize", help="As the registry writes it, so that what means the same is the same."),
 ]
-Deleted = Annotated[bool, typer.Option("--deleted", help="What was deleted, but not for good, as well.")]
-Permanent = Annotated[bool, typer.Option("--permanent", help="For good, after it was deleted without this.")]
+Deleted = Annotated[bool, typer.Option("--deleted", help="Also what was deleted, but not permanently.")]
+Permanent = Annotated[
+    bool, typer.Option("--permanent", help="Delete permanently what was deleted without this before.")
+]
 
 
 @contextmanager
@@ -254,7 +256,7 @@ def delete(
 ) -> None:
     """Delete a subject, or one of its versions."""
     what = subject if version is None else f"version {version} of {subject}"
-    for_good = " for good" if permanent else ""
+    for_good = " permanently" if permanent else ""
     if not dry_run:
         confirm(f"delete {what}{for_good}", is_sure=yes)
     with _registry(registry_url, command_config, setting) as registry:

@@ -92,9 +92,9 @@ def up(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a broker, or a cluster of several, until Ctrl-C. Its address is printed on stdout once it is ready;
-    then where faults are told, the registry's, and the page's, which may change all that is here. Of each
-    --listener, what belongs in a client's properties file is printed as well."""
+    """Run a broker, or a cluster of several, until Ctrl-C. Prints its address on stdout when it is ready,
+    then the addresses of its faults, of the registry and of the page, which may change everything here. For
+    each --listener it also prints what belongs in a client's properties file."""
     registry = None
     if has_registry:
         # Here and not above, since no other command should wait for the registry's import.

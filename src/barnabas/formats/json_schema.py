@@ -164,7 +164,7 @@ class _Types:
         patterns = schema.get("patternProperties", {})
         others += [self._documents.child(place, "patternProperties", pattern) for pattern in patterns]
         if not others:
-            raise _wrong(path, "is an object of which no properties are told, which no column holds")
+            raise _wrong(path, "is an object without properties; no column can hold it: add 'properties'")
         values = _any_of([self._certain(each, f"{path}[]", within) for each in others], f"{path}[]")
         return pa.map_(pa.string(), pa.field("value", values))
 
@@ -177,7 +177,7 @@ class _Types:
             elif isinstance(found, dict):
                 steps.append((keyword,))
         if not steps:
-            raise _wrong(path, "is an array of which no items are told, which no column holds")
+            raise _wrong(path, "is an array without items; no column can hold it: add 'items'")
         items = [self._certain(self._documents.child(place, *each), f"{path}[]", within) for each in steps]
         return pa.list_(pa.field("element", _any_of(items, f"{path}[]")))
 

@@ -600,7 +600,7 @@ class Connection:
             f"{self.name} did not answer {name} within {limit}{hint}"
             if under_way.sent_at
             else f"{self.name} had {name} wait for longer than {limit} before it was sent: it throttles this "
-            "client, or is slow to authenticate it anew"
+            "client, or is slow to re-authenticate it"
         )
         self.monitor.timed_out(self.number, name, under_way.correlation_id, timeout_ms)
         if under_way.future is not None and not under_way.future.done():
@@ -755,7 +755,7 @@ class Connection:
             self._is_authenticating = True
         if self._renewal is None:
             self._renewal = background.start(
-                self._renew(self._mechanism), what="authenticating a connection anew", loop=self._loop
+                self._renew(self._mechanism), what="re-authenticating a connection", loop=self._loop
             )
 
     async def _renew(self, mechanism: Mechanism) -> None:
@@ -766,7 +766,7 @@ class Connection:
             except BarnabasError as error:
                 if self._is_authenticating or not error.retriable:
                     raise
-                logger.warning("%s: authenticating anew failed, will try again: %s", self.name, error)
+                logger.warning("%s: re-authentication failed, will try again: %s", self.name, error)
                 self._renew_at = CLOCK.monotonic() + RENEWAL_RETRY_SECONDS
                 return
             await self._authenticate(authentication)
@@ -775,8 +775,8 @@ class Connection:
         except BarnabasError as error:
             self._end(error)
         except Exception as error:
-            logger.exception("%s: authenticating anew failed", self.name)
-            self._end(KafkaConnectionError(f"{self.name}: authenticating anew failed: {error!r}"))
+            logger.exception("%s: re-authentication failed", self.name)
+            self._end(KafkaConnectionError(f"{self.name}: re-authentication failed: {error!r}"))
         finally:
             self._renewal = None
 

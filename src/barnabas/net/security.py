@@ -45,6 +45,6 @@ class Security:
         if self._credentials is None:
             raise MisuseError(
                 "set_sasl_credentials is for sasl_mechanism PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512; tokens "
-                "and keys come from their callbacks, anew each time"
+                "and keys come from their callbacks, again each time"
             )
         self._credentials.replace(username, password)

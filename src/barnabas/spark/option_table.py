@@ -124,11 +124,9 @@ OF_A_SIDE = (
     Option(
         "schema",
         "",
-        "Needed but for `string`, and where a registry has it. JSON: Spark's DDL (`id BIGINT, name STRING`) "
-        "or its "
-        "JSON; not for writing. Avro: the schema's JSON. Protocol Buffers: a descriptor set in base64. With "
-        "a registry: "
-        "the schema's text as a registry has it.",
+        "Needed except for `string`, and where a registry has it. JSON: Spark's DDL (`id BIGINT, name "
+        "STRING`) or its JSON; not for writing. Avro: the schema's JSON. Protocol Buffers: a descriptor "
+        "set in base64. With a registry: the schema's text as a registry has it.",
     ),
     Option(
         "schemaFile",

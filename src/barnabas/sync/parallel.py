@@ -47,7 +47,7 @@ class ParallelConsumer(ParallelFront):
     When partitions are given up, no more of their records begin; handlers under way have `drain_timeout_ms`.
     A thread cannot be ended: one that takes longer runs on, and its record is handled again elsewhere.
 
-    Other settings: `barnabas.settings.table.ConsumerConfig`, but for enable_auto_commit; commits are made
+    Other settings: `barnabas.settings.table.ConsumerConfig`, except for enable_auto_commit; commits are made
     every auto_commit_interval_ms. `barnabas.aio.ParallelConsumer` is the same for coroutines. Raises:
     UnknownSettingError, InvalidSettingError.
     """

@@ -27,7 +27,7 @@ T = TypeVar("T")
 class ShareConsumer(ShareConsumerFront, Owned):
     """Works through records of topics together with the other members of a share group (KIP-932): every
     record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it. A
-    context manager, and an iterable of records. For one thread at a time, but for `wakeup`.
+    context manager, and an iterable of records. For one thread at a time, except for `wakeup`.
 
     With share_acknowledgement_mode "implicit" a poll or commit accepts what the last poll returned, and an
     iteration each record when the next one is asked for; with "explicit" `acknowledge` decides. What was not

@@ -36,7 +36,7 @@ class EmbeddedBroker(BrokerProcess):
     `as_version`: passes for this release of Kafka, such as "2.8" or "0.10", by offering its APIs in its
     versions.
 
-    `storage="memory"`: records are on no disk, and gone when the broker stops: a restart begins anew.
+    `storage="memory"`: records are on no disk, and gone when the broker stops: a restart begins again.
 
     `faults`: errors, delays and whatever else is to happen to its clients (see `fault_control`).
 

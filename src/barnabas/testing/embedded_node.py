@@ -12,7 +12,7 @@ from barnabas.testing.fault_control import FaultControl
 
 
 class EmbeddedNode:
-    """`control`: where the broker is told; raises ServerStartError while it does not run.
+    """`control`: where the node is controlled; raises ServerStartError while it does not run.
 
     Raises: FaultControlError, at every call that the broker cannot do.
     """
@@ -52,8 +52,8 @@ class EmbeddedNode:
         self._change("stopped")
 
     def kill(self) -> None:
-        """Ends it as SIGKILL ends a process: nobody is told, nothing is flushed, and the others do without it
-        only after broker.session.timeout.ms, or when it starts."""
+        """Ends it as SIGKILL ends a process: it flushes nothing and does not say that it leaves; for the
+        others it is there until broker.session.timeout.ms is over, or it starts."""
         self._change("killed")
 
     def start(self) -> None:

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class FaultControlError(BarnabasError):
-    """The broker or proxy does not answer, or cannot do what it was told."""
+    """The broker or proxy does not answer, or refuses the fault."""
 
 
 class Disconnect:
@@ -139,7 +139,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
         self._call_timeout_seconds = call_timeout_seconds
         address = urlsplit(url)
         if address.scheme != "http" or not address.hostname:
-            raise MisuseError(f"faults are told at an address as http://127.0.0.1:9093, not at {url!r}")
+            raise MisuseError(f"the address of faults is a URL such as http://127.0.0.1:9093, not {url!r}")
         self._host, self.port = address.hostname, address.port or 80
         self._hooks: dict[str, _HookThread] = {}
 
@@ -148,7 +148,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
         return self.script(rule)[0]
 
     def fault(self, rule_id: str) -> ControlledFault:
-        """One that was told before, here or elsewhere."""
+        """One that was set before, here or elsewhere."""
         return ControlledFault(self, rule_id)
 
     def script(self, *rules: FaultRule | Mapping[str, Any]) -> list[ControlledFault]:
@@ -171,7 +171,7 @@ class FaultControl(FaultLanguage[ControlledFault]):
         self.call("DELETE", "/faults" if seed is None else f"/faults?seed={seed}")
 
     def requests(self, api: str | int | None = None, **which: Any) -> list[RecordedRequest]:
-        """What was asked since `clear`, or since anything was told here. `which`: `node`, `topic`,
+        """The requests since `clear`, or since the first fault was set here. `which`: `node`, `topic`,
         `partition`, `client_id`, `group`, `transactional_id`."""
         query = urlencode({**({} if api is None else {"api": api}), **which})
         return [

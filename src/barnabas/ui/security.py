@@ -80,7 +80,5 @@ async def sent_token(request: Request) -> Mapping[str, str]:
     said = form.pop(CSRF_FIELD, "") or request.headers.get("X-CSRF-Token", "")
     expected = request.session.get(CSRF_FIELD, "")
     if not expected or not hmac.compare_digest(said.encode(), expected.encode()):
-        raise HTTPException(
-            403, "the form is not of this session: load the page again, and send it once more"
-        )
+        raise HTTPException(403, "the form is not of this session: load the page again, and send it again")
     return form

@@ -161,7 +161,7 @@ def test_records_are_deleted_before_an_offset_a_time_or_all(
     assert first("--before", "1h", "--yes") == 2
     assert here("consume", name, "-o", "beginning", "-e").stdout == "c\nd\n"
     asked = here("delete-records", name, "--all", ok=False).stderr
-    assert asked == "error: delete 2 records at most, for good: add --yes to do it without being asked\n"
+    assert asked == "error: delete 2 records at most, permanently: add --yes to do it without being asked\n"
     assert first("--all", "-y") == 4
 
 

@@ -128,8 +128,8 @@ def test_partitions_that_are_missing_at_the_target_are_told(here: Here, made: Ma
     source, target = made(partitions=3), made(partitions=2)
     done = here("copy", source, "--to", target, ok=False)
     assert done.stderr == (
-        f"error: topic {target!r} has 2 of the 3 partitions of {source!r}: add some, or --by-key to choose "
-        "them anew\n"
+        f"error: topic {target!r} has 2 of the 3 partitions of {source!r}: add some, or use --by-key to "
+        "choose partitions by the keys\n"
     )
 
 

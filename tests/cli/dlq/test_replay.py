@@ -117,7 +117,7 @@ def test_letters_go_back_to_their_partitions_in_order_and_each_once(
     )
     shown = replay(letters, "--dry-run")
     assert "VALUE_CONVERTER" in shown.stdout
-    assert "4 letters would be sent; 1 that do not say whence they came left alone" in shown.stderr
+    assert "4 letters would be sent; 1 without a source topic left alone" in shown.stderr
     assert values(broker, source) == []
 
     told = json.loads(replay(letters, "--json").stdout)

@@ -619,7 +619,7 @@ def test_a_second_thread_that_polls_meanwhile_is_told_so_and_accepts_nothing(
             while thread.is_alive():
                 consumer.poll(0)
 
-        with pytest.raises(MisuseError, match="polled by another thread or coroutine"):
+        with pytest.raises(MisuseError, match="another thread or coroutine is polling"):
             poll_until_refused()
         fill_topic(kafka, topic, numbers(1))
         thread.join(60)

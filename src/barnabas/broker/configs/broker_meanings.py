@@ -38,7 +38,7 @@ def _bounds() -> dict[str, str]:
 
 MEANINGS: Mapping[str, str] = {
     **_bounds(),
-    "advertised.listeners": "The addresses that clients are told, if others.",
+    "advertised.listeners": "The addresses that clients get, if they differ from listeners.",
     "authorizer.class.name": "Who checks what clients may do; empty is nobody.",
     "auto.create.topics.enable": "Create topics that clients ask for.",
     "auto.leader.rebalance.enable": "Whether leaders go back to where they should be by themselves.",

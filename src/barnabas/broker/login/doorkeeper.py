@@ -82,7 +82,7 @@ class SaslDoorkeeper:
             return True
         if self._state is LoginState.LET_IN:
             if self._session_ends is not None and CLOCK.monotonic() >= self._session_ends:
-                raise DisconnectError("its session has ended, and it did not prove anew who it is")
+                raise DisconnectError("its session has ended, and the client did not authenticate again")
             return False
         if key == ApiVersionsRequest.API_KEY:
             return False

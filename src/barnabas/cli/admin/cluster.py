@@ -79,7 +79,7 @@ def unregister(
     command_config: CommandConfig = None,
     setting: Settings = None,
 ) -> None:
-    """Forget a broker that is gone for good."""
+    """Forget a broker that will not come back."""
     what = f"forget broker {broker}"
     with admin_client(bootstrap, command_config, setting) as admin:
         if dry_run:

@@ -57,5 +57,5 @@ def delete_records(
             told_dry_run()
             return
         count = sum(min(wanted[tp], end[tp].offset) - first[tp].offset for tp in chosen)
-        confirm(f"delete {plural(count, 'record')} at most, for good", is_sure=yes)
+        confirm(f"delete {plural(count, 'record')} at most, permanently", is_sure=yes)
         admin.delete_records(wanted)

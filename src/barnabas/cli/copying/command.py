@@ -120,7 +120,7 @@ def copy(
         typer.Option("--replication-factor", min=1, help="Of created topics; else the target's default."),
     ] = None,
     by_key: Annotated[
-        bool, typer.Option("--by-key", help="Choose partitions anew by the keys; else they are kept.")
+        bool, typer.Option("--by-key", help="Choose partitions by the keys; by default they are kept.")
     ] = False,
     source_headers: Annotated[
         bool,

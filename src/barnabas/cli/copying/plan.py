@@ -67,7 +67,7 @@ def check(planned: Sequence[CopyRoute], *, keeps_partitions: bool, is_created: b
         if keeps_partitions and count is not None and count < route.partition_count:
             raise UsageError(
                 f"topic {route.target!r} has {count} of the {route.partition_count} partitions of "
-                f"{route.source!r}: add some, or --by-key to choose them anew"
+                f"{route.source!r}: add some, or use --by-key to choose partitions by the keys"
             )
 
 

@@ -171,7 +171,7 @@ class _Replay:
             if account.base > self._ends[partition]:
                 raise UsageError(
                     f"{partition} ends at {self._ends[partition]}, and {group} is at {account.base}: the "
-                    "topic was made anew. Begin a new account with --group"
+                    "topic was deleted and created again. Begin a new account with --group"
                 )
         self._left_out = self._unknown = self._sent = 0
 
@@ -314,7 +314,7 @@ class _Replay:
             columns = ("FROM", "STAGE", "FIELD", "ERROR", "QUERY", "LETTERS")
             print_table(columns, [tuple(asdict(kind).values()) for kind in kinds])
         others = f"; {_letters(self._left_out)} not chosen" if self._left_out else ""
-        others += f"; {self._unknown:,} that do not say whence they came left alone" if self._unknown else ""
+        others += f"; {self._unknown:,} without a source topic left alone" if self._unknown else ""
         would = f"{_letters(chosen)} would be sent" if is_dry else f"{_letters(self._sent)} sent"
         note(f"{self._topic}: {would}{others}")
 

@@ -1,4 +1,4 @@
-"""`barnabas pipeline replay`: a project's queries once more, over a range that has an end.
+"""`barnabas pipeline replay`: a project's queries again, over a range that has an end.
 
 PySpark's own client of declarative pipelines runs the project, in this process. What its sources read, where
 its checkpoints are and what its sinks' transactions are called is put in on the way; the project stays as it
@@ -64,7 +64,7 @@ def replay(
     ] = _LOCAL,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the project, read nothing.")] = False,
 ) -> None:
-    """Have a project of declarative pipelines read a range of its topics once more.
+    """Have a project of declarative pipelines read a range of its topics again.
 
     Checkpoints are of its own, so that the project goes on later as if nothing had been; transactions of
     sinks too. What flows write goes where it always goes, unless --set names other topics.

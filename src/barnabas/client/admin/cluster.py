@@ -212,7 +212,7 @@ class ClusterAdmin(AdminCalls):
         check(response.error_code, f"removing the voter {voter_id}", response.error_message)
 
     async def unregister_broker(self, broker_id: int, *, timeout: float | None = None) -> None:
-        """Forgets a broker that is gone for good. Raises: BrokerIdNotRegisteredError, ..."""
+        """Forgets a broker that will not come back. Raises: BrokerIdNotRegisteredError, ..."""
         check_number(broker_id, "broker_id")
         request = UnregisterBrokerRequest(broker_id=broker_id)
         response = await self._ask(self._client.any_node, request, timeout, lambda r: r.error_code)

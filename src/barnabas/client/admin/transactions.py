@@ -223,7 +223,7 @@ class TransactionAdmin(AdminCalls):
         time-out for instance, is no error.
 
         Raises: ProducerFencedError (the broker has aborted it, as it was open for longer than
-        transaction_timeout_ms, or a producer of the same transactional id began anew), InvalidTxnStateError
+        transaction_timeout_ms, or a producer of the same transactional id began again), InvalidTxnStateError
         (it was ended the other way), TransactionalIdAuthorizationFailedError, ...; `outcome` tells of each.
         """
         found = items_of(transactions, "transactions", PreparedTransaction)

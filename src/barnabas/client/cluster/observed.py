@@ -20,8 +20,8 @@ class Observed:
         return self._client
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Connections that are opened from now on, and those that authenticate themselves anew (KIP-368), use
-        these credentials; connections that are open stay. On any thread.
+        """Connections that are opened from now on, and those that re-authenticate (KIP-368), use these
+        credentials; connections that are open stay. On any thread.
 
         Raises: MisuseError unless sasl_mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
         """

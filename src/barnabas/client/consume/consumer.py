@@ -57,7 +57,7 @@ ITERATION_POLL_SECONDS = 1.0
 
 class Consumer(OwnedByLoop, ConsumerFront):
     """Reads records of topics, as a member of a group or on its own. Made on a running event loop; used with
-    `async with` and `async for`, or closed by `close`. For one coroutine at a time, but for `wakeup`.
+    `async with` and `async for`, or closed by `close`. For one coroutine at a time, except for `wakeup`.
 
     `topics` or `pattern` (matched against whole names): as `subscribe`. Without `group_id` a subscription
     means all partitions of the topics, and nothing is committed. Settings:
@@ -127,8 +127,8 @@ class Consumer(OwnedByLoop, ConsumerFront):
         self._core.assign(as_partitions(partitions))
 
     def enforce_rebalance(self, reason: str = "enforce_rebalance() was called") -> None:
-        """Has this member join its group again in the next `poll`, so that partitions are divided anew; the
-        group's members are told through it. Without effect with group_protocol="consumer".
+        """Has this member join its group again in the next `poll`, so that partitions are divided again;
+        the rebalance reaches all members. Without effect with group_protocol="consumer".
 
         Raises: MisuseError without group_id.
         """
@@ -192,8 +192,8 @@ class Consumer(OwnedByLoop, ConsumerFront):
         fetched beyond. No rows when none came within `timeout` seconds.
 
         `key` and `value`: formats, as RegistryFormat, that make a column of their schema's type of either.
-        What cannot be read is null there, and told in the column keyError or valueError. After an error of
-        the registry the same records come again.
+        What cannot be read is null there, with the error in the column keyError or valueError. After an error
+        of the registry the same records come again.
 
         Raises: MissingExtraError without pyarrow; MisuseError (a format is for other clients), RegistryError,
         SchemaError; else see `poll`.

@@ -80,7 +80,7 @@ class FetchSession:
                 continue
             changed[partition] = fetch
             if uses_topic_ids and before is not None and before.topic_id != fetch.topic_id:
-                # The topic was deleted and made anew. By name the two are the same partition.
+                # The topic was deleted and created again. By name the two are the same partition.
                 forgotten.append((partition, before.topic_id))
         known.update(changed)
         return SessionRequest(self.session_id, self._next_epoch, changed, forgotten)

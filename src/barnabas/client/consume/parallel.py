@@ -42,7 +42,7 @@ class ParallelConsumer(ParallelFront):
     When partitions are given up, no more of their records begin; handlers under way have `drain_timeout_ms`,
     then they are cancelled. With partitions that are lost already they are cancelled at once.
 
-    Other settings: `barnabas.settings.table.ConsumerConfig`, but for enable_auto_commit; commits are made
+    Other settings: `barnabas.settings.table.ConsumerConfig`, except for enable_auto_commit; commits are made
     every auto_commit_interval_ms. Raises: UnknownSettingError, InvalidSettingError.
     """
 

@@ -74,7 +74,7 @@ class ParallelFront(OfThisProcess):
         self._failure: BaseException | None = None
         self._is_stopping = False
         self._made_again: list[TopicPartition] = []
-        """Partitions whose topic was deleted and made again: their backlog is of the old one."""
+        """Partitions whose topic was deleted and created again: their backlog is of the old one."""
         consumer._on_made_again(self._made_again.extend)  # pyright: ignore[reportPrivateUsage]
 
     def backlog(self) -> dict[TopicPartition, int]:

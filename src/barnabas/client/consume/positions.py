@@ -137,7 +137,7 @@ class PositionFinder:
             state, epoch = epochs[partition]
             if state.starting_point == "made again":
                 problem = (
-                    f"topic {partition.topic!r} was deleted and made again, so {partition} has no position"
+                    f"topic {partition.topic!r} was deleted and created again, so {partition} has no position"
                 )
             elif partition in out_of_range:
                 problem = f"offset {state.position} of {partition} is not there"

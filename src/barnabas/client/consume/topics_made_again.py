@@ -1,4 +1,4 @@
-"""Topics that are deleted and made again while they are read.
+"""Topics that are deleted and created again while they are read.
 
 A position means nothing in another topic of the same name, even where that is as long: topic ids (KIP-516)
 tell the two apart. Owns which topics are known to be gone. Knows nothing of fetching or of groups.
@@ -54,7 +54,7 @@ class TopicsMadeAgain:
             for state in states:
                 self._gone.update(topic_id for topic_id in (state.topic_id, state.next_topic_id) if topic_id)
             logger.warning(
-                "topic %r was deleted and made again: %s continues as auto_offset_reset=%s says",
+                "topic %r was deleted and created again: %s continues as auto_offset_reset=%s says",
                 topic,
                 ", ".join(str(state.partition) for state in states),
                 self._auto_offset_reset,

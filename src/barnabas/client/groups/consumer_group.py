@@ -252,7 +252,7 @@ class ConsumerProtocolMembership(GroupMembership):
         if self._state.target is not target:
             return
         held = {partition.topic for partition in self._assignment}
-        # A topic that was deleted and made again has to be given up before it is taken.
+        # A topic that was deleted and created again has to be given up before it is taken.
         renewed = {i for i, name in names.items() if name in held and self._topic_ids.get(name) != i}
         for topic_id in renewed:
             del names[topic_id]

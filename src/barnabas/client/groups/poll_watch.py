@@ -66,6 +66,6 @@ class PollWatch:
 def polled_by_two(advice: str) -> MisuseError:
     """For whoever uses a consumer while another thread or coroutine polls it."""
     return MisuseError(
-        "this consumer is polled by another thread or coroutine at this moment: it is for one at a time, but "
+        "another thread or coroutine is polling this consumer: use a consumer from one at a time, except "
         f"for wakeup(), close() and stats(); give each {advice}"
     )

@@ -40,8 +40,8 @@ class ShareConsumerFront(Observed):
 
     def acknowledge(self, record: ShareRecord, acknowledge_type: AcknowledgeType = "accept") -> None:
         """Decides what becomes of a record of the last poll: "accept", "release" (to be delivered again),
-        "reject" (never again) or "renew" (the lock starts anew, and the next poll returns the record again;
-        KIP-1222). Brokers are told with the next poll or commit; until then it may be decided otherwise.
+        "reject" (never again) or "renew" (the lock starts again, and the next poll returns the record again;
+        KIP-1222). It is sent with the next poll or commit; until then it can be changed.
 
         Raises: MisuseError with share_acknowledgement_mode="implicit", or where the record is not in hand.
         """
@@ -76,7 +76,7 @@ class ShareConsumer(OwnedByLoop, ShareConsumerFront):
     """Works through records of topics together with the other members of a share group (KIP-932): every
     record is lent to one of them at a time, in no order that is promised, until one accepts or rejects it.
     Made on a running event loop; used with `async with` and `async for`, or closed by `close`. For one
-    coroutine at a time, but for `wakeup`.
+    coroutine at a time, except for `wakeup`.
 
     With share_acknowledgement_mode "implicit" a poll or commit accepts what the last poll returned, and an
     iteration each record when the next one is asked for; with "explicit" `acknowledge` decides. What was not

@@ -80,12 +80,12 @@ class ShareRecord:
 
     @property
     def key(self) -> bytes | None:
-        """Made anew at each access; None where there is none."""
+        """A new object at each access; None where there is none."""
         return self.record.key
 
     @property
     def value(self) -> bytes | None:
-        """Made anew at each access; None is a tombstone in a compacted topic."""
+        """A new object at each access; None is a tombstone in a compacted topic."""
         return self.record.value
 
     @property

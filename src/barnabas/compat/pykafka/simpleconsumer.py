@@ -358,7 +358,7 @@ class SimpleConsumer(PartitionPoller, OfThisProcess):
         if gone:
             numbers = sorted(each.partition.id for each in gone)
             log.warning(
-                "Not committing offsets of partitions %s of topic '%s', which was deleted and made again",
+                "Not committing offsets of partitions %s of topic '%s', which was deleted and created again",
                 numbers,
                 self._topic.name,
             )

@@ -53,7 +53,7 @@ CHANGES_OF_KAFKA_PYTHON: tuple[Change, ...] = (
             BREAKS,
             "it answered with a struct of the protocol, and answers with dictionaries: there are no "
             "attributes",
-            "take what is wanted by key",
+            "take values by key",
             Use.ANSWER_USED,
         )
         for method in _ADMIN_ANSWERS
@@ -65,7 +65,7 @@ CHANGES_OF_KAFKA_PYTHON: tuple[Change, ...] = (
             BREAKS,
             "its dictionaries have Kafka's names for keys: name, partition_index, leader_id, replica_nodes "
             "and isr_nodes, where they had topic, partition, leader, replicas and isr",
-            "take what is wanted by the new key",
+            "take the value by the new key",
             Use.ANSWER_USED,
         )
         for method in ("describe_topics",)

@@ -84,7 +84,7 @@ class _Writer:
                 return self._enum(hint)
             if hint is decimal.Decimal:
                 raise ModelError(
-                    f"{place} is a Decimal of any size, which Avro has not: say "
+                    f"{place} is a Decimal of any size, which Avro does not have: write "
                     'Annotated[Decimal, InAvro({"type": "bytes", "logicalType": "decimal", "precision": '
                     '..., "scale": ...})]'
                 )

@@ -49,7 +49,8 @@ class AvroSerializing(SerializerBase):
     `to_dict(value)` makes a dict of a value that is neither a dict nor an instance of a dataclass or Pydantic
     model. `strict`: see AvroValues. `inline_rules`: when and by what conditions in the schema's text are
     checked. `rule_registry`: who carries out the schema's rules, by default `rules_of_process`;
-    `rule_settings`: what they are told. `settings`: see `SerializerSettings`.
+    `rule_settings`: settings for
+    them. `settings`: see `SerializerSettings`.
 
     Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
     """
@@ -231,8 +232,8 @@ class ProtobufSerializing(SerializerBase):
     `message`: their class, whose file is the schema; files that it imports are registered before it, under
     the subjects that `reference_subject_name_strategy` gives them, without those that registries have built
     in if `skip_known_types`. `inline_rules`: when and by what conditions in the schema's options are checked.
-    `rule_registry`: who carries out the schema's rules, by default `rules_of_process`; `rule_settings`: what
-    they are told. `settings`: see `SerializerSettings`.
+    `rule_registry`: who carries out the schema's rules, by default `rules_of_process`; `rule_settings`:
+    settings for them. `settings`: see `SerializerSettings`.
 
     Raises: UnknownSettingError, InvalidSettingError, MissingExtraError.
     """

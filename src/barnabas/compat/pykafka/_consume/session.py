@@ -188,7 +188,7 @@ class MessageSession(Consumer):
 
     def is_in_topic(self, number: int) -> bool:
         """Whether what was consumed of the partition was in the topic that has the name now. One that was
-        deleted and made again has other messages at the same offsets."""
+        deleted and created again has other messages at the same offsets."""
         state = self._buffer.state(TopicPartition(self._topic, number))
         topic_id = self._held[number].topic_id or state.topic_id
         return topic_id is None or topic_id == self.topic_id
