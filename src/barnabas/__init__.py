@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         UpgradeType,
         VersionRange,
     )
+    from barnabas.client.dead_letters import dead_letter
     from barnabas.client.share.records import ShareRecord
     from barnabas.credentials import AwsCredentials, OAuthBearerToken
     from barnabas.errors import BarnabasError
@@ -195,6 +196,7 @@ __all__ = [
     "UpgradeType",
     "VersionRange",
     "Watermarks",
+    "dead_letter",
 ]
 
 _HOMES = {
@@ -277,6 +279,7 @@ _HOMES = {
     "TransactionListing": "barnabas.client.admin.types",
     "UpgradeType": "barnabas.client.admin.types",
     "VersionRange": "barnabas.client.admin.types",
+    "dead_letter": "barnabas.client.dead_letters",
 }
 
 

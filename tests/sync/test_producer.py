@@ -15,6 +15,7 @@ from barnabas.errors import (
     BootstrapError,
     BufferFullError,
     ClosedError,
+    KafkaTimeoutError,
     MisuseError,
     RecordTooLargeError,
     UnknownSettingError,
@@ -42,6 +43,21 @@ def test_a_record_is_sent_and_its_delivery_tells_where_it_is(broker: Any, topic_
         delivery = producer.send(topic_of_two, b"value", key=b"key", partition=1, timestamp=123)
         assert delivery.result(timeout=30) == RecordMetadata(topic_of_two, 1, 0, 123)
         assert len(producer.partitions_for(topic_of_two)) == 2
+
+
+def test_a_record_can_be_sent_and_waited_for(broker: Any, topic_of_two: str) -> None:
+    with Producer(broker.bootstrap) as producer:
+        sent = producer.send_and_wait(
+            topic_of_two, b"value", key=b"key", partition=1, timestamp=123, timeout=30
+        )
+        assert sent == RecordMetadata(topic_of_two, 1, 0, 123)
+        with pytest.raises(RecordTooLargeError):
+            producer.send_and_wait(topic_of_two, b"x" * 2_000_000)
+    with (
+        Producer(broker.bootstrap, linger_ms=60_000) as producer,
+        pytest.raises(KafkaTimeoutError, match=f"{topic_of_two}-0 was not delivered within 0 s"),
+    ):
+        producer.send_and_wait(topic_of_two, b"value", partition=0, timeout=0)
 
 
 def test_leaving_the_block_delivers_everything(broker: Any, topic_of_two: str) -> None:

@@ -301,8 +301,10 @@ impl<O: Owner> Queues<O> {
         record: &NewRecord<'_>,
     ) -> Result<Place<'_, O::Outcome>, Refused> {
         let max_size = record.max_size();
-        if max_size + HEADER_BYTES > settings.max_record_bytes {
-            return Err(too_large(topic, max_size, "max_request_size", settings.max_record_bytes));
+        // As a batch of its own.
+        let alone = max_size + HEADER_BYTES;
+        if alone > settings.max_record_bytes {
+            return Err(too_large(topic, alone, "max_request_size", settings.max_record_bytes));
         }
         if max_size > settings.buffer_memory {
             return Err(too_large(topic, max_size, "buffer_memory", settings.buffer_memory));
@@ -381,7 +383,7 @@ fn odds<O: Owner>(queues: &[PartitionQueue<O>], is_adaptive: bool) -> Odds {
 #[cold]
 fn too_large(topic: &str, size: usize, setting: &str, limit: usize) -> Refused {
     Refused::TooLarge(format!(
-        "a record of up to {size} bytes for topic {topic} is larger than {setting} ({limit}) allows"
+        "a record for topic {topic} is larger than {setting} ({limit}) allows: it takes up to {size} bytes"
     ))
 }
 

@@ -44,8 +44,8 @@ class Delivery:
 
     def done(self) -> bool:
         """Whether it was delivered or has failed; never waits."""
-    def result(self, timeout: float | None = None) -> Any:
-        """`barnabas.types.RecordMetadata`; raises the delivery's error, or KafkaTimeoutError after `timeout`
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Where the record was stored; raises the delivery's error, or KafkaTimeoutError after `timeout`
         seconds. Ctrl-C interrupts. Raises: MisuseError instead of waiting on the thread that delivers, in
         an `on_delivery` callback for instance, or in a coroutine of the producer's event loop."""
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -54,7 +54,7 @@ class Delivery:
     def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
         """Called once, at once if done already, otherwise on the thread that completes the delivery. What it
         raises goes to sys.unraisablehook."""
-    def __await__(self) -> Generator[Any, None, Any]: ...
+    def __await__(self) -> Generator[Any, None, RecordMetadata]: ...
 
 @final
 class RecordMetadata:

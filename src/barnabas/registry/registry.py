@@ -37,6 +37,9 @@ class Registry:
         """Its calls as steps, for `run`."""
         self._transport = AsyncTransport(config)
 
+    def __repr__(self) -> str:
+        return f"<Registry {', '.join(self.config.url)}>"
+
     def __getstate__(self) -> RegistryConfig:
         return self.config
 

@@ -165,7 +165,8 @@ class Consumer(ConsumerFront, Owned):
 
         Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
         auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
-        ClosedError, MisuseError (a negative `timeout`), and what callbacks raise.
+        ClosedError, MisuseError (a negative `timeout`, or nothing subscribed to or assigned), and what
+        callbacks raise.
         """
         return self._poll(timeout, max_records) or []
 
@@ -289,6 +290,7 @@ class Consumer(ConsumerFront, Owned):
         end_offsets: Mapping[TopicPartition, int] | None,
     ) -> T | None:
         core = self._core
+        core.check_reads()
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
 

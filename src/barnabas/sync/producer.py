@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from barnabas import fork
-from barnabas._kernel import Delivery, RecordSender
+from barnabas._kernel import Delivery, RecordMetadata, RecordSender
 from barnabas.client.arguments import OffsetsLike, check_seconds
 from barnabas.client.cluster.lifetimes import Lifetime, Owned, is_handling_ctrl_c
 from barnabas.client.cluster.observed import Observed
@@ -112,6 +112,30 @@ class Producer(RecordSender, Observed, Owned):
             hooks.acknowledged(None, error)
             raise
         return delivery
+
+    def _doing(self) -> str:
+        return core.waiting_records(self._core)
+
+    def send_and_wait(
+        self,
+        topic: str,
+        value: Buffer | None = None,
+        *,
+        key: Buffer | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        timeout: float | None = None,
+    ) -> RecordMetadata:
+        """Sends a record and waits until it is delivered: where it was stored. Arguments are those of `send`;
+        `timeout` in seconds, None waits as long as it takes, which delivery_timeout_ms bounds. For more
+        records at a time use `send`, which batches them.
+
+        Raises: KafkaTimeoutError (the record may be delivered nevertheless), the error of the delivery, and
+        what `send` raises.
+        """
+        delivery = self.send(topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp)
+        return delivery.result(timeout)
 
     def _after_late_append(self) -> None:
         # close() may have looked for the last time before this record came.

@@ -40,6 +40,9 @@ class Registry:
         # Who has one for as long as the process runs need not close it.
         weakref.finalize(self, self._transport.close)
 
+    def __repr__(self) -> str:
+        return f"<Registry {', '.join(self.config.url)}>"
+
     def __getstate__(self) -> RegistryConfig:
         return self.config
 

@@ -110,6 +110,9 @@ class EmbeddedBroker(BrokerProcess):
         """A node by its id, from 1 on. Raises: ServerStartError before a start."""
         return self.nodes[node_id]
 
+    def __repr__(self) -> str:
+        return f"<EmbeddedBroker {self.bootstrap if self.is_alive else 'not running'}>"
+
     @property
     def bootstrap(self) -> str:
         """`host:port` of all nodes, the same after every restart."""

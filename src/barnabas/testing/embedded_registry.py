@@ -51,6 +51,9 @@ class EmbeddedRegistry:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: asyncio.Event | None = None
 
+    def __repr__(self) -> str:
+        return f"<EmbeddedRegistry {self._url or 'not started'}>"
+
     @property
     def url(self) -> str:
         """Raises: MisuseError."""

@@ -438,6 +438,58 @@ def test_misuse_is_refused_with_the_reason() -> None:
             consumer.subscribe(["t"])
 
 
+def test_a_consumer_that_has_nothing_to_read_says_so_rather_than_wait() -> None:
+    with Consumer("127.0.0.1:1") as consumer:
+        polls: list[Callable[[], object]] = [
+            consumer.poll,
+            consumer.poll_one,
+            consumer.poll_arrow,
+            lambda: next(iter(consumer)),
+        ]
+        for poll in polls:
+            with pytest.raises(MisuseError, match=r"no topics to read: call subscribe\(\) or assign\(\)"):
+                poll()
+        consumer.assign([])
+        assert consumer.poll(0) == []
+        consumer.unsubscribe()
+        with pytest.raises(MisuseError, match="no topics to read"):
+            consumer.poll()
+
+
+def test_the_topics_that_are_subscribed_to_can_be_asked_for(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 1))
+    with Consumer(broker.bootstrap, auto_offset_reset="earliest") as consumer:
+        assert consumer.subscription() == set()
+        consumer.subscribe([topic])
+        assert consumer.subscription() == {topic}
+        consumer.subscribe(pattern=f"{topic[:-2]}.*")
+        read(consumer, 1)
+        assert consumer.subscription() == {topic}
+        consumer.unsubscribe()
+        consumer.assign([(topic, 0)])
+        assert consumer.subscription() == set()
+
+
+def test_of_a_pattern_that_the_broker_matches_the_topics_of_assigned_partitions_are_known(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 1))
+    with Consumer(
+        broker.bootstrap,
+        pattern=f"{topic[:-2]}.*",
+        group_id=topic,
+        group_protocol="consumer",
+        auto_offset_reset="earliest",
+    ) as consumer:
+        assert consumer.subscription() == set()
+        read(consumer, 1)
+        assert consumer.subscription() == {topic}
+
+
 def test_a_closed_consumer_says_so(broker: Any, make_topic: MakeTopic) -> None:
     consumer = Consumer(broker.bootstrap)
     consumer.close()

@@ -27,6 +27,19 @@ async def read(consumer: aio.Consumer, count: int, timeout: float = 60.0) -> lis
     return records
 
 
+def test_a_consumer_that_has_nothing_to_read_says_so_rather_than_wait() -> None:
+    async def main() -> None:
+        async with aio.Consumer("127.0.0.1:1") as consumer:
+            with pytest.raises(MisuseError, match="no topics to read"):
+                await consumer.poll()
+            with pytest.raises(MisuseError, match="no topics to read"):
+                await consumer.poll_arrow()
+            with pytest.raises(MisuseError, match="no topics to read"):
+                await anext(aiter(consumer))
+
+    asyncio.run(main())
+
+
 def test_records_come_by_poll_by_iteration_one_by_one_and_as_columns(
     broker: Any, make_topic: MakeTopic, fill_topic: FillTopic
 ) -> None:

@@ -185,7 +185,9 @@ def test_without_a_policy_the_caller_hears_that_a_topic_was_made_again_and_may_s
         eventually(lambda: sum(reads.poll().values()) == 5)
         make_again(admin, topic, eventually)
         fill_topic(broker, topic, [b"y"] * 20)
-        with pytest.raises(OffsetOutOfRangeError, match=f"{topic!r} was deleted and made again.*0 to \\d+"):
+        with pytest.raises(
+            OffsetOutOfRangeError, match=f"{topic!r} was deleted and created again.*0 to \\d+"
+        ):
             eventually(lambda: reads.poll() is None)
         consumer.seek(TopicPartition(topic, 0), 10)
         eventually(lambda: reads.poll()[topic, b"y"] == 10)

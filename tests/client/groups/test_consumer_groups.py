@@ -30,6 +30,18 @@ def group(broker: Any) -> Iterator[Group]:
         consumer.close()
 
 
+@pytest.fixture(
+    params=[{"group_protocol": "classic", "heartbeat_interval_ms": 14_000}, {"group_protocol": "consumer"}],
+    ids=["classic", "consumer"],
+)
+def quiet_group(broker: Any, request: pytest.FixtureRequest) -> Iterator[Group]:
+    """Whose members send a heartbeat every few seconds: commits tell them what has happened before that."""
+    group = Group(broker, **request.param)
+    yield group
+    for consumer in group.members:
+        consumer.close()
+
+
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky"])
 @pytest.mark.integration
 def test_members_share_the_partitions_and_read_everything_once(
@@ -105,6 +117,25 @@ def test_reading_goes_on_after_the_committed_offset(
     record = again.poll_one(20)
     assert record is not None
     assert record.offset == 42
+
+
+def test_a_member_whose_commit_is_refused_joins_again_before_it_reads_on(
+    broker: Any, make_topic: MakeTopic, fill_topic: FillTopic, quiet_group: Group
+) -> None:
+    topic = make_topic(broker)
+    fill_topic(broker, topic, numbers(0, 3))
+    group = quiet_group
+    consumer = group.member([topic], enable_auto_commit=False)
+    group.poll_until(lambda: len(group.records) == 3)
+    with Admin(broker.bootstrap) as admin:
+        admin.remove_members(group.name)
+    with pytest.raises(UnknownMemberIdError, match="poll to join again"):
+        consumer.commit()
+    fill_topic(broker, topic, numbers(3, 6))
+    group.records.clear()
+    group.poll_until(lambda: len(group.records) >= 6)
+    assert [record.offset for _, record in group.records] == list(range(6))
+    assert group.told("lost", consumer) == [TopicPartition(topic, 0)]
 
 
 def test_offsets_and_notes_are_committed_as_given(broker: Any, group: Group, make_topic: MakeTopic) -> None:

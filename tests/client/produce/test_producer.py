@@ -51,6 +51,22 @@ def test_a_record_arrives_as_it_was_sent(broker: Any, make_topic: Any, read_topi
     assert read == records
 
 
+def test_a_record_can_be_sent_and_waited_for(broker: Any, make_topic: Any) -> None:
+    topic = make_topic(broker)
+
+    async def main() -> None:
+        async with aio.Producer(broker.bootstrap) as producer:
+            sent = await producer.send_and_wait(topic, b"value", key=b"key", timestamp=123, timeout=30)
+            assert sent == RecordMetadata(topic, 0, 0, 123)
+            with pytest.raises(RecordTooLargeError):
+                await producer.send_and_wait(topic, b"x" * 2_000_000)
+        async with aio.Producer(broker.bootstrap, linger_ms=60_000) as producer:
+            with pytest.raises(KafkaTimeoutError, match=f"{topic!r} was not delivered within 0 s"):
+                await producer.send_and_wait(topic, b"value", timeout=0)
+
+    asyncio.run(main())
+
+
 def test_a_batch_that_could_not_be_compressed_fails_alone(
     broker: Any, make_topic: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

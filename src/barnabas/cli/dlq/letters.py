@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from barnabas import Record, TopicPartition
 from barnabas.cli.options import UsageError
+from barnabas.client.dead_letters import HEADER_PREFIX
 from barnabas.types import Headers, OffsetAndMetadata
 from barnabas.values import frozen
 
-HEADER_PREFIX = "__connect.errors."
 # Brokers take 4096 bytes of metadata (offset.metadata.max.bytes).
 MOST_METADATA_BYTES = 4096
 

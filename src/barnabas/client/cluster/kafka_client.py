@@ -111,6 +111,11 @@ class KafkaClient:
         return self._upkeep.metadata
 
     @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called. Any thread."""
+        return self._is_closed
+
+    @property
     def is_cut_off(self) -> bool:
         """Whether no broker answered when metadata was asked for last. Any thread."""
         return self._upkeep.is_down and not self._is_closed

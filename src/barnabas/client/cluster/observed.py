@@ -14,6 +14,16 @@ class Observed:
 
     _client: KafkaClient
 
+    def __repr__(self) -> str:
+        config = self._client.config
+        state = "closed" if self._client.is_closed else self._doing()
+        servers = ",".join(config.bootstrap_servers)
+        return f"<{type(self).__name__} {config.client_id!r} of {servers}: {state}>"
+
+    def _doing(self) -> str:
+        """What an open client does, for its repr."""
+        return "open"
+
     @property
     def kafka_client(self) -> KafkaClient:
         """The connections beneath. Belongs to the event loop's thread."""

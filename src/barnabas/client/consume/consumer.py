@@ -142,7 +142,8 @@ class Consumer(OwnedByLoop, ConsumerFront):
 
         Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
         auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
-        ClosedError, MisuseError (a negative `timeout`), and what callbacks raise.
+        ClosedError, MisuseError (a negative `timeout`, or nothing subscribed to or assigned), and what
+        callbacks raise.
         """
         return await self._poll(timeout, max_records) or []
 
@@ -254,6 +255,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         task = asyncio.current_task()
         if self._polled_by not in (None, task):
             raise polled_by_two(ONE_FOR_EACH)
+        core.check_reads()
         self._give_back()
         core.buffer.set_end_offsets(end_offsets or {})
         deadline = CLOCK.monotonic() + timeout

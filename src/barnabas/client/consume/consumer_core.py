@@ -39,7 +39,7 @@ from barnabas.client.groups.subscription import (
     compiled_pattern,
 )
 from barnabas.clock import CLOCK
-from barnabas.errors import BarnabasError, ClosedError, KafkaTimeoutError, MisuseError
+from barnabas.errors import BarnabasError, BrokerError, ClosedError, KafkaTimeoutError, MisuseError
 from barnabas.protocol.messages.metadata import MetadataRequest
 from barnabas.settings.table import ConsumerConfig
 from barnabas.stats import ConsumerStats
@@ -116,6 +116,7 @@ class ConsumerCore:
             self.group_observer,
             identity=self.group_metadata,
             is_rejoining=lambda: self.is_rejoining,
+            on_refused=self._commit_refused,
             on_finished=self._attend,
         )
         self.poll_clock = PollClock()
@@ -125,6 +126,10 @@ class ConsumerCore:
     def is_rejoining(self) -> bool:
         """Whether an answer to JoinGroup is under way."""
         return self._group is not None and self._group.phase == "joining"
+
+    def _commit_refused(self, error: BrokerError) -> None:
+        if self._group is not None:
+            self._group.commit_refused(error)
 
     def _make_group(self, group_id: str) -> GroupMembership:
         if self.config.group_protocol == "classic":
@@ -209,6 +214,21 @@ class ConsumerCore:
         self._watch_topics(topics, lambda error: None if error.retriable else self.buffer.raise_later(error))
         self.buffer.remove([p for p in self.buffer.assignment if p not in wanted])
         self.buffer.add(wanted)
+
+    @property
+    def subscribed_topics(self) -> set[str]:
+        """Of what a broker matches, only the topics of assigned partitions are known."""
+        if self.subscription.broker_pattern is not None:
+            return {partition.topic for partition in self.buffer.assignment}
+        return set(self.subscription.topics)
+
+    def check_reads(self) -> None:
+        """Raises: ClosedError; MisuseError where nothing is subscribed to or assigned."""
+        self.check_open()
+        if self.subscription.is_empty:
+            raise MisuseError(
+                "this consumer has no topics to read: call subscribe() or assign(), or pass topics=[...]"
+            )
 
     def enforce_rebalance(self, reason: str) -> None:
         """Raises: MisuseError without a group."""

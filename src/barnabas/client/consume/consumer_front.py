@@ -15,6 +15,7 @@ from barnabas.client.arguments import (
     as_partitions,
     as_timeout_ms,
 )
+from barnabas.client.cluster.counted import counted
 from barnabas.client.cluster.observed import Observed
 from barnabas.client.consume.consumer_core import ConsumerCore
 from barnabas.errors import BarnabasError, MisuseError
@@ -33,9 +34,19 @@ class ConsumerFront(Observed):
     _core: ConsumerCore
     _taken: TakenRecords
 
+    def _doing(self) -> str:
+        group = "" if self.config.group_id is None else f"in group {self.config.group_id!r}, "
+        count = len(self._core.buffer.assignment)
+        return f"{group}{counted(count, 'partition')} assigned"
+
     def stats(self) -> ConsumerStats:
         """Figures of the consumer, its brokers and its partitions, as they are now."""
         return self._core.stats()
+
+    def subscription(self) -> set[str]:
+        """The topics that are subscribed to: those of `subscribe`, or those that match its pattern now. Where
+        the broker matches the pattern, the topics of assigned partitions. Empty after `assign`."""
+        return self._core.subscribed_topics
 
     def assignment(self) -> list[TopicPartition]:
         """The partitions that are read at present."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from barnabas._kernel import Record
 from barnabas.backoff import Backoff
 from barnabas.client.arguments import check_callbacks
+from barnabas.client.cluster.counted import counted
 from barnabas.client.cluster.lifetimes import OfThisProcess
 from barnabas.client.consume.consumer_front import ConsumerFront
 from barnabas.client.consume.work_queue import Ordering, Work, WorkQueue
@@ -76,6 +77,10 @@ class ParallelFront(OfThisProcess):
         self._made_again: list[TopicPartition] = []
         """Partitions whose topic was deleted and created again: their backlog is of the old one."""
         consumer._on_made_again(self._made_again.extend)  # pyright: ignore[reportPrivateUsage]
+
+    def __repr__(self) -> str:
+        waiting = counted(sum(self.backlog().values()), "record")
+        return f"<{type(self).__name__} {waiting} to handle, by {self._front!r}>"
 
     def backlog(self) -> dict[TopicPartition, int]:
         """Records that were read and are not handled yet, by partition. Any thread."""

@@ -15,12 +15,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
 from barnabas.broker_errors import FencedInstanceIdError
+from barnabas.client.cluster.error_table import NO_MEMBER
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.tasks import Tasks
 from barnabas.client.groups.group_coordinator import say_goodbye
 from barnabas.client.groups.poll_watch import PollWatch
 from barnabas.client.groups.subscription import Subscription
-from barnabas.errors import BarnabasError
+from barnabas.error_codes import ErrorCode
+from barnabas.errors import BarnabasError, BrokerError
 from barnabas.events import PollIntervalExceeded
 from barnabas.settings.table import ConsumerConfig
 from barnabas.steps import GroupLeft, GroupRefused, MemberPhaseChanged, RejoinRequested
@@ -137,6 +139,17 @@ class GroupMembership(ABC):
             self.needs_join = True
             self._join_reason = reason
             self._on_change()
+
+    def commit_refused(self, error: BrokerError) -> None:
+        """The coordinator has refused a commit of this member as it is now. That may tell of a rebalance
+        earlier than the next heartbeat does; until the member knows, it returns records of partitions that
+        are another's."""
+        if self.phase not in ("assigned", "member"):
+            return
+        if error.code == ErrorCode.REBALANCE_IN_PROGRESS:
+            self.request_join("a commit was refused since the group rebalances")
+        elif error.code in NO_MEMBER:
+            self._lose(str(error))
 
     # Staying a member
 

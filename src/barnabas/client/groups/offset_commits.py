@@ -19,12 +19,15 @@ from barnabas.client.groups.group_observer import GroupObserver
 from barnabas.client.groups.offsets import commit_offsets, membership_error
 from barnabas.client.groups.subscription import Subscription
 from barnabas.clock import CLOCK
-from barnabas.errors import BarnabasError, KafkaTimeoutError
+from barnabas.errors import BarnabasError, BrokerError, KafkaTimeoutError
 from barnabas.settings.table import ConsumerConfig
 from barnabas.time_limits import time_limit
 from barnabas.types import GroupIdentity, OffsetAndMetadata, TopicPartition
 
 logger = logging.getLogger("barnabas.client")
+
+# Another attempt can help.
+_OF_REBALANCES = (StaleMemberEpochError, RebalanceInProgressError, IllegalGenerationError)
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 TopicIds = Mapping[TopicPartition, UUID]
@@ -43,16 +46,18 @@ class OffsetCommits:
         *,
         identity: Callable[[], GroupIdentity],
         is_rejoining: Callable[[], bool],
+        on_refused: Callable[[BrokerError], None],
         on_finished: Callable[[], None],
     ) -> None:
-        """`is_rejoining`: whether an answer to JoinGroup is under way. `on_finished`: there is a callback to
-        run."""
+        """`is_rejoining`: whether an answer to JoinGroup is under way. `on_refused`: the coordinator has
+        refused a commit of the member as it is now. `on_finished`: there is a callback to run."""
         self._client = client
         self._config = config
         self._subscription = subscription
         self._observer = observer
         self._identity = identity
         self._is_rejoining = is_rejoining
+        self._on_refused = on_refused
         self._on_finished = on_finished
         self._lock = asyncio.Lock()
         self._tasks = Tasks[None]()
@@ -191,10 +196,14 @@ class OffsetCommits:
                     retries_unknown=retries_unknown,
                 )
                 return
-            except (StaleMemberEpochError, RebalanceInProgressError, IllegalGenerationError) as error:
+            except BrokerError as error:
                 # The answer to a heartbeat (KIP-848) or to JoinGroup has the new epoch or generation, and is
                 # under way or has just come.
                 has_news = self._is_rejoining() or self._identity() != identity
+                if not has_news:
+                    self._on_refused(error)
+                if not isinstance(error, _OF_REBALANCES):
+                    raise
                 if isinstance(error, IllegalGenerationError) and not has_news:
                     raise
                 if not (waits_for_rebalance or isinstance(error, StaleMemberEpochError)):

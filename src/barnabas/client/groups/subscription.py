@@ -75,6 +75,11 @@ class Subscription:
         return bool(self.topics) or self.pattern is not None or self.broker_pattern is not None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for: before `subscribe` and `assign`, and after `unsubscribe`."""
+        return not (self.is_automatic or self.is_by_hand)
+
+    @property
     def wish(self) -> tuple[frozenset[str], re.Pattern[str] | None, str | None]:
         """All that decides which topics are read: equal for subscriptions to the same."""
         return self.topics, self.pattern, self.broker_pattern

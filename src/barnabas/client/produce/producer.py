@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from barnabas import fork
-from barnabas._kernel import Delivery
+from barnabas._kernel import Delivery, RecordMetadata
 from barnabas.client.arguments import OffsetsLike, as_offsets, check_seconds
-from barnabas.client.cluster.counted import records_were
+from barnabas.client.cluster.counted import counted, records_were
 from barnabas.client.cluster.kafka_client import KafkaClient
 from barnabas.client.cluster.lifetimes import seconds_to_close
 from barnabas.client.cluster.loop_lifetimes import OwnedByLoop
@@ -105,6 +105,9 @@ class Producer(OwnedByLoop, Observed):
         )
         self._begin_life(f"producer {self.config.client_id!r}")
 
+    def _doing(self) -> str:
+        return waiting_records(self)
+
     async def send(
         self,
         topic: str,
@@ -139,6 +142,36 @@ class Producer(OwnedByLoop, Observed):
             # A caller that only ever sends would keep the loop, and the sender with it, from running.
             await asyncio.sleep(0)
         return delivery
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: Buffer | None = None,
+        *,
+        key: Buffer | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        timeout: float | None = None,
+    ) -> RecordMetadata:
+        """Sends a record and waits until it is delivered: where it was stored. Arguments are those of `send`;
+        `timeout` in seconds, None waits as long as it takes, which delivery_timeout_ms bounds. For more
+        records at a time use `send`, which batches them.
+
+        Raises: KafkaTimeoutError (the record may be delivered nevertheless), the error of the delivery, and
+        what `send` raises.
+        """
+        delivery = await self.send(
+            topic, value, key=key, headers=headers, partition=partition, timestamp=timestamp
+        )
+        try:
+            async with asyncio.timeout(timeout):
+                return await delivery
+        except KafkaTimeoutError:
+            raise
+        except TimeoutError:
+            message = f"a record for topic {topic!r} was not delivered within {timeout} s"
+            raise KafkaTimeoutError(message) from None
 
     def append_now(
         self,
@@ -608,6 +641,13 @@ class ArrowRows:
     def deadline(self) -> float:
         """Until when the next row may wait."""
         return CLOCK.monotonic() + self._block_seconds if self._last is None else self._last
+
+
+def waiting_records(producer: Producer) -> str:
+    """What an open producer does, for its repr."""
+    transactional_id = producer.config.transactional_id
+    transactions = "" if transactional_id is None else f"transactional id {transactional_id!r}, "
+    return f"{transactions}{counted(producer.accumulator.buffered_records, 'record')} to deliver"
 
 
 def _learn_partition_counts(client: KafkaClient, sender: Sender, metadata: ClusterMetadata) -> None:

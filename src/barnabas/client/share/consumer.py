@@ -34,6 +34,10 @@ class ShareConsumerFront(Observed):
     _core: ShareCore
     _callback: AcknowledgementCallback | None
 
+    def _doing(self) -> str:
+        topics = ", ".join(sorted(self._core.topics)) or "no topics"
+        return f"in share group {self.config.group_id!r}, reads {topics}"
+
     def subscription(self) -> set[str]:
         """The topics that are subscribed to."""
         return set(self._core.topics)

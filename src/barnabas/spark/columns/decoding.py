@@ -24,6 +24,7 @@ from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructType
 
+from barnabas.client.dead_letters import HEADER_PREFIX
 from barnabas.formats import Codec, Form
 from barnabas.formats.codec import error_column as error_values
 from barnabas.registry.columns import named_in_headers
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from barnabas.sync.producer import ArrowDelivery, Producer
 
 STAGES: dict[Side, bytes] = {"key": b"KEY_CONVERTER", "value": b"VALUE_CONVERTER"}
-# As in Kafka Connect, whose dead letters tools know; `field`, `query`, `batch` and `read.at` are in addition.
-HEADER_PREFIX = "__connect.errors."
 _HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 # What Spark tells the tasks of a streaming query.
 _TASK_PROPERTIES = {"query": "sql.streaming.queryId", "batch": "streaming.sql.batchId"}
@@ -234,5 +233,6 @@ def _told_by_spark() -> dict[str, bytes]:
 
 
 def _letter_headers(place: Mapping[str, Any], reason: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    """As of `barnabas.dead_letter`, with `stage`, `field`, `query` and `batch` in addition."""
     details = {name: str(place[name]).encode() for name in ("topic", "partition", "offset")} | dict(reason)
     return [{"key": HEADER_PREFIX + name, "value": value} for name, value in details.items()]
