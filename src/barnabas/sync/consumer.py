@@ -87,11 +87,13 @@ class Consumer(ConsumerFront, Owned):
         """Held while a thread polls."""
 
         async def make_core() -> ConsumerCore:
-            return ConsumerCore(
+            core = ConsumerCore(
                 self.config,
                 notify=self._notifier(),
                 direct_fetches=direct_fetches(self._waiting),
             )
+            core.go_on_after_errors()
+            return core
 
         self._core = self._loop.run(make_core(), what="consumer")
         self._taken = self._core.taken
@@ -163,10 +165,10 @@ class Consumer(ConsumerFront, Owned):
         """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
         first. An empty list when none came, or after `wakeup`.
 
-        Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
-        auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
-        ClosedError, MisuseError (a negative `timeout`, or nothing subscribed to or assigned), and what
-        callbacks raise.
+        Raises: CorruptBatchError and, with auto_offset_reset='none', OffsetOutOfRangeError (both again while
+        they last, at the pace of retry_backoff_ms, until a seek; other partitions go on), BrokerError such
+        as TopicAuthorizationFailedError, BootstrapError, ClosedError, MisuseError (a negative `timeout`, or
+        nothing subscribed to or assigned), and what callbacks raise.
         """
         return self._poll(timeout, max_records) or []
 

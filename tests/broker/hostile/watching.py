@@ -1,6 +1,7 @@
 """Hostile clients, and how long one turn holds the event loop of their broker.
 
-Processor time is what counts, so that a busy machine changes nothing."""
+Processor time is what counts, so that a busy machine changes little; but a core that is shared makes each
+turn take more of it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 from barnabas.broker.log.compaction import CompactionPlan, collect_keys, plan_compaction, write_survivors
 from barnabas.broker.log.files import described, remove_tree, sync_directory
@@ -20,6 +20,7 @@ from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.settings import LogSettings
 from barnabas.clock import now_ms
 from barnabas.errors import CorruptBatchError
+from barnabas.turns import in_turns
 from barnabas.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -165,9 +166,15 @@ class LogManager:
 
     # Upkeep
 
+    async def _each(self) -> AsyncIterator[PartitionLog]:
+        """Each log that is still there when its turn comes."""
+        async for log in in_turns(list(self._logs.values())):
+            if self._logs.get(log.partition) is log:
+                yield log
+
     async def enforce_retention(self) -> None:
         """Removes what is too old or too much. A failing disk is logged; the next round tries again."""
-        for log in list(self._logs.values()):
+        async for log in self._each():
             log.producers.expire(now_ms() - log.settings.producer_id_expiration_ms)
             try:
                 log.enforce_retention(now_ms())
@@ -176,7 +183,7 @@ class LogManager:
 
     async def flush_due(self) -> None:
         """Forces to the disk, on another thread, segments that have ended and logs whose flush.ms is over."""
-        for log in list(self._logs.values()):
+        async for log in self._each():
             due = now_ms() - log.last_flush_ms >= log.settings.flush_ms
             if due:
                 log.last_flush_ms = now_ms()
@@ -191,7 +198,7 @@ class LogManager:
 
     async def compact_all(self) -> None:
         """Compacts every log that is due, the slow part on another thread."""
-        for log in list(self._logs.values()):
+        async for log in self._each():
             plan = plan_compaction(log, now_ms()) if log.settings.compacts else None
             if plan is None:
                 continue

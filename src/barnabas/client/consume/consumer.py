@@ -84,6 +84,7 @@ class Consumer(OwnedByLoop, ConsumerFront):
         self._is_woken = False
         self._polled_by: asyncio.Task[Any] | None = None
         self._core = ConsumerCore(self.config, notify=self._changed.set)
+        self._core.go_on_after_errors()
         self._taken = self._core.taken
         self._client = self._core.client
         self._begin_life(f"consumer {self.config.client_id!r}")
@@ -140,10 +141,10 @@ class Consumer(OwnedByLoop, ConsumerFront):
         """The next records, up to `max_records` (max_poll_records); waits up to `timeout` seconds for the
         first. An empty list when none came, or after `wakeup`.
 
-        Raises: CorruptBatchError (once; the partition then stops until a seek), OffsetOutOfRangeError with
-        auto_offset_reset='none', BrokerError such as TopicAuthorizationFailedError, BootstrapError,
-        ClosedError, MisuseError (a negative `timeout`, or nothing subscribed to or assigned), and what
-        callbacks raise.
+        Raises: CorruptBatchError and, with auto_offset_reset='none', OffsetOutOfRangeError (both again while
+        they last, at the pace of retry_backoff_ms, until a seek; other partitions go on), BrokerError such
+        as TopicAuthorizationFailedError, BootstrapError, ClosedError, MisuseError (a negative `timeout`, or
+        nothing subscribed to or assigned), and what callbacks raise.
         """
         return await self._poll(timeout, max_records) or []
 

@@ -25,6 +25,7 @@ from barnabas.client.consume.fetcher import Fetcher
 from barnabas.client.consume.partition_state import StartingPoint
 from barnabas.client.consume.poll_clock import PollClock
 from barnabas.client.consume.positions import PositionFinder
+from barnabas.client.consume.stopped_partitions import StoppedPartitions
 from barnabas.client.groups.classic_group import ClassicMembership
 from barnabas.client.groups.consumer_group import ConsumerProtocolMembership
 from barnabas.client.groups.group_observer import GroupObserver
@@ -126,6 +127,10 @@ class ConsumerCore:
     def is_rejoining(self) -> bool:
         """Whether an answer to JoinGroup is under way."""
         return self._group is not None and self._group.phase == "joining"
+
+    def go_on_after_errors(self) -> None:
+        """See `StoppedPartitions`. On the event loop's thread."""
+        StoppedPartitions(self.buffer, self.client.backoff)
 
     def _commit_refused(self, error: BrokerError) -> None:
         if self._group is not None:

@@ -78,6 +78,8 @@ class FetchBuffer:
         self.on_made_again: Callable[[list[TopicPartition]], object] = lambda _: None
         """Is called, in the thread that takes, with partitions of a topic that was made again, when all that
         was fetched of the old one is taken."""
+        self.on_stopped: Callable[[TopicPartition, int], object] = lambda partition, position: None
+        """Is called, on any thread, with a partition that stops after an error, and its position."""
         self._lacks_topics = False
 
     # The assignment.
@@ -107,6 +109,7 @@ class FetchBuffer:
                 state = self._states.pop(partition, None)
                 if state is not None:
                     self._forget(state)
+                    self._drop_failures(partition)
                     removed.append(state)
             self._divide()
         self._tell_of_less(removed)
@@ -144,6 +147,7 @@ class FetchBuffer:
                 return
             self._enter_next_topic(state)
             self._move(state, offset, leader_epoch)
+            self._drop_failures(partition)
         self._on_room()
 
     def seek_to(self, partition: TopicPartition, starting_point: StartingPoint) -> None:
@@ -152,6 +156,7 @@ class FetchBuffer:
         with self._lock:
             self._enter_next_topic(state)
             self._forget(state)
+            self._drop_failures(partition)
             state.starting_point = starting_point
             state.is_stopped = False
         self._on_lookup()
@@ -234,6 +239,7 @@ class FetchBuffer:
                 self._failures.append(Failure(error, state.partition, state.position))
         if error is not None:
             self._on_data()
+            self.on_stopped(state.partition, state.position)
         elif state.has_position:
             self._on_room()
         else:
@@ -429,26 +435,35 @@ class FetchBuffer:
         self._on_data()
 
     def fail(self, state: PartitionState, epoch: int, error: BarnabasError) -> None:
-        """Nothing more is fetched of this partition until a seek, and the next take raises the error, once.
-        What was fetched before can still be taken."""
+        """Nothing more is fetched of this partition until a seek or `try_again`, and the next take raises the
+        error, once. What was fetched before can still be taken."""
         with self._lock:
             if not self._is_current(state, epoch):
                 return
             state.is_stopped = True
-            self._failures.append(Failure(error, state.partition, state.position))
+            self._note_failure(state, error)
         self._on_data()
+        self.on_stopped(state.partition, state.position)
 
     def refused(self, state: PartitionState, epoch: int, error: BarnabasError) -> None:
-        """The next take raises the error, and fetching goes on. One that happens over and over while nobody
-        takes is kept once."""
+        """The next take raises the error, and fetching goes on."""
         with self._lock:
             if not self._is_current(state, epoch):
                 return
-            for failure in self._failures:
-                if failure.partition == state.partition and type(failure.error) is type(error):
-                    return
-            self._failures.append(Failure(error, state.partition, state.position))
+            self._note_failure(state, error)
         self._on_data()
+
+    def _note_failure(self, state: PartitionState, error: BarnabasError) -> None:
+        """One that happens over and over while nobody takes is kept once."""
+        for failure in self._failures:
+            if failure.partition == state.partition and type(failure.error) is type(error):
+                return
+        self._failures.append(Failure(error, state.partition, state.position))
+
+    def _drop_failures(self, partition: TopicPartition) -> None:
+        """They are of a position that it does not have any more."""
+        if self._failures:
+            self._failures = deque(each for each in self._failures if each.partition != partition)
 
     def try_again(self, partition: TopicPartition) -> None:
         """Has a partition that stopped after an error, and was not sought in since, go on where it stands."""
@@ -499,7 +514,7 @@ class FetchBuffer:
         """Up to `max_records` records of partitions that are not paused; empty if there are none now. Stops
         at the end of a partition.
 
-        Raises: what the fetcher failed with; CorruptBatchError, once, of a partition that then stops.
+        Raises: what the fetcher failed with; CorruptBatchError of a partition that then stops.
         """
         if self._lacks_topics:
             self._begin_anew()
@@ -698,6 +713,7 @@ class FetchBuffer:
             self._forget(state)
             self._failures.append(Failure(error, state.partition, state.position))
         self._tell_of_less([state])
+        self.on_stopped(state.partition, state.position)
 
     def raise_error(self) -> None:
         """Raises what the next take would raise, if anything."""
