@@ -46,6 +46,22 @@ def test_describe_shows_offsets_and_lag(cli: Cli, group: str) -> None:
     assert "LAG" in cli("groups", "describe", group).stdout
 
 
+def test_a_partition_without_a_committed_offset_is_not_taken_for_one_without_lag(
+    broker: ApacheKafka | EmbeddedBroker, cli: Cli, created: Created
+) -> None:
+    name = created(partitions=2)
+    cli("produce", name, "--partition", "0", input="a\nb\n")
+    with Consumer(
+        broker.bootstrap, topics=[name], group_id=name, enable_auto_commit=False, auto_offset_reset="earliest"
+    ) as consumer:
+        assert consumer.poll_one(30) is not None
+        found = progress(cli, name)
+        assert (found["lag"], found["partitions_without_lag"]) == (None, 2)
+        consumer.commit({(name, 0): 1})
+        found = progress(cli, name)
+        assert (found["lag"], found["partitions_without_lag"]) == (1, 1)
+
+
 def test_describe_shows_who_has_a_partition(
     broker: ApacheKafka | EmbeddedBroker, cli: Cli, group: str, eventually: Callable[..., list]
 ) -> None:

@@ -47,17 +47,22 @@ def test_a_profile_names_the_cluster_of_any_command(
 
 def test_settings_of_a_properties_file_are_kept_for_the_user_alone(at_home: Here, tmp_path: Path) -> None:
     properties = tmp_path / "client.properties"
-    properties.write_text("security.protocol=SASL_PLAINTEXT\nclient.id= a\\\\b\n#no\nsasl.password=secret\n")
+    properties.write_text(
+        "security.protocol=SASL_PLAINTEXT\nclient.id= a\\\\b\n#no\nsasl.password=secret\n"
+        "basic.auth.user.info=KEY:SECRET\nschema.registry.url=https://user:word@registry\n"
+    )
     given = ("--properties", str(properties), "-b", "kafka:9092", "-X", "ssl.key.password=${env:P}")
     done = at_home("profile", "add", "prod", *given)
-    assert "sasl.password stands there as plain text" in done.stderr
+    assert "basic.auth.user.info, sasl.password, schema.registry.url stand there as plain text" in done.stderr
     kept = tmp_path / "barnabas" / "profiles" / "prod.properties"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     shown = json.loads(at_home("profile", "show", "prod", "--json").stdout)
     assert shown == {
+        "basic.auth.user.info": "[hidden]",
         "bootstrap.servers": "kafka:9092",
         "client.id": "a\\b",
         "sasl.password": "[hidden]",
+        "schema.registry.url": "[hidden]",
         "security.protocol": "SASL_PLAINTEXT",
         "ssl.key.password": "${env:P}",
     }

@@ -11,6 +11,8 @@ import pytest
 from tests.cli.conftest import command_line
 from tests.registry.apicurio import Apicurio
 
+from barnabas.testing import EmbeddedRegistry
+
 FIRST = '{"type": "record", "name": "U", "fields": [{"name": "id", "type": "long"}]}'
 SECOND = FIRST.replace("]}", ', {"name": "e", "type": ["null", "string"], "default": null}]}')
 OTHER = FIRST.replace("]}", ', {"name": "z", "type": "int"}]}')
@@ -53,6 +55,26 @@ def run(tmp_path: Path) -> Run:
 @pytest.fixture
 def subject() -> str:
     return f"cli-{uuid.uuid4().hex[:12]}"
+
+
+def test_a_schema_is_checked_against_all_versions_that_the_level_is_about(
+    run: Run, subject: str, tmp_path: Path
+) -> None:
+    fields = ', {"name": "e", "type": "string", "default": ""}]}'
+    (tmp_path / "with_default.avsc").write_text(FIRST.replace("]}", fields))
+    (tmp_path / "without.avsc").write_text(FIRST.replace("]}", fields.replace(', "default": ""', "")))
+    with EmbeddedRegistry() as registry:
+        run("register", subject, "first.avsc", registry=registry.url)
+        run("register", subject, "with_default.avsc", registry=registry.url)
+        check = ("check", "without.avsc", "--subject", subject)
+        # The latest version has the field, the first one has not.
+        run("config", subject, "--compatibility", "FULL", registry=registry.url)
+        assert run(*check, registry=registry.url).stdout == "compatible\n"
+        run("config", subject, "--compatibility", "FULL_TRANSITIVE", registry=registry.url)
+        assert run(*check, registry=registry.url, status=1).stdout.startswith("not compatible\n")
+        assert run(*check, "--version", "latest", registry=registry.url).stdout == "compatible\n"
+        missing = run("check", "first.avsc", "--subject", "no-such", registry=registry.url, status=1)
+        assert "no-such" in missing.stderr
 
 
 def test_schemas_are_registered_listed_shown_compared_and_deleted(

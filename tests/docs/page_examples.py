@@ -29,7 +29,10 @@ from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 # By test_tutorial.py, in an environment of its own.
-FOLLOWED_ELSEWHERE = (ROOT / "docs" / "tutorials" / "exactly-once.md",)
+FOLLOWED_ELSEWHERE = tuple(
+    ROOT / "docs" / "tutorials" / f"{name}.md"
+    for name in ("exactly-once", "old-program", "schemas", "service")
+)
 TIMEOUT_SECONDS = 120
 FENCE = re.compile(
     r"""(?:(?P<language>\w+) title="(?P<title>[^"\n]+)"|(?P<run>python|shell|console))$\n""", re.MULTILINE

@@ -1,4 +1,4 @@
-"""A reader who has the wheel and nothing else follows the tutorial, line by line."""
+"""A reader who has the wheel and nothing else follows the tutorials, line by line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,13 +17,16 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support import expected_conditions as conditions
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.browser import start_chromium
-from tests.docs.page_examples import ROOT, is_like
+from tests.docs.page_examples import FOLLOWED_ELSEWHERE, PAGES, ROOT, is_like
 from tests.waiting import Patience
 
 from barnabas.testing import free_ports
 
-PAGE = ROOT / "docs" / "tutorials" / "exactly-once.md"
-BLOCKS = re.findall(r"^```(shell|text)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+EXACTLY_ONCE = ROOT / "docs" / "tutorials" / "exactly-once.md"
+OTHERS = [page for page in FOLLOWED_ELSEWHERE if page != EXACTLY_ONCE]
+BLOCK = re.compile(r"^```(shell|text)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Of brokers, registries, listeners, the page in the browser, and what the tutorials' programs call.
+PORTS_ON_PAGES = ("9092", "8081", "9464", "8080", "8000")
 PATIENCE_SECONDS = 400.0
 
 
@@ -40,7 +43,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Terminal:
     """A shell that is typed into, in an empty folder, with nothing of the checkout in its environment."""
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
+    def __init__(self, folder: Path, wheel: Path, ports: Mapping[str, str]) -> None:
         self._screen = folder.with_name("screen.txt")
         environment = {name: os.environ[name] for name in ("HOME", "LANG", "JAVA_HOME") if name in os.environ}
         environment |= {
@@ -51,6 +54,8 @@ class Terminal:
             # In place of a package index that has the wheel.
             "PIP_FIND_LINKS": f"{wheel.parent} {os.environ.get('PIP_FIND_LINKS', '')}",
             "PIP_QUIET": "1",
+            "BARNABAS_BOOTSTRAP": f"localhost:{ports['9092']}",
+            "BARNABAS_REGISTRY": f"http://localhost:{ports['8081']}",
             "TERM": "dumb",
         }
         with self._screen.open("wb") as screen:
@@ -107,10 +112,17 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path, wheel: Path) -> Iterator[Terminal]:
+def ports() -> dict[str, str]:
+    """In place of those on the pages, which other programs of this machine may have."""
+    free = map(str, free_ports(len(PORTS_ON_PAGES)))
+    return dict(zip(PORTS_ON_PAGES, free, strict=True))
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, wheel: Path, ports: dict[str, str]) -> Iterator[Terminal]:
     folder = tmp_path / "empty"
     folder.mkdir()
-    terminal = Terminal(folder, wheel)
+    terminal = Terminal(folder, wheel, ports)
     yield terminal
     terminal.close()
 
@@ -122,12 +134,27 @@ def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
     browser.quit()
 
 
-def on_free_ports(commands: str, broker: int, listener: int, page: int) -> str:
-    """Other programs of this machine may have those on the page."""
-    commands = commands.replace(
-        "barnabas up &", "export BARNABAS_BOOTSTRAP=localhost:9092\nbarnabas up --port 9092 &"
-    ).replace("barnabas ui ", "barnabas ui --port 8080 ")
-    return commands.replace("9092", str(broker)).replace("9464", str(listener)).replace("8080", str(page))
+def on_free_ports(block: str, ports: Mapping[str, str]) -> str:
+    block = block.replace("barnabas up", "barnabas up --port 9092 --registry-port 8081")
+    block = block.replace("barnabas ui ", "barnabas ui --port 8080 ")
+    return re.sub("|".join(rf"\b{port}\b" for port in ports), lambda found: ports[found[0]], block)
+
+
+def follow(
+    page: Path,
+    terminal: Terminal,
+    ports: Mapping[str, str],
+    look: Callable[[str], object] = lambda shown: None,
+) -> None:
+    """`look` is called with each text that the page has, once it is on the screen."""
+    for language, block in BLOCK.findall(page.read_text()):
+        text = on_free_ports(block, ports)
+        if language == "shell":
+            terminal.enter(text)
+        else:
+            terminal.wait_for(text)
+            look(text)
+    assert terminal.finish() == 0
 
 
 def see_the_lag(browser: webdriver.Chrome, page: str) -> None:
@@ -148,18 +175,28 @@ def see_the_lag(browser: webdriver.Chrome, page: str) -> None:
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
 def test_the_tutorial_leads_from_pip_install_to_an_exactly_once_stream_with_its_lag_in_a_browser(
-    terminal: Terminal, browser: webdriver.Chrome
+    terminal: Terminal, ports: dict[str, str], browser: webdriver.Chrome
 ) -> None:
-    ports = free_ports(3)
-    pages: list[str] = []
-    for language, block in BLOCKS:
-        text = on_free_ports(block, *ports)
-        if language == "shell":
-            terminal.enter(text)
-        else:
-            terminal.wait_for(text)
-            if text == f"http://127.0.0.1:{ports[2]}\n":
-                see_the_lag(browser, text.strip())
-                pages.append(text)
-    assert len(pages) == 1
-    assert terminal.finish() == 0
+    address = f"http://127.0.0.1:{ports['8080']}"
+    seen: list[str] = []
+
+    def look(shown: str) -> None:
+        if shown.strip() == address:
+            see_the_lag(browser, address)
+            seen.append(shown)
+
+    follow(EXACTLY_ONCE, terminal, ports, look)
+    assert len(seen) == 1
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.stem)
+def test_who_enters_what_a_tutorial_has_sees_what_it_shows(
+    page: Path, terminal: Terminal, ports: dict[str, str]
+) -> None:
+    follow(page, terminal, ports)
+
+
+def test_each_page_that_begins_with_an_installation_is_followed() -> None:
+    tutorials = [page for page in PAGES if page.parent.name == "tutorials"]
+    assert [page for page in tutorials if "\n## Install\n" in page.read_text()] == list(FOLLOWED_ELSEWHERE)

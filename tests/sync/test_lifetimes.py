@@ -9,6 +9,8 @@ import gc
 import pickle
 import signal
 import socket
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -319,6 +321,34 @@ def test_the_child_of_a_fork_drops_its_parents_clients_without_a_word(broker: An
     )
     status, said = ended(started(HEAD + code, broker.bootstrap, topic))
     assert (status, said.replace("DeprecationWarning", "")) == (0, said)
+
+
+CHILD = """
+import multiprocessing, sys
+from barnabas import Producer
+
+def work(bootstrap, topic):
+    global producer
+    producer = Producer(bootstrap, linger_ms=60_000)
+    for number in range(7):
+        producer.send(topic, b"value")
+
+if __name__ == "__main__":
+    child = multiprocessing.get_context(sys.argv[3]).Process(target=work, args=sys.argv[1:3])
+    child.start()
+    child.join()
+    sys.exit(child.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_the_end_of_a_child_of_multiprocessing_delivers_what_its_producer_took(
+    broker: Any, topic: str, method: str, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(CHILD)
+    subprocess.run([sys.executable, program, broker.bootstrap, topic, method], check=True, timeout=120)
+    assert record_count(broker, topic) == 7
 
 
 def test_in_the_child_of_a_fork_close_leaves_all_to_the_parent(broker: Any, topic: str) -> None:

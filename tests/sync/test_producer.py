@@ -131,6 +131,16 @@ def test_arrow_rows_are_sent_and_counted(broker: Any, topic_of_two: str) -> None
     assert sum(end_offsets(broker, topic_of_two)) == 5_000
 
 
+def test_the_rows_of_a_data_frame_are_sent(broker: Any, topic_of_two: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"value": ["a", "b"], "partition": [0, 1]})
+    with Producer(broker.bootstrap) as producer:
+        assert producer.send_arrow(topic_of_two, frame).result(timeout=30) == 2
+        with pytest.raises(MisuseError, match="an Arrow table, a record batch or a data frame, not list"):
+            producer.send_arrow(topic_of_two, [b"a"])
+    assert end_offsets(broker, topic_of_two) == [1, 1]
+
+
 def test_a_full_buffer_is_an_error_after_max_block_ms(own_broker: Any, eventually: Any) -> None:
     with Admin(own_broker.bootstrap) as admin:
         admin.create_topics([NewTopic("topic")])

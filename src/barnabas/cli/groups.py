@@ -79,13 +79,15 @@ def describe(
         ends = ends_of(admin, partitions)
     rows = [_progress(tp, committed.get(tp), ends.get(tp), owners.get(tp)) for tp in partitions]
     if as_json:
+        known = [row["lag"] for row in rows if row["lag"] is not None]
         summary = {
             "group": group,
             "state": described.state,
             "assignor": described.assignor if isinstance(described, GroupDescription) else None,
             "coordinator": None if described.coordinator is None else str(described.coordinator),
             "members": len(described.members),
-            "lag": sum(row["lag"] or 0 for row in rows),
+            "lag": sum(known) if known else None,
+            "partitions_without_lag": len(rows) - len(known),
             "partitions": rows,
         }
         print_json(summary)

@@ -27,7 +27,9 @@ NO_PROFILE = ""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REFERENCE = re.compile(r"\$\{(env|keyring):([^}]*)\}")
-_SECRET = re.compile(r"password|secret|jaas|token|\bkey$|keystore\.key|assertion", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|jaas|token|\bkey$|keystore\.key|assertion|user[._]info", re.IGNORECASE)
+# A user and a password in a URL.
+_SECRET_VALUE = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 _HIDDEN = "[hidden]"
 
 _chosen: str | None = None
@@ -90,7 +92,8 @@ def hidden(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_plain_secret(key: str, value: str) -> bool:
-    return _SECRET.search(key) is not None and _REFERENCE.search(value) is None
+    is_secret = _SECRET.search(key) is not None or _SECRET_VALUE.search(value) is not None
+    return is_secret and _REFERENCE.search(value) is None
 
 
 @contextlib.contextmanager

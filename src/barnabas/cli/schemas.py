@@ -180,8 +180,13 @@ def check_schema(
         ),
     ] = None,
     version: Annotated[
-        str, typer.Option("--version", "-v", help="Of the subject: a number, latest or all.")
-    ] = "latest",
+        str,
+        typer.Option(
+            "--version",
+            "-v",
+            help="Of the subject: a number, latest, or all that its compatibility is about.",
+        ),
+    ] = "all",
     against: Annotated[
         list[Path] | None,
         typer.Option(
@@ -206,6 +211,8 @@ def check_schema(
     if subject is not None:
         schema = _read(file, type, reference)
         with _registry(registry_url, command_config, setting) as registry:
+            # Where there are none, any schema may be the first one; the name is more likely wrong.
+            registry.versions(subject)
             verdict = registry.check(
                 subject, schema, version="all" if version == "all" else _version(version), normalize=normalize
             )

@@ -267,11 +267,15 @@ class RegistryCalls:
         subject: str,
         schema: Schema,
         *,
-        version: int | Literal["latest", "all"] = "latest",
+        version: int | Literal["latest", "all"] = "all",
         normalize: bool = False,
     ) -> Steps[Compatibility]:
-        """Whether `schema` may follow a version of `subject`, or all that the subject's compatibility is
-        about. Raises: SubjectNotFoundError, VersionNotFoundError, InvalidSchemaError, RegistryError."""
+        """Whether `schema` may follow a version of `subject`, by default all those that its compatibility is
+        about, as `register` asks. With "all", any schema may be the first of a subject.
+
+        Raises: SubjectNotFoundError and VersionNotFoundError for a version that is not there,
+        InvalidSchemaError, RegistryError.
+        """
         return self._exchange.ask(requests.check(subject, schema, version, normalize))
 
     # Settings

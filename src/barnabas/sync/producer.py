@@ -150,8 +150,9 @@ class Producer(RecordSender, Observed, Owned):
         key: ColumnFormat | None = None,
         value: ColumnFormat | None = None,
     ) -> ArrowDelivery:
-        """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
-        `key`, `headers`, `timestamp` and `partition`.
+        """Sends the rows of an Arrow table, a record batch, or a data frame with Arrow's stream interface, as
+        pandas' and Polars' have it: the columns `value` and, where they are there, `key`, `headers`,
+        `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
         max_block_ms from one row that finds room to the next. `key` and `value`: formats, as RegistryFormat,

@@ -20,6 +20,7 @@ from barnabas.errors import (
     KafkaTimeoutError,
     RecordTooLargeError,
 )
+from barnabas.steps import RequestSent, Step
 from barnabas.testing import ApacheKafka, EmbeddedBroker
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -210,6 +211,26 @@ def test_a_record_larger_than_max_request_size_is_refused_alone(broker: Any, mak
             assert [(await first).offset, (await second).offset] == [0, 1]
 
     asyncio.run(main())
+
+
+def test_no_batch_is_larger_than_max_request_size(embedded_broker: EmbeddedBroker, make_topic: Any) -> None:
+    topic = make_topic(embedded_broker)
+    sizes: list[int] = []
+
+    def note(step: Step) -> None:
+        if isinstance(step, RequestSent) and step.api == "Produce":
+            sizes.append(step.size)
+
+    async def main() -> None:
+        # batch_size is larger.
+        async with aio.Producer(embedded_broker.bootstrap, max_request_size=50_000, linger_ms=50) as producer:
+            producer.follow(note)
+            for _ in range(500):
+                await producer.send(topic, bytes(1_000))
+
+    asyncio.run(main())
+    # What is around the batch in a request is little.
+    assert 40_000 < max(sizes) < 50_500
 
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])

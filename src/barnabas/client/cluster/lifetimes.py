@@ -106,6 +106,7 @@ class Lifetime:
         self._generation = generation()
         self._closing: _Closing | None = None
         _open.add(self)
+        _watch_child()
 
     def end(self) -> None:
         _open.discard(self)
@@ -211,6 +212,9 @@ last_words: list[Callable[[], None]] = []
 """Called when all are closed. A call of atexit's own would take Ctrl-C from the closing, if it came first."""
 _open: set[Lifetime] = set()
 _has_closed = False
+_is_child_watched = False
+# Below all of multiprocessing's own: its queues are flushed, and children of this process have ended.
+_LAST_PRIORITY = -100
 
 
 def is_handling_ctrl_c() -> bool:
@@ -375,7 +379,22 @@ def _go_on(closings: list[_Closing]) -> list[_Closing]:
     return [closing for closing in closings if not closing.is_over]
 
 
+def _watch_child() -> None:
+    """Has a child that multiprocessing forked close its clients: it ends by `os._exit`, which skips
+    atexit, but runs the finalizers of multiprocessing before."""
+    global _is_child_watched
+    process = sys.modules.get("multiprocessing.process")
+    if _is_child_watched or process is None or process.parent_process() is None:
+        return
+    from multiprocessing import util
+
+    _is_child_watched = True
+    util.Finalize(None, _close_all, exitpriority=_LAST_PRIORITY)
+
+
 def _forget_parents() -> None:
+    global _is_child_watched
+    _is_child_watched = False
     _open.clear()
 
 

@@ -148,7 +148,8 @@ class MetadataSource:
         except BarnabasError as error:
             for reason in reasons.values():
                 if isinstance(reason, AuthenticationError):
-                    raise reason from None
+                    # Its cause may be what a callback for tokens has raised.
+                    raise reason from reason.__cause__
             if not error.retriable and len(servers) == 1:
                 raise
             raise self.bootstrap_error() from error

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def accumulator_for(config: ProducerConfig, wake: Callable[[], object] | Waker) -> Accumulator:
     """`wake`: see Accumulator. A partitioner of the user's own chooses before records come here."""
     return Accumulator(
-        batch_size=config.batch_size,
+        batch_size=min(config.batch_size, config.max_record_bytes),
         buffer_memory=config.buffer_memory,
         max_record_bytes=config.max_record_bytes,
         compression=config.compression,

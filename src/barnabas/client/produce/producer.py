@@ -39,6 +39,7 @@ from barnabas.errors import (
     BufferFullError,
     ClosedError,
     KafkaTimeoutError,
+    MissingExtraError,
     MisuseError,
     NoSuchPartitionError,
     PurgedError,
@@ -250,8 +251,9 @@ class Producer(OwnedByLoop, Observed):
         key: ColumnFormat | None = None,
         value: ColumnFormat | None = None,
     ) -> ArrowDelivery:
-        """Sends the rows of an Arrow table or record batch: the columns `value` and, where they are there,
-        `key`, `headers`, `timestamp` and `partition`.
+        """Sends the rows of an Arrow table, a record batch, or a data frame with Arrow's stream interface, as
+        pandas' and Polars' have it: the columns `value` and, where they are there, `key`, `headers`,
+        `timestamp` and `partition`.
 
         Returns when all rows are handed over; waits for room for at most `timeout` seconds, by default
         max_block_ms from one row that finds room to the next. `key` and `value`: formats, as RegistryFormat,
@@ -596,11 +598,30 @@ class Producer(OwnedByLoop, Observed):
             raise ClosedError("the producer is closed")
 
 
+def as_table(data: Any) -> Any:
+    """What has rows that can be counted. A data frame that offers its columns as a stream is read as a table.
+
+    Raises: MisuseError, MissingExtraError without pyarrow.
+    """
+    if hasattr(data, "num_rows"):
+        return data
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise MisuseError(
+            f"send_arrow takes an Arrow table, a record batch or a data frame, not {type(data).__name__}"
+        )
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("send_arrow of a data frame", "arrow") from None
+    return pyarrow.table(data)
+
+
 class ArrowRows:
     """The rows of one send_arrow on their way into the buffer."""
 
     def __init__(self, producer: Producer, topic: str, table: Any, timeout: float | None) -> None:
         producer.check_usable()
+        table = as_table(table)
         has_function = producer.hooks is not None and producer.hooks.partitioner is not None
         if has_function and "partition" not in table.schema.names:
             raise MisuseError("send_arrow does not call a partitioner function: add a column `partition`")
