@@ -71,10 +71,12 @@ class PageRunner:
 
     def __init__(self, broker: EmbeddedBroker, registry: EmbeddedRegistry, folder: Path) -> None:
         own_registry = registry.url.removeprefix("http://")
-        self.addresses = {
+        self.at_hand_for = {
             "localhost:9092": broker.bootstrap,
             "127.0.0.1:9092": broker.bootstrap,
             "localhost:8081": own_registry,
+            # The current folder of Spark's JVM is another one.
+            '"checkpointLocation", "': f'"checkpointLocation", "{folder}/',
         }
         self.folder = folder
         # As in an activated environment: Spark, for one, takes the python3 of PATH.
@@ -153,8 +155,8 @@ class PageRunner:
         return done.returncode, done.stdout
 
     def at_hand(self, text: str) -> str:
-        for on_pages, address in self.addresses.items():
-            text = text.replace(on_pages, address)
+        for on_pages, at_hand in self.at_hand_for.items():
+            text = text.replace(on_pages, at_hand)
         return text
 
 

@@ -610,10 +610,10 @@ def as_table(data: Any) -> Any:
             f"send_arrow takes an Arrow table, a record batch or a data frame, not {type(data).__name__}"
         )
     try:
-        import pyarrow
+        import pyarrow  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         raise MissingExtraError("send_arrow of a data frame", "arrow") from None
-    return pyarrow.table(data)
+    return pyarrow.table(data)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 class ArrowRows:
