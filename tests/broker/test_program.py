@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.configs.setting_kinds import parse_user
 from barnabas.broker.data_directory import DataDirectoryError
 from barnabas.broker.log.files import described
 from barnabas.broker.server import Broker
@@ -39,6 +40,17 @@ def test_it_prints_its_address_and_ends_in_good_order(tmp_path: Path, number: si
         process.send_signal(number)
         assert process.wait(60) == 0
     assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def test_users_may_have_any_name_and_a_password_is_not_shown() -> None:
+    assert parse_user("$ConnectionString=Endpoint=sb://hub/;Key=a=") == (
+        "$ConnectionString",
+        "Endpoint=sb://hub/;Key=a=",
+    )
+    for wrong in ("secret", "=secret"):
+        with pytest.raises(InvalidConfigError, match=r"^a user is not of the form name=password") as caught:
+            parse_user(wrong)
+        assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

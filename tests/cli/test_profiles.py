@@ -13,7 +13,7 @@ from tests.cli.conftest import Ended
 
 from barnabas import Admin
 from barnabas.cli import profiles
-from barnabas.testing import EmbeddedBroker
+from barnabas.testing import EmbeddedBroker, EmbeddedRegistry
 
 Here = Callable[..., Any]
 
@@ -43,6 +43,17 @@ def test_a_profile_names_the_cluster_of_any_command(
     assert name in at_home("topics", "list").stdout.split()
     with Admin(embedded_broker.bootstrap) as admin:
         assert name in admin.list_topics()
+
+
+@pytest.mark.integration
+def test_a_profile_names_the_registry_of_any_command(at_home: Here, tmp_path: Path) -> None:
+    (tmp_path / "user.avsc").write_text('{"type": "record", "name": "U", "fields": []}')
+    with EmbeddedRegistry() as registry:
+        at_home("profile", "add", "here", "-X", f"schema.registry.url={registry.url}")
+        away = {"BARNABAS_REGISTRY": None}
+        at_home("schemas", "register", "users", str(tmp_path / "user.avsc"), "--profile", "here", **away)
+        listed = at_home("schemas", "list", "--json", BARNABAS_PROFILE="here", **away).stdout
+    assert json.loads(listed) == {"users": [1]}
 
 
 def test_settings_of_a_properties_file_are_kept_for_the_user_alone(at_home: Here, tmp_path: Path) -> None:

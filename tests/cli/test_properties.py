@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.options import client_settings
+from barnabas.cli.options import client_settings, registry_settings
 from barnabas.cli.properties import read_properties
 from barnabas.errors import InvalidSettingError
 from barnabas.settings.table import AdminConfig, CommonConfig, ConsumerConfig, ProducerConfig
@@ -83,3 +83,40 @@ def test_what_only_java_knows_is_left_out_with_one_warning(
         "warning: left out, as only Java's clients know them: metric.reporters, sasl.login.class, "
         "value.serializer\n"
     )
+
+
+CLOUD = """
+bootstrap.servers=kafka:9092
+security.protocol=SASL_SSL
+sasl.mechanism=PLAIN
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";
+schema.registry.url=https://registry
+basic.auth.credentials.source={source}
+basic.auth.user.info=KEY:SECRET
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "user_info"), [("USER_INFO", "KEY:SECRET"), ("URL", "KEY:SECRET"), ("SASL_INHERIT", "u:p")]
+)
+def test_a_registrys_lines_of_confluent_clouds_file_are_the_registrys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, user_info: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "client.properties"
+    file.write_text(CLOUD.format(source=source))
+    assert registry_settings(file, None) == ("https://registry", {"basic_auth_user_info": user_info})
+    assert not [name for name in client_settings(ConsumerConfig, None, file, None) if "auth" in name]
+
+
+def test_a_source_of_credentials_that_is_not_known_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "client.properties"
+    file.write_text("basic.auth.credentials.source=VAULT\n")
+    with pytest.raises(InvalidSettingError, match="URL, USER_INFO or SASL_INHERIT, not 'VAULT'"):
+        registry_settings(file, None)
+    file.write_text("basic.auth.credentials.source=SASL_INHERIT\n")
+    with pytest.raises(InvalidSettingError, match=r"needs sasl\.jaas\.config, or sasl\.username"):
+        registry_settings(file, None)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.waiting import Patience
 
-from barnabas import Admin, Consumer, Delivery, NewTopic, Producer, aio
+from barnabas import Admin, Consumer, Delivery, NewTopic, OAuthBearerToken, Producer, aio
 from barnabas.errors import CredentialsError, SaslAuthenticationError
 from barnabas.events import BrokerConnected, BrokerDisconnected, Event
 
@@ -118,6 +118,24 @@ def test_credentials_that_went_bad_show_at_once_when_they_are_needed_again(
         time.sleep(SESSION_MS / 1000)
         with pytest.raises(SaslAuthenticationError):
             producer.send(new_topic, b"2").result(30)
+
+
+def test_a_session_ends_with_its_token_where_brokers_set_no_limit(
+    secure: SecureKafka, eventually: Callable[..., Any]
+) -> None:
+    def token() -> OAuthBearerToken:
+        return unsecured_token("admin", lifetime_seconds=4)
+
+    settings = secure.as_user(mechanism="OAUTHBEARER", sasl_oauthbearer_token_callback=token)
+    events: list[Event] = []
+    with Admin(secure.server("SASL_SSL"), **settings) as admin:
+        admin.add_event_listener(events.append)
+
+        def has_renewed() -> bool:
+            admin.describe_cluster()
+            return renewals(admin, events) > 0
+
+        eventually(has_renewed)
 
 
 def test_a_consumer_hears_of_a_token_that_is_not_renewed(strict: SecureKafka, new_topic: str) -> None:

@@ -27,8 +27,8 @@ class FrameReceiver:
 class Record:
     """A record as read from a partition. `timestamp` in milliseconds since 1970, -1 if there is none.
 
-    It points into the batch it came in and keeps that alive; `key`, `value` and `headers` are made again at
-    each access. Header keys that are not UTF-8 are read with replacement characters. Equal by all its
+    It points into the batch it came in and keeps that alive; `key`, `value` and `headers` are new objects
+    at each access. Header keys that are not UTF-8 are read with replacement characters. Equal by all its
     parts; can be pickled."""
 
     def __new__(

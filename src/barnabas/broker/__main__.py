@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from barnabas.broker.configs.setting_kinds import parse_assignment
+from barnabas.broker.configs.setting_kinds import parse_assignment, parse_user
 from barnabas.broker.faults.listening import FaultListener
 from barnabas.broker.server import Broker
 from barnabas.clock_loop import new_clock_loop
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config=config,
             nodes=options.nodes,
             racks=options.racks,
-            users=dict(parse_assignment(text) for text in options.user),
+            users=dict(map(parse_user, options.user)),
             as_version=options.as_version,
             storage=options.storage,
         )

@@ -80,9 +80,11 @@ def _loaded(name: str) -> Any:
 
 
 def _give_profiles(commands: typer.Typer) -> None:
-    """All commands that talk to Kafka take `--profile`."""
+    """All commands that talk to Kafka or to a registry take `--profile`."""
     for command in commands.registered_commands:
-        if command.callback is not None and "bootstrap" in signature(command.callback).parameters:
+        if command.callback is not None and (
+            signature(command.callback).parameters.keys() & {"bootstrap", "registry_url"}
+        ):
             command.callback = taking_profile(command.callback)
     for group in commands.registered_groups:
         if group.typer_instance is not None:

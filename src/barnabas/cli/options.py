@@ -24,6 +24,7 @@ from barnabas.settings.table import (
     ConsumerConfig,
     ProducerConfig,
     from_properties,
+    load,
     names,
 )
 
@@ -32,6 +33,8 @@ DEFAULT_BOOTSTRAP = "localhost:9092"
 API_TIMEOUT_MS = 15_000
 # Of settings of a registry's client, as Confluent's serializers have it in properties files.
 REGISTRY_PREFIX = "schema_registry_"
+# Of them too, as in the files that Confluent Cloud gives.
+_ALSO_OF_REGISTRY = ("basic_auth_", "bearer_auth_")
 # Names of classes, and what is about Java's own ways.
 _ONLY_JAVA = re.compile(
     r"(key|value)\.(de)?serializer|metric\.reporters|metrics\..+|.+\.(class|classes)|security\.providers|"
@@ -97,29 +100,66 @@ def client_settings(
     if bootstrap is not None and not is_passed_over:
         settings["bootstrap_servers"] = bootstrap
     settings |= from_properties(pairs(given, "-X"))
-    return {name: value for name, value in settings.items() if not name.startswith(REGISTRY_PREFIX)}
+    of_registry = (REGISTRY_PREFIX, *_ALSO_OF_REGISTRY)
+    return {name: value for name, value in settings.items() if not name.startswith(of_registry)}
 
 
 def registry_settings(
     command_config: Path | None, given: Sequence[str] | None, url: str | None = None, *, is_all: bool = False
 ) -> tuple[str | None, dict[str, Any]]:
-    """The address and the settings of a registry's client: from `-X` before those of the file. `url` is what
-    the command line names, before both. Of `-X`, what has no prefix is the registry's too if `is_all`.
-    Raises: InvalidSettingError."""
-    file = {} if command_config is None else from_properties(read_properties(command_config))
+    """The address and the settings of a registry's client: from `-X` before those of the file, and these
+    before those of the profile. `url` is what the command line names, before all. Of `-X`, what has no prefix
+    is the registry's too if `is_all`. Raises: InvalidSettingError."""
+    properties = profiles.settings()
+    if command_config is not None:
+        properties |= read_properties(command_config)
+    file = from_properties(_without_what_only_java_knows(properties))
     found = _of_registry(file)
     named = from_properties(pairs(given, "-X"))
     if is_all:
         found |= {name.removeprefix(REGISTRY_PREFIX): value for name, value in named.items()}
     else:
         found |= _of_registry(named)
+    _settle_sources(found, file)
     address = found.pop("url", None)
     return url or address, found
 
 
 def _of_registry(settings: Mapping[str, Any]) -> dict[str, Any]:
-    names = [name for name in settings if name.startswith(REGISTRY_PREFIX)]
+    names = [name for name in settings if name.startswith((REGISTRY_PREFIX, *_ALSO_OF_REGISTRY))]
     return {name.removeprefix(REGISTRY_PREFIX): settings[name] for name in names}
+
+
+def _settle_sources(found: dict[str, Any], file: Mapping[str, Any]) -> None:
+    """Takes out where Java's client has its credentials from: the other settings say it. Raises:
+    InvalidSettingError."""
+    source = found.pop("basic_auth_credentials_source", "URL").upper()
+    if source == "SASL_INHERIT":
+        found["basic_auth_user_info"] = _user_and_password(file)
+    elif source not in ("URL", "USER_INFO"):
+        raise InvalidSettingError(
+            f"basic.auth.credentials.source must be URL, USER_INFO or SASL_INHERIT, not {source!r}"
+        )
+    source = found.pop("bearer_auth_credentials_source", "STATIC_TOKEN").upper()
+    if source not in ("STATIC_TOKEN", "OAUTHBEARER"):
+        raise InvalidSettingError(
+            f"bearer.auth.credentials.source must be STATIC_TOKEN or OAUTHBEARER, not {source!r}"
+        )
+
+
+def _user_and_password(file: Mapping[str, Any]) -> str:
+    """Of SASL. Raises: InvalidSettingError."""
+    # Here and not above, since no other command should wait for the import.
+    from barnabas.net.sasl.configured import with_login_module
+
+    given = {name: value for name, value in file.items() if name in names(AdminConfig)}
+    config = with_login_module(load(AdminConfig, {"bootstrap_servers": DEFAULT_BOOTSTRAP, **given}))
+    if config.sasl_username is None or config.sasl_password is None:
+        raise InvalidSettingError(
+            "basic.auth.credentials.source=SASL_INHERIT needs sasl.jaas.config, or sasl.username and "
+            "sasl.password"
+        )
+    return f"{config.sasl_username}:{config.sasl_password.reveal()}"
 
 
 def settings_of_one(

@@ -166,6 +166,14 @@ def hint(name: str, table: Mapping[str, Setting]) -> str:
     return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
+def parse_user(text: str) -> tuple[str, str]:
+    """`name=password` as its two parts. Raises: InvalidConfigError, which does not show the password."""
+    name, separator, password = text.partition("=")
+    if not (name and separator):
+        raise InvalidConfigError("a user is not of the form name=password")
+    return name, password
+
+
 def parse_assignment(text: str) -> tuple[str, str]:
     """`name=value` as its two parts. Raises: InvalidConfigError."""
     matched = re.fullmatch(r"\s*([\w.-]+)\s*=(.*)", text, re.DOTALL)

@@ -179,14 +179,11 @@ class SaslDoorkeeper:
         return answer
 
     def _begin_session(self, expires_at_ms: int | None) -> None:
-        """How long it lasts is told only where the broker limits it, as by Kafka."""
-        self._session_ends = None
-        if not self._max_session_ms:
-            return
-        left_ms: float = self._max_session_ms
+        """It ends with the token, and after connections.max.reauth.ms where that is set (KIP-368)."""
+        limits_ms: list[float] = [self._max_session_ms] if self._max_session_ms else []
         if expires_at_ms is not None:
-            left_ms = min(left_ms, max(0.0, expires_at_ms - now_ms()))
-        self._session_ends = CLOCK.monotonic() + left_ms / 1000
+            limits_ms.append(max(0.0, expires_at_ms - now_ms()))
+        self._session_ends = CLOCK.monotonic() + min(limits_ms) / 1000 if limits_ms else None
 
     def _session_lifetime_ms(self) -> int:
         if self._session_ends is None:

@@ -380,11 +380,14 @@ def _go_on(closings: list[_Closing]) -> list[_Closing]:
 
 
 def _watch_child() -> None:
-    """Has a child that multiprocessing forked close its clients: it ends by `os._exit`, which skips
-    atexit, but runs the finalizers of multiprocessing before."""
+    """Has a child that multiprocessing forked close its clients: it ends by `os._exit`, which skips atexit,
+    but runs the finalizers of multiprocessing before."""
     global _is_child_watched
     process = sys.modules.get("multiprocessing.process")
     if _is_child_watched or process is None or process.parent_process() is None:
+        return
+    if "--multiprocessing-fork" in sys.orig_argv and generation() == 0:
+        # This one was spawned, and ends as any process does.
         return
     from multiprocessing import util
 

@@ -46,7 +46,7 @@ def configured_mechanism(config: CommonConfig) -> tuple[Mechanism, CredentialsHo
 
     Raises: InvalidSettingError, which names the setting; MissingExtraError.
     """
-    config = _with_login_module(config)
+    config = with_login_module(config)
     name = config.sasl_mechanism
     if name in USER_MECHANISMS:
         if config.sasl_username is None or config.sasl_password is None:
@@ -64,7 +64,8 @@ def configured_mechanism(config: CommonConfig) -> tuple[Mechanism, CredentialsHo
     return AwsMskIam(config) if name == "AWS_MSK_IAM" else Gssapi(config), None
 
 
-def _with_login_module(config: CommonConfig) -> CommonConfig:
+def with_login_module(config: CommonConfig) -> CommonConfig:
+    """The settings with what sasl_jaas_config says. Raises: InvalidSettingError."""
     if config.sasl_jaas_config is None:
         return config
     found = jaas.settings(config.sasl_jaas_config, config.sasl_mechanism)
