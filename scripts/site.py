@@ -13,8 +13,10 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import unquote, urljoin, urlsplit
 
 import public_names
@@ -85,6 +87,33 @@ def pages_without_a_place(docs: Path, navigation: list[dict[str, object]]) -> li
     ]
 
 
+def entries(navigation: list[dict[str, object]]) -> Iterator[tuple[str, str]]:
+    """Title and page of each entry, in their order."""
+    for entry in navigation:
+        for title, found in entry.items():
+            if isinstance(found, str):
+                yield title, found
+            else:
+                yield from entries(cast("list[dict[str, object]]", found))
+
+
+def index_for_models(project: dict[str, Any]) -> str:
+    """The text of llms.txt (llmstxt.org): what the site is, and a line for each page."""
+    lines = [f"# {project['site_name']}", "", f"> {project['site_description']}", "", "## Pages", ""]
+    for title, page in entries(project["nav"]):
+        built = re.sub(r"(README)?\.md$", lambda found: f"{'index' if found[1] else ''}.html", page)
+        lines.append(f"- [{title}]({built})")
+    return "\n".join(lines) + "\n"
+
+
+def wrong_version(project: dict[str, Any]) -> list[str]:
+    """Each page shows the version below."""
+    version = tomllib.loads((ROOT / "kernel" / "Cargo.toml").read_text())["package"]["version"]
+    if project["copyright"].startswith(f"Barnabas {version},"):
+        return []
+    return [f"zensical.toml: copyright is {project['copyright']!r}, and the version is {version}"]
+
+
 def build() -> list[str]:
     """Raises nothing for a site that is wrong, but says so."""
     done = subprocess.run(
@@ -99,12 +128,14 @@ def build() -> list[str]:
 
 
 def main() -> None:
-    navigation = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
-    found = pages_without_a_place(ROOT / "docs", navigation)
+    project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    found = pages_without_a_place(ROOT / "docs", project["nav"])
+    found += wrong_version(project)
     found += public_names.all_problems()
     found += build() or broken_links(SITE, read_site(SITE))
     if found:
         sys.exit("\n".join(found))
+    (SITE / "llms.txt").write_text(index_for_models(project))
     print(f"site: {SITE.relative_to(ROOT)}/index.html")
 
 

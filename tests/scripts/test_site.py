@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,10 @@ def test_the_documentation_is_a_site_without_a_broken_link_or_a_name_without_a_d
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+    built = ROOT / "build" / "site"
+    listed = re.findall(r"^- \[.+\]\((.+)\)$", (built / "llms.txt").read_text(), re.MULTILINE)
+    assert len(listed) > 50
+    assert [page for page in listed if not (built / page).is_file()] == []
 
 
 def test_links_that_lead_somewhere_are_fine(site: ModuleType, tmp_path: Path) -> None:
@@ -67,6 +72,10 @@ def test_a_link_or_a_part_that_is_broken_is_told(
 ) -> None:
     [found] = broken(site, tmp_path, a=text, sub_b='<h2 id="here"></h2>')
     assert found.startswith(f"a.html: {problem}")
+
+
+def test_the_version_at_the_foot_of_pages_is_the_packages(site: ModuleType) -> None:
+    assert site.wrong_version({"copyright": "Barnabas 0.0.1, Apache-2.0"}) != []
 
 
 def test_a_page_that_the_navigation_lacks_is_told_and_so_is_an_entry_without_a_page(
