@@ -105,7 +105,7 @@ def _shown(names: str) -> str:
 _PAGE = """# Names of kafka-python that are not here
 
 The facade `kafka` has every public name of kafka-python 1.2.1, 2.3.1 and 3.0.12, each taking what it took,
-but for these. `tests/compat/kafka/test_names.py` compares all names. A star stands for any name.
+except for these. `tests/compat/kafka/test_names.py` compares all names. A star stands for any name.
 
 {names}
 These take other parameters than in some generation:
