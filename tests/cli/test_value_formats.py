@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli
 
-from barnabas import Consumer, Registry, TopicPartition
-from barnabas.registry import Schema
+from barnabas import Consumer, Producer, Registry, TopicPartition
+from barnabas.registry import AvroSerializer, Rule, RuleSet, Schema
 from barnabas.testing import EmbeddedRegistry
 
 Created = Callable[..., str]
@@ -182,3 +182,34 @@ def test_plain_json_that_is_taken_for_a_registrys_is_told_to_be_plain(
     assert failed.stderr.endswith(f"; {hint}\n")
     assert len(failed.stderr.splitlines()) == 1
     assert cli("consume", name, *read).stdout == '{"id": 1}\n'
+
+
+SMALL = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+
+
+def test_lines_are_not_written_past_the_rules_of_their_subject(cli: Cli, created: Created, url: str) -> None:
+    name = created()
+    rule = Rule("hide", kind="TRANSFORM", mode="WRITEREAD", type="ENCRYPT", tags=["PII"])
+    with Registry(url) as registry:
+        registry.register(f"{name}-value", Schema(SMALL, rule_set=RuleSet(domain_rules=(rule,))))
+    avro = ["--value-format", "avro", "--registry-url", url]
+    told = cli("produce", name, *avro, input='{"id":5}\n', ok=False).stderr
+    assert f"version 1 of subject '{name}-value' has the rule 'hide' (ENCRYPT, WRITEREAD)" in told
+    assert "Write with AvroSerializer" in told
+    assert cli("consume", name, "--from-beginning", "--until-end").stdout == ""
+
+
+def test_values_with_rules_are_read_only_where_their_rules_are_ignored(
+    cli: Cli, created: Created, url: str, broker: object
+) -> None:
+    name = created()
+    rule = Rule("see", kind="CONDITION", mode="READ", type="CEL", expr="true")
+    with Registry(url) as registry, Producer(broker.bootstrap) as producer:  # type: ignore[attr-defined]
+        schema = Schema(SMALL, rule_set=RuleSet(domain_rules=(rule,)))
+        producer.send(name, AvroSerializer(registry, schema)(name, {"id": 5}))
+    avro = ["--value-format", "avro", "--registry-url", url, "--from-beginning", "--until-end"]
+    told = cli("consume", name, *avro, ok=False).stderr
+    assert f"{name}-0 at offset 0" in told
+    assert "has the rule 'see' (CEL, READ)" in told
+    assert "(--ignore-rules)" in told
+    assert cli("consume", name, *avro, "--ignore-rules").stdout == '{"id":5}\n'

@@ -24,13 +24,18 @@ import barnabas.aio
 from barnabas import Consumer, Producer, Registry, RegistryFormat, TopicPartition
 from barnabas.errors import MisuseError, SerializationError
 from barnabas.formats import SchemaError
+from barnabas.registry import AvroSerializer as OwnSerializer
 from barnabas.registry import (
     RegisteredSchema,
+    RegistrySettings,
     RegistryUnreachableError,
+    Rule,
+    RuleSet,
     Schema,
     SchemaReference,
     SubjectNotFoundError,
 )
+from barnabas.registry.rules import RuleOverride, RuleRegistry
 from barnabas.testing import EmbeddedRegistry, free_ports
 
 UTC = datetime.UTC
@@ -381,3 +386,117 @@ def test_a_schema_of_another_type_than_was_asked_for_is_refused(registry: Regist
     format = RegistryFormat(registry, f"{topic}-value", type="JSON")
     with pytest.raises(SchemaError, match="of the type AVRO, not JSON"):
         format.run(format.data_type())
+
+
+# Rules, which columns do not run
+
+HIDE = Rule("hide", kind="TRANSFORM", mode="WRITEREAD", type="ENCRYPT", tags=["PII"])
+HIDE_ALL = Rule("hide_all", kind="TRANSFORM", mode="WRITEREAD", type="ENCRYPT_PAYLOAD")
+CHECK = Rule("check", kind="CONDITION", mode="WRITE", type="CEL", expr="message.id > 0")
+SEE = Rule("see", kind="CONDITION", mode="READ", type="CEL", expr="message.id > 0")
+RENAME = Rule("rename", kind="TRANSFORM", mode="UPDOWN", type="JSONATA", expr="$")
+ROWS = pa.table({"value": pa.array([{"id": 1, "note": "n"}])})
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [RuleSet(domain_rules=(HIDE,)), RuleSet(encoding_rules=(HIDE_ALL,)), RuleSet(domain_rules=(CHECK,))],
+    ids=["fields", "payload", "condition"],
+)
+@pytest.mark.parametrize("own", ["latest", "text", "schema", "id"])
+def test_rows_are_not_written_past_the_rules_of_their_subject(
+    bootstrap: str, topic: str, registry: Registry, rules: RuleSet, own: str
+) -> None:
+    subject = f"{topic}-value"
+    registered = registry.register(subject, Schema(NEW, rule_set=rules))
+    given: dict[str, Any] = {
+        "latest": {},
+        "text": {"schema": NEW},
+        "schema": {"schema": Schema(NEW, rule_set=rules)},
+        "id": {"id": registered.id},
+    }[own]
+    rule = (*rules.domain_rules, *rules.encoding_rules)[0].name
+    with Producer(bootstrap) as producer, Consumer(bootstrap) as consumer:
+        format = RegistryFormat(registry, subject, **given)
+        told = rf"'{rule}' .*RegistryFormat\({subject}\) runs no rules: nothing .* AvroSerializer"
+        for _ in range(2):
+            with pytest.raises(SchemaError, match=told):
+                producer.send_arrow(topic, ROWS, value=format)
+        assert registry.versions(subject) == [1]
+        assert consumer.end_offsets([TopicPartition(topic, 0)])[TopicPartition(topic, 0)] == 0
+        knowing = RegistryFormat(registry, subject, **given, ignores_rules=True)
+        producer.send_arrow(topic, ROWS, value=knowing).result()
+
+
+def test_rules_that_are_disabled_or_run_elsewhere_keep_no_rows_back(
+    bootstrap: str, topic: str, registry: Registry
+) -> None:
+    rules = RuleSet(
+        domain_rules=(
+            Rule("off", kind="CONDITION", mode="WRITE", type="CEL", expr="false", disabled=True),
+            SEE,
+        )
+    )
+    subject = f"{topic}-value"
+    registry.register(subject, Schema(NEW, rule_set=rules))
+    process = RuleRegistry.get_global_instance()
+    with Producer(bootstrap) as producer:
+        producer.send_arrow(topic, ROWS, value=RegistryFormat(registry, subject)).result()
+        registry.register(subject, Schema(NEW, rule_set=RuleSet(domain_rules=(CHECK,))))
+        process.register_override(RuleOverride("CEL", None, None, disabled=True))
+        try:
+            producer.send_arrow(topic, ROWS, value=RegistryFormat(registry, subject)).result()
+        finally:
+            process.clear()
+        registry.register(subject, Schema(NEW, rule_set=RuleSet(domain_rules=(CHECK,), enable_at="SERVER")))
+        producer.send_arrow(topic, ROWS, value=RegistryFormat(registry, subject)).result()
+
+
+@pytest.mark.parametrize("rules", [RuleSet(domain_rules=(SEE,)), RuleSet(encoding_rules=(HIDE_ALL,))])
+def test_values_that_rules_have_to_read_are_not_given_as_they_were_written(
+    bootstrap: str, topic: str, registry: Registry, consumer: Consumer, rules: RuleSet
+) -> None:
+    subject = f"{topic}-value"
+    ruled = registry.register(subject, Schema(NEW, rule_set=rules))
+    registry.set_settings(RegistrySettings(compatibility="NONE"), subject)
+    unruled = registry.register(subject, Schema(OLD, rule_set=RuleSet()))
+    hidden = b"\0" + ruled.id.to_bytes(4) + b"\x0a\x00"
+    with Producer(bootstrap) as producer:
+        producer.send(topic, hidden)
+        producer.send(topic, b"\0" + unruled.id.to_bytes(4) + b"\x0a\x00")
+    batch = consumer.poll_arrow(30, max_records=2, value=RegistryFormat(registry, subject, version=1))
+    assert batch.column("value").to_pylist() == [None, {"id": 5, "note": None}]
+    error = batch.column("valueError").to_pylist()[0]
+    rule = (*rules.domain_rules, *rules.encoding_rules)[0].name
+    assert error["bytes"] == hidden
+    assert f"its schema, id {ruled.id}, has the rule '{rule}'" in error["message"]
+    assert f"RegistryFormat({subject}) runs no rules: read it with AvroDeserializer" in error["message"]
+    consumer.seek(TopicPartition(topic, 0), 0)
+    knowing = RegistryFormat(registry, subject, version=1, ignores_rules=True)
+    batch = consumer.poll_arrow(30, max_records=2, value=knowing)
+    assert batch.column("value").to_pylist() == [{"id": 5, "note": None}] * 2
+
+
+def test_values_that_rules_have_to_migrate_are_not_given_as_they_were_written(
+    bootstrap: str, topic: str, registry: Registry, consumer: Consumer
+) -> None:
+    subject = f"{topic}-value"
+    registry.set_settings(RegistrySettings(compatibility="NONE"), subject)
+    with Producer(bootstrap) as producer:
+        producer.send(topic, OwnSerializer(registry, OLD)(topic, {"id": 5, "gone": "x"}))
+        registry.register(subject, Schema(NEW, rule_set=RuleSet(migration_rules=(RENAME,))))
+        producer.send(topic, OwnSerializer(registry, NEW)(topic, {"id": 6, "note": None}))
+        # Under no version of the subject.
+        other = registry.register(
+            f"{subject}-other", Schema('{"type": "record", "name": "Order", "fields": []}')
+        )
+        producer.send(topic, b"\0" + other.id.to_bytes(4))
+    for version, expected in ((2, [None, {"id": 6, "note": None}]), (1, [{"id": 5, "gone": "x"}, None])):
+        consumer.seek(TopicPartition(topic, 0), 0)
+        batch = consumer.poll_arrow(
+            30, max_records=3, value=RegistryFormat(registry, subject, version=version)
+        )
+        assert batch.column("value").to_pylist()[:2] == expected
+        messages = [each["message"] for each in batch.column("valueError").to_pylist() if each is not None]
+        assert "has the rule 'rename' (JSONATA, UPDOWN)" in messages[0]
+        assert "rule" not in messages[1]

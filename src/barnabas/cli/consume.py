@@ -7,11 +7,12 @@ import os
 import sys
 import time
 from collections.abc import Generator, Sequence
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from barnabas import Consumer, Record
+import barnabas
+from barnabas import Record
 from barnabas.cli import completion, record_format
 from barnabas.cli.consuming import bounds
 from barnabas.cli.consuming.filters import RecordFilter, record_filter
@@ -23,6 +24,7 @@ from barnabas.cli.record_format import RecordFormat
 from barnabas.cli.times import timestamp_ms
 from barnabas.cli.value_formats import (
     FormatsByTopic,
+    IgnoreRules,
     KeyFormat,
     KeySchema,
     KeySubject,
@@ -37,6 +39,9 @@ from barnabas.cli.value_formats import (
 )
 from barnabas.errors import BootstrapError
 from barnabas.settings.table import ConsumerConfig
+
+if TYPE_CHECKING:
+    from barnabas import Consumer
 
 _MAX_RECORDS_A_POLL = 10_000
 _POLL_SECONDS = 0.2
@@ -142,6 +147,7 @@ def consume(
     key_subject: KeySubject = None,
     key_version: KeyVersion = None,
     key_schema: KeySchema = None,
+    ignore_rules: IgnoreRules = False,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
     setting: Settings = None,
@@ -182,9 +188,9 @@ def consume(
     else:
         settings.pop("group_id", None)
     count = 0
-    consumer = Consumer(**settings)
+    consumer = barnabas.Consumer(**settings)
     with (
-        FormatsByTopic(sides, registry_url, command_config, setting) as formats,
+        FormatsByTopic(sides, registry_url, command_config, setting, ignores_rules=ignore_rules) as formats,
         _until_interrupted(consumer),
         consumer,
         contextlib.ExitStack() as told,

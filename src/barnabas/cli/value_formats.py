@@ -15,16 +15,19 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import typer
 
-from barnabas import Record, Registry
+import barnabas
 from barnabas.cli.options import UsageError, registry_settings
 from barnabas.cli.plain_formats import PLAIN_FORMATS, PlainFormat
 from barnabas.errors import SerializationError
 from barnabas.registry.errors import RegistryError
 from barnabas.values import frozen
+
+if TYPE_CHECKING:
+    from barnabas import Record, Registry
 
 Side = Literal["key", "value"]
 SIDES: tuple[Side, ...] = ("key", "value")
@@ -78,6 +81,13 @@ ValueSchema = Annotated[
 KeySchema = Annotated[
     Path | None,
     typer.Option("--key-schema", metavar="FILE", exists=True, dir_okay=False, help="The same for keys."),
+]
+IgnoreRules = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-rules",
+        help="Print keys and values whose schemas have rules as they were written: encrypted, for instance.",
+    ),
 ]
 
 
@@ -170,6 +180,8 @@ class LineFormats:
             record, bare = records[error["row"]], named[error["row"]] is None
             field = f", field {error['field']!r}" if error["field"] else ""
             hint = self._hint(side) if bare and (data[error["row"]] or b"")[:1] in _BEGINS_JSON else ""
+            if "ignores_rules" in error["error"]:
+                hint = " (--ignore-rules)"
             raise SerializationError(
                 f"{record.topic}-{record.partition} at offset {record.offset}: the {side}{field} cannot be "
                 f"read as {self._names[side]}: {error['error']}{hint}"
@@ -245,8 +257,11 @@ class FormatsByTopic:
         url: str | None,
         command_config: Path | None,
         given: Sequence[str] | None,
+        *,
+        ignores_rules: bool = False,
     ) -> None:
         self._options = (sides, url, command_config, given)
+        self._ignores_rules = ignores_rules
         self._is_plain = all(options == SideOptions(None, None, None, None) for options in sides.values())
         self._formats: dict[str, LineFormats] = {}
         self._stack = ExitStack()
@@ -261,7 +276,9 @@ class FormatsByTopic:
         """Has what is wrong with the options said before records come. Raises: UsageError, ConfigError."""
         found = self._formats.get(topic)
         if found is None:
-            found = self._stack.enter_context(line_formats(topic, *self._options))
+            found = self._stack.enter_context(
+                line_formats(topic, *self._options, ignores_rules=self._ignores_rules)
+            )
             self._formats[topic] = found
         return found
 
@@ -282,6 +299,8 @@ def line_formats(
     url: str | None,
     command_config: Path | None,
     given: Sequence[str] | None,
+    *,
+    ignores_rules: bool = False,
 ) -> Generator[LineFormats]:
     """`given` are the options -X, of which those of the registry count. Raises: UsageError, ConfigError."""
     for side, options in sides.items():
@@ -304,14 +323,18 @@ def line_formats(
         yield LineFormats({}, plain, names)
         return
     address, settings = registry_settings(command_config, given, url)
-    with Registry(address or DEFAULT_REGISTRY, **settings) as registry:
+    with barnabas.Registry(address or DEFAULT_REGISTRY, **settings) as registry:
         formats: dict[Side, Any] = {
-            s: _format(registry, topic, s, sides[s], name) for s, name in names.items() if s not in plain
+            s: _format(registry, topic, s, sides[s], name, ignores_rules=ignores_rules)
+            for s, name in names.items()
+            if s not in plain
         }
         yield LineFormats(formats, plain, names)
 
 
-def _format(registry: Registry, topic: str, side: Side, options: SideOptions, name: str) -> Any:
+def _format(
+    registry: Registry, topic: str, side: Side, options: SideOptions, name: str, *, ignores_rules: bool
+) -> Any:
     from barnabas import RegistryFormat
 
     version = options.version
@@ -323,6 +346,7 @@ def _format(registry: Registry, topic: str, side: Side, options: SideOptions, na
         version=None if version in (None, "latest") else int(version),
         schema=None if options.schema is None else options.schema.read_text(),
         type=name.upper(),
+        ignores_rules=ignores_rules,
     )
 
 

@@ -68,9 +68,10 @@ class Codec:
         *,
         stop_at_error: bool = False,
     ) -> tuple[pa.Array, pa.StructArray]:
-        """As `decode`, where each value names the schema that it was written with, by its id or the bytes of
-        its guid: `writers` has what reads it into this codec's type, or in words why it is not read.
-        `headers`: of each record the header that names its schema, or null, where the value itself does."""
+        """Decodes as `decode` does, where each value names the schema that it was written with, by its id or
+        the bytes of its guid: `writers` has what reads it into this codec's type, or in words why it is not
+        read. `headers`: of each record the header that names its schema, or null, where the value itself
+        does."""
         column, errors = self._format.decode_by_schema(
             values,
             {key: writer if isinstance(writer, str) else writer._format for key, writer in writers.items()},

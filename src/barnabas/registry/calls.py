@@ -141,7 +141,8 @@ class RegistryCalls:
         offset: int = 0,
         limit: int | None = None,
     ) -> Steps[list[str]]:
-        """Where the schema with this id is registered. Raises: SchemaNotFoundError, RegistryError."""
+        """Returns the subjects under which the schema with this id is registered. Raises:
+        SchemaNotFoundError, RegistryError."""
         request = requests.subjects_of_schema(id, subject, deleted, offset, limit)
         return self._exchange.ask(request)
 
@@ -154,8 +155,8 @@ class RegistryCalls:
         offset: int = 0,
         limit: int | None = None,
     ) -> Steps[list[SubjectVersion]]:
-        """As which versions the schema with this id is registered. Raises: SchemaNotFoundError,
-        RegistryError."""
+        """Returns the subjects and versions under which the schema with this id is registered. Raises:
+        SchemaNotFoundError, RegistryError."""
         request = requests.versions_of_schema(id, subject, deleted, offset, limit)
         return self._exchange.ask(request)
 
@@ -270,8 +271,8 @@ class RegistryCalls:
         version: int | Literal["latest", "all"] = "all",
         normalize: bool = False,
     ) -> Steps[Compatibility]:
-        """Whether `schema` may follow a version of `subject`, by default all those that its compatibility is
-        about, as `register` asks. With "all", any schema may be the first of a subject.
+        """Returns whether `schema` may follow a version of `subject`, by default all those that its
+        compatibility is about, as `register` asks. With "all", any schema may be the first of a subject.
 
         Raises: SubjectNotFoundError and VersionNotFoundError for a version that is not there,
         InvalidSchemaError, RegistryError.
@@ -360,11 +361,12 @@ class RegistryCalls:
     # The registry itself
 
     def server_version(self) -> Steps[str]:
-        """Raises: RegistryError."""
+        """Returns the version of the registry's software. Raises: RegistryError."""
         return self._exchange.ask(requests.server_version())
 
     def cluster_id(self) -> Steps[str]:
-        """Raises: RegistryError."""
+        """Returns the id of the Kafka cluster that the registry keeps its schemas in. Raises:
+        RegistryError."""
         return self._exchange.ask(requests.cluster_id())
 
 

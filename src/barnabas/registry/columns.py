@@ -14,9 +14,9 @@ from __future__ import annotations
 import inspect
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 try:
     import pyarrow as pa
@@ -27,24 +27,29 @@ except ImportError:
     raise MissingExtraError("RegistryFormat", "arrow") from None
 
 from barnabas._kernel import schema_keys
-from barnabas.errors import MisuseError, SerializationError
-from barnabas.formats import Codec, EncodeError, Form, SchemaError, avro, json, protobuf
-from barnabas.formats.codec import error_column, scattered
+from barnabas.errors import MisuseError
+from barnabas.formats import Codec, Form, SchemaError, avro, json, protobuf
+from barnabas.formats.codec import scattered
 from barnabas.formats.json_schema import arrow_type
 from barnabas.formats.protobuf_values import is_known
+from barnabas.formats.sides import Side, table_with, with_decoded, with_encoded
 from barnabas.registry.cache import Cache
 from barnabas.registry.calls import RegistryCalls
-from barnabas.registry.errors import SchemaNotFoundError
+from barnabas.registry.errors import RegistryError, SchemaNotFoundError
 from barnabas.registry.exchange import Steps
 from barnabas.registry.references import referenced
-from barnabas.registry.schemas import Schema
+from barnabas.registry.rules.engine import has_rules, migrations, rules_to_run
+from barnabas.registry.rules.kinds import RuleMode, RulePhase
+from barnabas.registry.schemas import RegisteredSchema, Rule, RuleSet, Schema
 from barnabas.values import frozen
 
-Side = Literal["key", "value"]
 SchemaKey = int | bytes
 """How a value names its schema: an id, or the bytes of a guid."""
 
 HEADERS: Mapping[Side, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
+NOT_FOUND = 404
+_PREFIXES: Mapping[str, str] = {"AVRO": "Avro", "JSON": "JSON", "PROTOBUF": "Protobuf"}
+"""Of the serializers' names, by the type of the schema."""
 MOST_WRITERS = 1_000
 """Schemas of writers that one format keeps."""
 
@@ -63,11 +68,13 @@ class AnyRegistry(Protocol):
 
 @frozen
 class _ColumnSchema:
-    """A schema with what it refers to, each after what it needs, and the column that it has."""
+    """A schema with what it refers to, each after what it needs, and the column that it has. `registered`:
+    None where it is not of a version of a subject."""
 
     schema: Schema
     references: References
     form: Form
+    registered: RegisteredSchema | None = None
 
 
 class RegistryFormat:
@@ -80,6 +87,11 @@ class RegistryFormat:
     `schema` is registered under `subject`, or with `registers=False` looked up there. `type`: AVRO, JSON or
     PROTOBUF, the only one that is taken, and that of a `schema` that is text. `message`: of Protobuf, the
     name of the message; by default the first of its file.
+
+    Columns run no rules. Where the schema, or the subject's latest version, has rules for writing, nothing is
+    written (SchemaError); a value whose schema has rules for reading, or that has to be migrated by rules, is
+    one that cannot be read. `ignores_rules=True` reads and writes as if there were none: what is encrypted
+    comes encrypted, and what should be encrypted is written as it is.
 
     Raises: MisuseError (not exactly one schema is named), MissingExtraError.
     """
@@ -96,6 +108,7 @@ class RegistryFormat:
         message: str | None = None,
         registers: bool = True,
         normalize: bool = False,
+        ignores_rules: bool = False,
     ) -> None:
         if sum(given is not None for given in (version, id, schema)) > 1:
             raise MisuseError("version, id and schema exclude each other")
@@ -108,6 +121,7 @@ class RegistryFormat:
         self._schema = Schema(schema, type or "AVRO") if isinstance(schema, str) else schema
         self._type, self._message = type, message
         self._registers, self._normalize = registers, normalize
+        self._ignores_rules = ignores_rules
         self._begin(None, None)
 
     def _begin(self, reader: _ColumnSchema | None, written_id: int | None) -> None:
@@ -149,33 +163,16 @@ class RegistryFormat:
         """
         headers = named_in_headers(batch, side)
         values = batch.column(side)
-        column, errors = yield from self.column_of(values, headers)
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns[side] = column
-        columns[f"{side}Error"] = error_column(values, errors)
-        return pa.record_batch(columns)
+        return with_decoded(batch, side, *(yield from self.column_of(values, headers)))
 
     def encoded(self, rows: Any, side: Side) -> Steps[pa.Table]:
         """A table or a record batch with this side's column as bytes.
 
         Raises: SerializationError (names row and field), RegistryError, SchemaError.
         """
-        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else pa.table(rows)
-        if side not in table.column_names:
-            raise MisuseError(f"there is no column {side!r} to be written as {self!r}")
-        written: list[pa.Array] = []
-        before = 0
-        for chunk in table.column(side).chunks:
-            try:
-                written.append((yield from self.bytes_of(chunk)))
-            except EncodeError as error:
-                field = f", field {error.field!r}" if error.field else ""
-                raise SerializationError(
-                    f"{side} of row {before + error.row}{field}: {error.reason}"
-                ) from None
-            before += len(chunk)
-        place = table.column_names.index(side)
-        return table.set_column(place, side, pa.chunked_array(written, pa.binary()))
+        table = table_with(rows, side, self)
+        codec = yield from self._encoder()
+        return with_encoded(table, side, codec.encode)
 
     # Columns
 
@@ -187,7 +184,7 @@ class RegistryFormat:
     def column_of(
         self, values: pa.Array, headers: pa.Array | None = None, *, stop_at_error: bool = False
     ) -> Steps[tuple[pa.Array, pa.StructArray]]:
-        """As `Codec.decode`. Raises: RegistryError, SchemaError."""
+        """Decodes as `Codec.decode` does. Raises: RegistryError, SchemaError."""
         reader = yield from self._read()
         codec = self._codec
         if codec is None:
@@ -205,26 +202,36 @@ class RegistryFormat:
         return codec.decode_by_schema(values, writers, headers, stop_at_error=stop_at_error)
 
     def bytes_of(self, column: pa.Array) -> Steps[pa.Array]:
-        """As `Codec.encode`. Raises: EncodeError, RegistryError, SchemaError."""
+        """Encodes as `Codec.encode` does. Raises: EncodeError, RegistryError, SchemaError."""
+        codec = yield from self._encoder()
+        return codec.encode(column)
+
+    def _encoder(self) -> Steps[Codec]:
         codec = self._encoding
         if codec is None:
             form, id = yield from self.writing()
             codec = self._encoding = Codec(form.with_header(id))
-        return codec.encode(column)
+        return codec
 
     def writing(self) -> Steps[tuple[Form, int]]:
         """What is written, and the schema's id, which is registered now if it was not. Raises: RegistryError,
-        SchemaError."""
+        SchemaError (also where there are rules to be run)."""
         reader = yield from self._read()
         id = self._written_id
+        self._check_writing(reader.schema.rule_set, reader.registered)
         if id is None:
             if self._subject is None:
                 raise MisuseError(
                     "under which subject is the schema registered? Give one, or the schema's id"
                 )
             calls = self._registry.calls
+            if reader.schema.rule_set is None and not self._ignores_rules:
+                latest = yield from _latest_or_none(calls, self._subject)
+                if latest is not None:
+                    self._check_writing(latest.schema.rule_set, latest)
             put = calls.register if self._registers else calls.look_up
             registered = yield from put(self._subject, reader.schema, normalize=self._normalize)
+            self._check_writing(registered.schema.rule_set, registered)
             id = self._written_id = registered.id
         return reader.form, id
 
@@ -246,6 +253,7 @@ class RegistryFormat:
         if self._reader is not None:
             return self._reader
         calls, id = self._registry.calls, self._id
+        registered = None
         if self._schema is not None:
             schema, id = self._schema, None
         elif id is not None:
@@ -260,7 +268,7 @@ class RegistryFormat:
         if self._type not in (None, schema.type):
             raise SchemaError(f"the schema of {self!r} is of the type {schema.type}, not {self._type}")
         references = yield from _referred_to(calls, schema)
-        found = _column_schema(schema, references, self._message)
+        found = replace(_column_schema(schema, references, self._message), registered=registered)
         with self._lock:
             if self._reader is None:
                 self._written_id, self._reader = id, found
@@ -278,6 +286,14 @@ class RegistryFormat:
             references = yield from _referred_to(calls, schema)
         except SchemaNotFoundError as error:
             return f"its schema, {name}, is not in the registry: {error}"
+        if not self._ignores_rules:
+            rules = yield from self._rules_to_read(schema, reader)
+            if rules:
+                by = f"{_PREFIXES.get(schema.type, '')}Deserializer"
+                return (
+                    f"its schema, {name}, has {_named(rules)}, and {self!r} runs no rules: read it with "
+                    f"{by}, or with ignores_rules=True as it was written"
+                )
         if schema.type != reader.schema.type:
             return f"its schema, {name}, is of the type {schema.type}, and the column's {reader.schema.type}"
         try:
@@ -285,6 +301,63 @@ class RegistryFormat:
             return Codec(form.with_type(reader.form.data_type).with_header())
         except SchemaError as error:
             return f"its schema, {name}, cannot be read: {error}"
+
+    def _check_writing(self, rule_set: RuleSet | None, registered: RegisteredSchema | None) -> None:
+        """Raises: SchemaError."""
+        if self._ignores_rules:
+            return
+        rules = rules_to_run(rule_set, RuleMode.WRITE, RulePhase.DOMAIN, RulePhase.ENCODING)
+        if rules:
+            whose = (
+                f"the schema of {self!r}"
+                if registered is None
+                else f"version {registered.version} of subject {registered.subject!r}"
+            )
+            kind = "AVRO" if self._reader is None else self._reader.schema.type
+            by = f"{_PREFIXES.get(kind, '')}Serializer"
+            raise SchemaError(
+                f"{whose} has {_named(rules)}, and {self!r} runs no rules: nothing was written. Write with "
+                f"{by}, or with ignores_rules=True what no rule has changed or checked"
+            )
+
+    def _rules_to_read(self, schema: Schema, reader: _ColumnSchema) -> Steps[Sequence[Rule]]:
+        """Those that would have to be run over values of `schema` to have them in the column's."""
+        rules = rules_to_run(schema.rule_set, RuleMode.READ, RulePhase.ENCODING, RulePhase.DOMAIN)
+        wanted = reader.registered
+        if rules or wanted is None or schema == wanted.schema:
+            return rules
+        if not (
+            has_rules(wanted.schema.rule_set, RulePhase.MIGRATION, RuleMode.UPGRADE)
+            or has_rules(schema.rule_set, RulePhase.MIGRATION, RuleMode.DOWNGRADE)
+        ):
+            return ()
+        try:
+            way = yield from migrations(self._registry.calls, wanted.subject, schema, wanted)
+        except RegistryError as error:
+            if error.status != NOT_FOUND:
+                raise
+            # It was written under another subject, from which no versions lead here.
+            return ()
+        found: list[Rule] = []
+        for step in way:
+            later = step.source if step.rule_mode == RuleMode.DOWNGRADE else step.target
+            found += rules_to_run(later.schema.rule_set, step.rule_mode, RulePhase.MIGRATION)
+        return found
+
+
+def _named(rules: Sequence[Rule]) -> str:
+    names = ", ".join(f"{rule.name!r} ({rule.type}, {rule.mode})" for rule in rules)
+    return f"the rule {names}" if len(rules) == 1 else f"the rules {names}"
+
+
+def _latest_or_none(calls: RegistryCalls, subject: str) -> Steps[RegisteredSchema | None]:
+    """None where the subject has no versions. Raises: RegistryError."""
+    try:
+        return (yield from calls.latest(subject))
+    except RegistryError as error:
+        if error.status != NOT_FOUND:
+            raise
+        return None
 
 
 def _column_schema(schema: Schema, references: References, message: str | None) -> _ColumnSchema:

@@ -33,15 +33,15 @@ class SchemaReference:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         return cls(read.text("name"), read.text("subject"), read.number("version"))
 
 
 @frozen
 class Metadata:
-    """Of a schema. `tags`: of fields, by their paths, which may have `*`. `sensitive`: names of properties
-    that are not to be shown."""
+    """Metadata of a schema. `tags`: of fields, by their paths, which may have `*`. `sensitive`: names of
+    properties that are not to be shown."""
 
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -49,7 +49,7 @@ class Metadata:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         tags = {path: tuple(names) for path, names in read.mapping("tags").items()}
         return cls(tags, read.mapping("properties"), tuple(read.sequence("sensitive")))
@@ -74,7 +74,7 @@ class Rule:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         words: JsonObject = {each.name: read.any(camel(each.name)) for each in fields(cls)}
         words["name"] = read.text("name")
@@ -92,7 +92,7 @@ class RuleSet:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
 
         def rules(kind: str) -> tuple[Rule, ...]:
@@ -116,7 +116,7 @@ class Schema:
         return hash((self.text, self.type))
 
     def to_json(self) -> JsonObject:
-        """As a registry takes it."""
+        """Returns it in the form that a registry takes."""
         found: JsonObject = {"schema": self.text, "schemaType": self.type}
         if self.references:
             found["references"] = [to_json(reference) for reference in self.references]
@@ -128,7 +128,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         metadata, rule_set = read.any("metadata"), read.any("ruleSet")
         return cls(
@@ -155,7 +155,7 @@ class RegisteredSchema:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         return cls(
             read.text("subject"),
@@ -169,29 +169,29 @@ class RegisteredSchema:
 
 @frozen
 class SubjectVersion:
-    """Where a schema is registered."""
+    """A subject and its version that a schema is registered as."""
 
     subject: str
     version: int
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         return cls(read.text("subject"), read.number("version"))
 
 
 @frozen
 class Compatibility:
-    """Whether a schema may become a subject's next version; if not, `messages` say why, as the registry puts
-    it."""
+    """The answer to whether a schema may become a subject's next version. If it may not, `messages` say why,
+    as the registry puts it."""
 
     is_compatible: bool
     messages: Sequence[str] = ()
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         return cls(bool(read.some("is_compatible")), tuple(map(str, read.sequence("messages"))))
 
@@ -216,7 +216,7 @@ class RegistrySettings:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         values = {each.name: read.any(camel(each.name)) for each in fields(cls)}
         if values["compatibility"] is None:
@@ -244,7 +244,7 @@ class Association:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:
-        """Of what a registry answers."""
+        """Reads it from what a registry answers."""
         read = Reader(found)
         schema, lifecycle, is_frozen = read.any("schema"), read.any("lifecycle"), read.any("frozen")
         return cls(
@@ -258,7 +258,7 @@ class Association:
         )
 
     def to_json(self) -> JsonObject:
-        """As a registry takes it."""
+        """Returns it in the form that a registry takes."""
         found: JsonObject = {"associationType": self.association_type}
         own = {"subject": self.subject, "lifecycle": self.lifecycle, "frozen": self.is_frozen}
         for name, value in own.items():

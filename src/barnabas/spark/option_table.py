@@ -117,6 +117,13 @@ OF_A_REGISTRY = (
         "With a registry: a number, or what is latest when the query is planned.",
     ),
     Option("schema.id", "", "With a registry: in place of subject and version."),
+    Option(
+        "schema.ignoreRules",
+        "`false`",
+        "With a registry: read and write as if schemas had no rules. What is encrypted comes encrypted, and "
+        "what should be encrypted is written as it is. Otherwise values of schemas with rules cannot be "
+        "read, and a query that would have to run rules to write does not start.",
+    ),
 )
 
 OF_A_SIDE = (

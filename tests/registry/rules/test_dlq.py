@@ -17,12 +17,12 @@ from confluent_kafka.serialization import SerializationError as OriginalSerializ
 from fastavro.schema import expand_schema
 from google.protobuf import struct_pb2
 
-from barnabas import Consumer, Producer, TopicPartition
-from barnabas.errors import SerializationError
+from barnabas import Admin, Consumer, NewTopic, Producer, TopicPartition, aio
+from barnabas.errors import InvalidSettingError, SerializationError
 from barnabas.registry import Rule, RuleSet, Schema
 from barnabas.registry import rules as ours
+from barnabas.registry.rules import DlqAction, dlq
 from barnabas.registry.rules.avro_walk import AvroWalk
-from barnabas.registry.rules.dlq import DlqAction
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 
 SCHEMA = {
@@ -194,3 +194,51 @@ def test_a_record_whose_secrets_cannot_be_taken_out_is_not_sent(embedded_broker:
         engine_with(DlqAction(producer, topic="x")).run(
             Place(), "s", ours.RuleMode.WRITE, None, schema, ORDER, field_transformer=walk
         )
+
+
+def failing(topic: str) -> Schema:
+    rule = Rule("check", mode="WRITE", type="NOBODY", on_failure="DLQ", params={"dlq.topic": topic})
+    return Schema("{}", rule_set=RuleSet(domain_rules=[rule]))
+
+
+def test_a_dead_letter_topic_that_does_not_exist_is_told_before_max_block_ms(
+    embedded_broker: Any, topic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dlq, "FIRST_SECONDS", 0.5)
+    name = topic()
+    # `send` itself would wait for ever, which ends the test.
+    with (
+        Producer(embedded_broker.bootstrap, allow_auto_create_topics=False, max_block_ms=600_000) as producer,
+        Admin(embedded_broker.bootstrap) as admin,
+    ):
+        engine = engine_with(DlqAction(producer))
+        told = (
+            rf"^rule 'check' \(NOBODY, WRITE\) of subject 's' failed: .*; it could not be sent to the dead "
+            rf"letter topic {name}: the topic does not exist: create it, or correct dlq\.topic of the rule"
+        )
+        for _ in range(2):
+            with pytest.raises(SerializationError, match=told):
+                engine.run(Place(), "s", ours.RuleMode.WRITE, None, failing(name), {"a": 1})
+        admin.create_topics([NewTopic(name, 1)])
+        for _ in range(2):
+            with pytest.raises(SerializationError, match=r"Could not find rule executor of type NOBODY$"):
+                engine.run(Place(), "s", ours.RuleMode.WRITE, None, failing(name), {"a": 1})
+        engine.close()
+    assert len(read(embedded_broker, name, 2)) == 2
+
+
+def test_a_broker_may_create_a_dead_letter_topic(embedded_broker: Any, topic: Any) -> None:
+    name = topic()
+    with Producer(embedded_broker.bootstrap) as producer:
+        engine = engine_with(DlqAction(producer, topic=name, flushes=True))
+        with pytest.raises(SerializationError, match=r"of type NOBODY$"):
+            engine.run(Place(), "s", ours.RuleMode.WRITE, None, failing("unused"), {"a": 1})
+    assert len(read(embedded_broker, name, 1)) == 1
+
+
+def test_a_producer_of_asyncio_is_refused_since_nobody_would_await_it() -> None:
+    producer: Any = aio.Producer.__new__(aio.Producer)
+    with pytest.raises(InvalidSettingError, match=r"must be a barnabas\.Producer"):
+        DlqAction(producer)
+    with pytest.raises(InvalidSettingError, match=r"must be a barnabas\.Producer"):
+        DlqAction().configure(None, {"producer": producer})

@@ -178,7 +178,7 @@ def test_rules_by_chance_run_as_the_original_runs_them(
     )
 
     noted: list[Any] = []
-    engine = RuleEngine(ours.RuleRegistry())
+    engine = RuleEngine(ours.RuleRegistry(), as_original=True)
     executors, actions = parts_for(ours, noted)
     for each in executors:
         engine.registry.register_executor(each)
@@ -351,3 +351,40 @@ def test_rules_for_both_ways_count_for_each() -> None:
     assert has_rules(rules, migration, ours.RuleMode.DOWNGRADE)
     assert not has_rules(rules, migration, ours.RuleMode.UPGRADE)
     assert not has_rules(None, domain, ours.RuleMode.READ)
+
+
+def own_engine() -> RuleEngine:
+    engine = RuleEngine(ours.RuleRegistry())
+    for each in parts_for(ours, [])[0]:
+        engine.registry.register_executor(each)
+    return engine
+
+
+def written_by(*rules: Rule) -> Any:
+    schema = Schema("{}", rule_set=RuleSet(domain_rules=rules))
+    return own_engine().run(Place(), "s", ours.RuleMode.WRITE, None, schema, "m")
+
+
+def test_rules_behind_one_that_nobody_carries_out_are_run() -> None:
+    unknown = Rule("u", kind="TRANSFORM", mode="WRITE", type="UNKNOWN", on_failure="NONE")
+    assert written_by(unknown, Rule("a", kind="TRANSFORM", mode="WRITE", type="APPEND")) == "ma"
+
+
+def test_a_rule_of_no_kind_fails_and_is_not_skipped() -> None:
+    with pytest.raises(
+        SerializationError,
+        match=r"rule 'a' \(APPEND, WRITE\) of subject 's' failed: its kind is None, and not CONDITION or",
+    ):
+        written_by(Rule("a", mode="WRITE", type="APPEND"))
+
+
+@pytest.mark.parametrize(("type", "why"), [("APPEND", ""), ("FAILS", r"\. The rule failed: no")])
+def test_an_action_that_is_not_there_is_an_error_that_names_rule_and_subject(type: str, why: str) -> None:
+    rule = Rule("a", kind="TRANSFORM", mode="WRITE", type=type, on_success="DLQ", on_failure="DLQ")
+    with pytest.raises(
+        SerializationError,
+        match=rf"^rule 'a' \({type}, WRITE\) of subject 's' asks for the action DLQ, which is not there: "
+        rf"register it with RuleRegistry\.register_action{why}$",
+    ) as raised:
+        written_by(rule)
+    assert isinstance(raised.value.__cause__, ours.RuleError)

@@ -60,7 +60,11 @@ def test_the_registry_is_asked_for_the_first_value_only(registry: TheirRegistry)
         assert reader("orders", ours("orders", value)) == value
     assert registry.calls.asked == asked
     ours("orders", VALUE, is_key=True)
-    assert registry.calls.asked[len(asked) :] == ["associations orders", "register orders-key"]
+    assert registry.calls.asked[len(asked) :] == [
+        "associations orders",
+        "latest orders-key",
+        "register orders-key",
+    ]
 
 
 def test_what_was_written_is_resolved_to_the_schema_that_is_wanted(
@@ -162,7 +166,12 @@ def test_a_function_may_name_subjects_by_what_the_record_has(
     for tenant in (b"a", b"b", b"a"):
         ours("orders", VALUE, headers=[("tenant", tenant)])
     assert their_client.get_subjects() == ["a.shop.Order", "b.shop.Order"]
-    assert registry.calls.asked == ["register a.shop.Order", "register b.shop.Order"]
+    assert registry.calls.asked == [
+        "latest a.shop.Order",
+        "register a.shop.Order",
+        "latest b.shop.Order",
+        "register b.shop.Order",
+    ]
 
 
 def test_the_subject_may_be_the_one_associated_with_the_topic(

@@ -172,7 +172,7 @@ def test_fields_with_a_rules_tag_are_changed_and_others_are_not(
     plain = reads(registry, rule_registry=RuleRegistry(), use_latest_version=False)
     with pytest.raises(SerializationError, match="TURN"):
         plain("people", data)
-    unruled = reads(registry, Schema(text, type))("people", data)
+    unruled = reads(registry, Schema(text, type, rule_set=RuleSet()))("people", data)
     assert unruled == {"name": "adA", "city": "Köln", "mails": ["x@a", "x@b"]}
     assert reads(registry, rule_registry=executors)("people", data) == PERSON
 

@@ -29,7 +29,7 @@ from tests.waiting import wait_for
 from barnabas import Registry
 from barnabas.formats.protobuf_schema import ProtobufSchema
 from barnabas.formats.protobuf_values import file_of, message_class
-from barnabas.registry import RegistrySettings, Schema
+from barnabas.registry import AvroSerializer, RegistrySettings, Rule, RuleSet, Schema
 from barnabas.spark.errors import InvalidOptionError
 from barnabas.spark.options import sink_options, source_options
 from barnabas.testing import EmbeddedRegistry
@@ -100,6 +100,33 @@ def test_rows_of_several_writers_come_out_in_the_readers_schema(kafka: Kafka, re
     assert rows_of(read(kafka, subscribe=topic, **avro(url), **{"value.schema": own}), "value.id")[0] == (
         1.0,
     )
+
+
+def test_rules_of_schemas_are_ignored_only_where_that_is_asked_for(
+    kafka: Kafka, read: Read, url: str, spark: SparkSession
+) -> None:
+    topic = kafka.create()
+    rules = [
+        Rule(name, kind="CONDITION", mode=mode, type="CEL", expr="true")
+        for name, mode in (("checked", "WRITE"), ("seen", "READ"))
+    ]
+    with Registry(url) as registry:
+        schema = Schema(json.dumps(NEW), rule_set=RuleSet(domain_rules=rules))
+        value = AvroSerializer(registry, schema)(topic, {"id": 1, "carrier": "AA"})
+    assert value is not None
+    kafka.write(topic, [value])
+    rows = spark.createDataFrame([((2, "BB"),)], "value struct<id: bigint, carrier: string>").coalesce(1)
+    options = {"kafka.bootstrap.servers": kafka.bootstrap, "topic": topic} | avro(url)
+    writer = rows.write.format("barnabas").mode("append").options(**options)
+    with pytest.raises(PySparkException, match=r"version 1 of subject .* has the rule 'checked'"):
+        writer.save()
+    frame = read(kafka, subscribe=topic, mode="permissive", **avro(url))
+    ((found, message),) = rows_of(frame, "value", "valueError.message")
+    assert found is None
+    assert "has the rule 'seen' (CEL, READ)" in message
+    ignoring = {"value.schema.ignoreRules": "true"}
+    writer.options(**ignoring).save()
+    assert rows_of(read(kafka, subscribe=topic, **avro(url), **ignoring), "value.id") == [(1,), (2,)]
 
 
 def test_a_schema_that_is_registered_while_a_stream_runs_is_fetched_by_its_tasks(

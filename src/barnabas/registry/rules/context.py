@@ -113,7 +113,7 @@ class RuleContext:
         self._field_contexts: list[FieldContext] = []
 
     def get_parameter(self, name: str) -> str | None:
-        """Of the rule, or else a property of the target schema's metadata."""
+        """Returns a parameter of the rule, or else a property of the target schema's metadata."""
         value = mapping_of(self.rule.params, "params").get(name)
         if value is None:
             metadata = self._metadata()

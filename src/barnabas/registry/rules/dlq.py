@@ -6,6 +6,7 @@ what was read, its bytes as they came. Headers tell of the rule, which is not ru
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import struct
@@ -14,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Protocol, cast
 
-from barnabas.errors import SerializationError
+from barnabas.broker_errors import UnknownTopicOrPartitionError
+from barnabas.errors import BootstrapError, InvalidSettingError, SerializationError
 from barnabas.registry.rules.context import FieldContext, FieldTransform, RuleContext
 from barnabas.registry.rules.engine import RULE_NAME_HEADER
 from barnabas.registry.rules.executors import FieldRuleExecutor, RuleAction, described_failure
@@ -32,8 +34,15 @@ TOPIC, AUTO_FLUSH, REDACTED_TYPES = "dlq.topic", "dlq.auto.flush", "dlq.redact.r
 LONG = range(-(2**63), 2**63)
 
 
+FIRST_SECONDS, LATER_SECONDS = 5.0, 0.5
+"""How long a dead letter topic is looked for: at first, in which a broker may create it; and where it was
+missing before."""
+
+
 class DlqProducer(Protocol):
     """As much of a `barnabas.Producer` as is needed."""
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> Any: ...
 
     def send(
         self,
@@ -73,7 +82,10 @@ class DlqAction(RuleAction):
     nothing is to be told. All of these may also be among what a serializer is given for rules, by their names
     `producer`, `dlq.topic`, `dlq.auto.flush` and `dlq.redact.rule.types`.
 
-    Payloads that ENCRYPT_PAYLOAD could not encrypt go there as they are.
+    Payloads that ENCRYPT_PAYLOAD could not encrypt go there as they are. A topic that does not exist is told
+    at the first letter, after some seconds at most.
+
+    Raises: InvalidSettingError (the producer is one of `barnabas.aio`).
     """
 
     def __init__(
@@ -84,8 +96,10 @@ class DlqAction(RuleAction):
         flushes: bool = False,
         redacted_types: Sequence[str] = ("ENCRYPT", "ENCRYPT_PAYLOAD"),
     ) -> None:
-        self._producer = producer
+        self._producer = _checked(producer)
         self._topic = topic
+        self._there: set[str] = set()
+        self._missing: set[str] = set()
         self._flushes = flushes
         self._redacted_types = tuple(redacted_types)
 
@@ -94,7 +108,7 @@ class DlqAction(RuleAction):
 
     def configure(self, client_conf: Any, rule_conf: Mapping[str, Any] | None) -> None:
         conf = rule_conf or {}
-        self._producer = conf.get("producer", self._producer)
+        self._producer = _checked(conf.get("producer", self._producer))
         self._topic = conf.get(TOPIC, self._topic)
         self._flushes = str(conf.get(AUTO_FLUSH, self._flushes)).lower() == "true"
         types = conf.get(REDACTED_TYPES)
@@ -126,6 +140,8 @@ class DlqAction(RuleAction):
         if self._producer is None:
             raise RuntimeError("the DLQ action has no producer")
 
+        self._look_for(self._producer, topic)
+
         def told(error: Exception | None, _metadata: Any) -> None:
             if error is not None:
                 log.error("Could not produce message to DLQ topic %s: %s", topic, error)
@@ -133,6 +149,26 @@ class DlqAction(RuleAction):
         delivery = self._producer.send(topic, value, key=key, headers=headers, on_delivery=told)
         if self._flushes:
             delivery.result()
+
+    def _look_for(self, producer: DlqProducer, topic: str) -> None:
+        """Before the first letter: `send` would wait for the topic as long as max_block_ms. Raises:
+        RuntimeError, where the topic does not exist."""
+        if topic in self._there:
+            return
+        seconds = LATER_SECONDS if topic in self._missing else FIRST_SECONDS
+        try:
+            producer.partitions_for(topic, timeout=seconds)
+        except UnknownTopicOrPartitionError:
+            self._missing.add(topic)
+            raise RuntimeError(
+                f"the topic does not exist: create it, or correct {TOPIC} of the rule, of the schema's "
+                "metadata or of the DlqAction"
+            ) from None
+        except BootstrapError:
+            # No broker answered so far, which says nothing of the topic: `send` waits for one longer.
+            return
+        self._missing.discard(topic)
+        self._there.add(topic)
 
     def close(self) -> None:
         """Waits for what was sent."""
@@ -182,6 +218,16 @@ class DlqAction(RuleAction):
             ctx.original_value,
         )
         return FieldRedactionExecutor().transform(context, message)
+
+
+def _checked(producer: DlqProducer | None) -> DlqProducer | None:
+    """Raises: InvalidSettingError."""
+    if inspect.iscoroutinefunction(getattr(producer, "send", None)):
+        raise InvalidSettingError(
+            "the producer of a DlqAction must be a barnabas.Producer, also for serializers of barnabas.aio: "
+            "rules are run by plain calls, and nobody would await what a producer of barnabas.aio sends"
+        )
+    return producer
 
 
 _REDACT = Rule("redact", kind=RuleKind.TRANSFORM, type="DLQ", disabled=False)

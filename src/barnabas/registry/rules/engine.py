@@ -24,6 +24,9 @@ from barnabas.values import frozen
 
 log = logging.getLogger(__name__)
 
+_KINDS = (RuleKind.CONDITION, RuleKind.TRANSFORM)
+_HERE = (None, "ALL", "CLIENT")
+"""Of a rule set's `enable_at`: those that clients run."""
 RULE_NAME_HEADER = "__rule.name"
 """Of a record in a dead letter topic: the rule that failed there is not run again."""
 
@@ -77,7 +80,9 @@ class VersionSource(Protocol):
 
 class RuleEngine:
     """`registry`: of executors and actions. `error_action`: what ERROR does, with whose kind of error a call
-    ends; errors of the kinds in `passing` come from executors and actions to the caller as they are."""
+    ends; errors of the kinds in `passing` come from executors and actions to the caller as they are.
+    `as_original`: as Confluent's client goes on where a rule or an action cannot be carried out: without the
+    rules behind one of an unknown type, without what one of no kind does, with a RuleError for an action."""
 
     def __init__(
         self,
@@ -85,6 +90,7 @@ class RuleEngine:
         *,
         error_action: RuleAction | None = None,
         passing: tuple[type[Exception], ...] = (SerializationError,),
+        as_original: bool = False,
     ) -> None:
         self.registry = registry
         self._actions: dict[str, RuleAction] = {
@@ -92,6 +98,7 @@ class RuleEngine:
             "NONE": NoneAction(),
         }
         self._passing = passing
+        self._as_original = as_original
 
     def configure(self, client_conf: Any, rule_conf: Mapping[str, Any] | None) -> None:
         """Tells executors and actions how the registry is reached, and what there is to know for rules."""
@@ -118,7 +125,7 @@ class RuleEngine:
         migrations, the one that the message is of. `original_message`: what was given before anything was
         done, None for the message itself.
 
-        Raises: SerializationError (or what `error_action` raises); RuleError, for an action that is unknown.
+        Raises: SerializationError (or what `error_action` raises).
         """
         if message is None or target is None:
             return message
@@ -160,8 +167,12 @@ class RuleEngine:
                     else f"Could not find rule executor of type {rule.type}"
                 )
                 self._run_action(context, self._on_failure(rule), message, RuleError(missing), "ERROR")
-                return message
+                if self._as_original:
+                    return message
+                continue
             try:
+                if rule.kind not in _KINDS and not self._as_original:
+                    raise RuleError(f"its kind is {rule.kind!r}, and not CONDITION or TRANSFORM")
                 result = executor.transform(context, message)
                 if rule.kind == RuleKind.CONDITION:
                     if not result:
@@ -207,7 +218,7 @@ class RuleEngine:
         override = None if context.rule.type is None else self.registry.get_override(context.rule.type)
         if override is not None and override.disabled is not None:
             return override.disabled
-        if context.rule.type is not None and context.enabled_env not in (None, "ALL", "CLIENT"):
+        if context.rule.type is not None and context.enabled_env not in _HERE:
             return True
         return bool(context.rule.disabled)
 
@@ -229,7 +240,15 @@ class RuleEngine:
         name = _for_mode(context, named) or default
         action = self._actions.get(name) or self.registry.get_action(name)
         if action is None:
-            raise RuleError(f"Could not find rule action of type {name}") from error
+            missing = RuleError(f"Could not find rule action of type {name}")
+            if self._as_original:
+                raise missing from error
+            rule, subject = context.rule, context.subject
+            why = "" if error is None else f". The rule failed: {str(error) or type(error).__name__}"
+            raise SerializationError(
+                f"rule {rule.name!r} ({rule.type}, {context.rule_mode}) of subject {subject!r} asks for the "
+                f"action {name}, which is not there: register it with RuleRegistry.register_action{why}"
+            ) from missing
         try:
             action.run(context, message, error)
         except self._passing:
@@ -241,6 +260,24 @@ class RuleEngine:
 def has_rules(rule_set: Any, phase: RulePhase, mode: RuleMode) -> bool:
     """Whether there are any that would be run then, disabled or not."""
     return any(mode in _HOLDS_IN.get(rule.mode, ()) for rule in _of_phase(rule_set, phase))
+
+
+def rules_to_run(rule_set: Any, mode: RuleMode, *phases: RulePhase) -> list[Any]:
+    """Those that a client has to run then, in the order of the phases: not those that are disabled, by
+    themselves or by what is registered for the process."""
+    if rule_set is None or rule_set.enable_at not in _HERE:
+        return []
+    process = RuleRegistry.get_global_instance()
+    found: list[Any] = []
+    for phase in phases:
+        for rule in _of_phase(rule_set, phase):
+            override = None if rule.type is None else process.get_override(rule.type)
+            is_disabled = (
+                rule.disabled if override is None or override.disabled is None else override.disabled
+            )
+            if mode in _HOLDS_IN.get(rule.mode, ()) and not is_disabled:
+                found.append(rule)
+    return found
 
 
 def migrations(source: VersionSource, subject: str, written: Any, target: Any) -> Steps[list[Migration]]:

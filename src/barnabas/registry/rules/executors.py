@@ -34,24 +34,24 @@ class RuleBase(metaclass=ABCMeta):
 
 
 class RuleExecutor(RuleBase):
-    """Of the rules of one type."""
+    """Runs the rules of one type."""
 
     @abstractmethod
     def transform(self, ctx: RuleContext, message: Any) -> Any:
-        """Of a condition, whether it holds; of a transformation, what becomes of the message."""
+        """Returns whether a condition holds, or the message that a transformation makes."""
         raise NotImplementedError
 
 
 class FieldRuleExecutor(RuleExecutor):
-    """Of rules that are for fields: those with one of the rule's tags, or all if it has none."""
+    """Runs rules on fields: those with one of the rule's tags, or all if it has none."""
 
     @abstractmethod
     def new_transform(self, ctx: RuleContext) -> FieldTransform:
         raise NotImplementedError
 
     def transform(self, ctx: RuleContext, message: Any) -> Any:
-        """Of several rules that would do the same to the same fields only one does: the first when writing,
-        and so the last in what is read."""
+        """Transforms the fields of a message. Of several rules that would do the same to the same fields
+        only one does: the first when writing, and so the last in what is read."""
         if ctx.rule_mode in (RuleMode.WRITE, RuleMode.UPGRADE):
             others = ctx.rules[: ctx.index]
         elif ctx.rule_mode in (RuleMode.READ, RuleMode.DOWNGRADE):
@@ -90,7 +90,8 @@ class ErrorAction(RuleAction):
         return "ERROR"
 
     def run(self, ctx: RuleContext, message: Any, ex: Exception | None) -> NoReturn:
-        """Raises: SerializationError, which names the rule and the subject; its cause is `ex`."""
+        """Fails the call. Raises: SerializationError, which names the rule and the subject; its cause is
+        `ex`."""
         raise SerializationError(described_failure(ctx, ex)) from ex
 
 

@@ -76,7 +76,7 @@ class JsonataExecutor(RuleExecutor):
             evaluator = self._evaluator
             if evaluator is None:
                 if any(importlib.util.find_spec(name) is None for name in LIBRARIES):
-                    raise MissingExtraError("a rule in JSONata", "rules")
+                    raise MissingExtraError("a rule of a schema registry in JSONata", "registry-rules")
                 evaluator = self._evaluator = Evaluator()
             try:
                 evaluator.ask(request)

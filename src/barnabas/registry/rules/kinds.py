@@ -6,7 +6,8 @@ from enum import StrEnum
 
 
 class RuleKind(StrEnum):
-    """Whether a rule says yes or no of a message, or makes another one of it."""
+    """The kind of a rule: a condition accepts or refuses a message, a transformation makes another one of
+    it."""
 
     CONDITION = "CONDITION"
     TRANSFORM = "TRANSFORM"
@@ -21,7 +22,7 @@ class RulePhase(StrEnum):
 
 
 class RuleMode(StrEnum):
-    """When a rule holds, and what is being done: only rules have UPDOWN and WRITEREAD."""
+    """The mode of a rule, or of a call that runs rules: only rules have UPDOWN and WRITEREAD."""
 
     UPGRADE = "UPGRADE"
     DOWNGRADE = "DOWNGRADE"

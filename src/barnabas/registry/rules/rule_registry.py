@@ -11,7 +11,7 @@ from barnabas.values import frozen
 
 @frozen
 class RuleOverride:
-    """For all rules of a type, in place of what they say themselves; None leaves that."""
+    """Settings for all rules of a type, in place of the rules' own; None keeps the rule's."""
 
     type: str
     on_success: str | None

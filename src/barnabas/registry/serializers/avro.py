@@ -5,7 +5,7 @@ Owns that a value of the schema "bytes" has no length before it, as Confluent's 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from barnabas.formats.avro_resolution import Strictness, parsed
@@ -14,6 +14,7 @@ from barnabas.registry.references import Referenced
 from barnabas.registry.rules.avro_walk import AvroWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain
+from barnabas.registry.serializers.shapes import avro_shape
 from barnabas.registry.serializers.value_format import Decode, ReadSchema, ValueFormat, Walk
 
 
@@ -24,7 +25,9 @@ class ReadAvro(ReadSchema):
         self.text = schema.text
         # One schema may be referred to by two names.
         self.references = tuple(dict.fromkeys(each.schema.text for each in references))
-        found: Any = parsed(self.text, self.references, {})
+        self._names: dict[str, Any] = {}
+        found: Any = parsed(self.text, self.references, self._names)
+        self._parsed = found
         self.is_bytes = found == "bytes" or (
             isinstance(found, dict) and cast(Any, found).get("type") == "bytes"
         )
@@ -37,6 +40,12 @@ class ReadAvro(ReadSchema):
         if self._walk is None:
             self._walk = AvroWalk(self.text, self.references)
         return self._walk
+
+    def shape(self) -> Any:
+        return avro_shape(self._parsed, self._names)
+
+    def tags(self) -> set[str]:
+        return {tag for tags in (self.walk().inline_tags or {}).values() for tag in tags}
 
 
 class AvroFormat(ValueFormat[ReadAvro]):
@@ -78,6 +87,14 @@ class AvroFormat(ValueFormat[ReadAvro]):
 
     def plain(self, value: Any) -> Any:
         return plain(value)
+
+    def resolver(self, writer: ReadAvro | None, reader: ReadAvro | None) -> Callable[[Any], Any] | None:
+        assert writer is not None
+        if reader is None or writer.is_bytes or reader.shape() == writer.shape():
+            return None
+        # Resolution is of bytes: they are written once more, as the writer would have without rules.
+        encode, decode = writer.encode, self.decoder(writer, reader, None)
+        return lambda value: decode(encode(value, b""), 0)
 
 
 def _name_of(schema: Any) -> str | None:

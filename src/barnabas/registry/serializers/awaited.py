@@ -18,6 +18,9 @@ from barnabas.registry.serializers.waiting import RecordLike
 
 
 class AwaitedSerializer(SerializerBase):
+    is_awaited = True
+    """For the clients of `barnabas.aio`."""
+
     async def __call__(
         self, topic: str | None, value: Any, *, is_key: bool = False, headers: Headers = None
     ) -> bytes | None:
@@ -41,6 +44,9 @@ class AwaitedSerializer(SerializerBase):
 
 
 class AwaitedDeserializer(DeserializerBase):
+    is_awaited = True
+    """For the clients of `barnabas.aio`."""
+
     async def __call__(
         self, topic: str | None, data: bytes | None, *, is_key: bool = False, headers: Headers = None
     ) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from barnabas.errors import InvalidSettingError
@@ -10,11 +11,12 @@ from barnabas.registry.config import RegistryConfig
 from barnabas.registry.rules.builtin import rules_of_process
 from barnabas.registry.rules.engine import RuleEngine, clear_original_key, set_original_key
 from barnabas.registry.rules.rule_registry import RuleRegistry
-from barnabas.registry.schemas import Schema
+from barnabas.registry.schemas import Metadata, RuleSet, Schema
 from barnabas.registry.serializers.context import Headers, SerializationContext
 from barnabas.registry.serializers.deserializing import DeserializerCore, SchemaReader
 from barnabas.registry.serializers.models import is_model
 from barnabas.registry.serializers.serializing import SerializerCore, SubjectWriter
+from barnabas.registry.serializers.settings import SerializerSettings
 from barnabas.registry.serializers.source import SchemaSource
 
 SchemaLike = str | Schema | type[Any]
@@ -114,6 +116,30 @@ def schema_of(schema: SchemaLike | None, type: str, text_of: Callable[[type[Any]
         return Schema(text_of(schema), type)
     raise InvalidSettingError(
         f"the schema must be a text, a Schema, a dataclass or a Pydantic model, not {schema!r}"
+    )
+
+
+def check_rules(settings: SerializerSettings, metadata: Metadata | None, rule_set: RuleSet | None) -> None:
+    """Raises: InvalidSettingError."""
+    if settings.uses_latest and (metadata is not None or rule_set is not None):
+        raise InvalidSettingError(
+            "metadata and rule_set are of the serializer's own schema, and it writes with the registry's: "
+            "leave them out, or use_latest_version, use_latest_with_metadata and use_schema_id"
+        )
+
+
+def with_rules(schema: Schema | None, metadata: Metadata | None, rule_set: RuleSet | None) -> Schema | None:
+    """Raises: InvalidSettingError."""
+    if schema is None or (metadata is None and rule_set is None):
+        return schema
+    if (metadata is not None and schema.metadata is not None) or (
+        rule_set is not None and schema.rule_set is not None
+    ):
+        raise InvalidSettingError("metadata and rule_set are given twice: leave them out of the Schema")
+    return replace(
+        schema,
+        metadata=schema.metadata if metadata is None else metadata,
+        rule_set=schema.rule_set if rule_set is None else rule_set,
     )
 
 

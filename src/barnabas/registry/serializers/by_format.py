@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from barnabas.errors import InvalidSettingError
 from barnabas.formats.avro_resolution import Strictness
 from barnabas.registry.rules.rule_registry import RuleRegistry
+from barnabas.registry.schemas import Metadata, RuleSet
 from barnabas.registry.serializers.avro import AvroFormat
 from barnabas.registry.serializers.avro_models import avro_schema_of
 from barnabas.registry.serializers.bases import (
@@ -17,9 +18,11 @@ from barnabas.registry.serializers.bases import (
     RegistryLike,
     SchemaLike,
     SerializerBase,
+    check_rules,
     engine_of,
     schema_of,
     then,
+    with_rules,
 )
 from barnabas.registry.serializers.deserializing import DeserializerCore
 from barnabas.registry.serializers.inline_rules import InlineRules
@@ -47,10 +50,12 @@ class AvroSerializing(SerializerBase):
     `schema`: what values are written with: a text, a `Schema` (with references, metadata, rules), or a
     dataclass or Pydantic model whose schema is made of its fields; None where the registry's latest is used.
     `to_dict(value)` makes a dict of a value that is neither a dict nor an instance of a dataclass or Pydantic
-    model. `strict`: see AvroValues. `inline_rules`: when and by what conditions in the schema's text are
-    checked. `rule_registry`: who carries out the schema's rules, by default `rules_of_process`;
-    `rule_settings`: settings for
-    them. `settings`: see `SerializerSettings`.
+    model. `strict`: see AvroValues. `metadata` and `rule_set`: those of the schema, which a text and a class
+    have no place for. Where neither `rule_set` nor the Schema says any rules, those of the subject hold: if
+    its latest version has rules and otherwise the same schema, values are written with that version.
+    `inline_rules`: when and by what conditions in the schema's text are checked. `rule_registry`: who carries
+    out the schema's rules, by default `rules_of_process`; `rule_settings`: settings for them. `settings`: see
+    `SerializerSettings`.
 
     Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
     """
@@ -62,14 +67,17 @@ class AvroSerializing(SerializerBase):
         *,
         to_dict: Callable[[Any], Any] | None = None,
         strict: Strictness = "no",
+        metadata: Metadata | None = None,
+        rule_set: RuleSet | None = None,
         inline_rules: InlineRules | None = None,
         rule_registry: RuleRegistry | None = None,
         rule_settings: Mapping[str, Any] | None = None,
         **settings: Unpack[SerializerKeywords],
     ) -> None:
         loaded = load_serializer_settings(settings)
-        made_schema = schema_of(schema, "AVRO", avro_schema_of)
+        made_schema = with_rules(schema_of(schema, "AVRO", avro_schema_of), metadata, rule_set)
         loaded.check(made_schema)
+        check_rules(loaded, metadata, rule_set)
         rules = engine_of(registry, rule_registry, rule_settings)
         core = SerializerCore(
             registry.calls,
@@ -83,6 +91,8 @@ class AvroSerializing(SerializerBase):
         keywords = {
             "to_dict": to_dict,
             "strict": strict,
+            "metadata": metadata,
+            "rule_set": rule_set,
             "inline_rules": inline_rules,
             "rule_registry": rule_registry,
             "rule_settings": rule_settings,
@@ -95,9 +105,10 @@ class AvroDeserializing(DeserializerBase):
     """Avro behind the id of its schema in a registry, to values.
 
     `schema`: what values are wanted in, which what was written is resolved to: a text, a `Schema`, or a
-    dataclass or Pydantic model, whose instances are given then; None for what they were written with.
-    `from_dict(value)` makes what is given of what was read. `tells_records`: see AvroValues. The rest: see
-    `AvroSerializer` and `DeserializerSettings`.
+    dataclass or Pydantic model, whose instances are given then; None for what they were written with. Where
+    it says no rules, as a class cannot, those of what was written are run, and migration rules that lead to
+    it as the subject's latest version. `from_dict(value)` makes what is given of what was read.
+    `tells_records`: see AvroValues. The rest: see `AvroSerializer` and `DeserializerSettings`.
 
     Raises: UnknownSettingError, InvalidSettingError, ModelError, MissingExtraError.
     """
@@ -153,14 +164,17 @@ class JSONSerializing(SerializerBase):
         to_dict: Callable[[Any], Any] | None = None,
         validates: bool = True,
         dumps: Dumps | None = None,
+        metadata: Metadata | None = None,
+        rule_set: RuleSet | None = None,
         inline_rules: InlineRules | None = None,
         rule_registry: RuleRegistry | None = None,
         rule_settings: Mapping[str, Any] | None = None,
         **settings: Unpack[SerializerKeywords],
     ) -> None:
         loaded = load_serializer_settings(settings)
-        made_schema = schema_of(schema, "JSON", json_schema_of)
+        made_schema = with_rules(schema_of(schema, "JSON", json_schema_of), metadata, rule_set)
         loaded.check(made_schema)
+        check_rules(loaded, metadata, rule_set)
         rules = engine_of(registry, rule_registry, rule_settings)
         core = SerializerCore(
             registry.calls,
@@ -175,6 +189,8 @@ class JSONSerializing(SerializerBase):
             "to_dict": to_dict,
             "validates": validates,
             "dumps": dumps,
+            "metadata": metadata,
+            "rule_set": rule_set,
             "inline_rules": inline_rules,
             "rule_registry": rule_registry,
             "rule_settings": rule_settings,
@@ -232,8 +248,7 @@ class ProtobufSerializing(SerializerBase):
     `message`: their class, whose file is the schema; files that it imports are registered before it, under
     the subjects that `reference_subject_name_strategy` gives them, without those that registries have built
     in if `skip_known_types`. `inline_rules`: when and by what conditions in the schema's options are checked.
-    `rule_registry`: who carries out the schema's rules, by default `rules_of_process`; `rule_settings`:
-    settings for them. `settings`: see `SerializerSettings`.
+    `metadata`, `rule_set` and the rest: see `AvroSerializer`.
 
     Raises: UnknownSettingError, InvalidSettingError, MissingExtraError.
     """
@@ -245,27 +260,35 @@ class ProtobufSerializing(SerializerBase):
         *,
         reference_subject_name_strategy: ReferenceSubject = reference_subject,
         skip_known_types: bool = True,
+        metadata: Metadata | None = None,
+        rule_set: RuleSet | None = None,
         inline_rules: InlineRules | None = None,
         rule_registry: RuleRegistry | None = None,
         rule_settings: Mapping[str, Any] | None = None,
         **settings: Unpack[SerializerKeywords],
     ) -> None:
         _check_class(message)
+        loaded = load_serializer_settings(settings)
+        check_rules(loaded, metadata, rule_set)
         rules = engine_of(registry, rule_registry, rule_settings)
         core = ProtobufSerializerCore(
             registry.calls,
             ProtobufFormat(message),
             None,
-            load_serializer_settings(settings),
+            loaded,
             message=message,
             name_reference=reference_subject_name_strategy,
             skips_known=skip_known_types,
             rules=rules,
             inline_rules=inline_rules,
+            metadata=metadata,
+            rule_set=rule_set,
         )
         keywords = {
             "reference_subject_name_strategy": reference_subject_name_strategy,
             "skip_known_types": skip_known_types,
+            "metadata": metadata,
+            "rule_set": rule_set,
             "inline_rules": inline_rules,
             "rule_registry": rule_registry,
             "rule_settings": rule_settings,
@@ -295,8 +318,14 @@ class ProtobufDeserializing(DeserializerBase):
         if message is not None:
             _check_class(message)
         rules = engine_of(registry, rule_registry, rule_settings)
+        format = ProtobufFormat(message)
         core = DeserializerCore(
-            registry.calls, ProtobufFormat(message), None, load_deserializer_settings(settings), rules=rules
+            registry.calls,
+            format,
+            None,
+            load_deserializer_settings(settings),
+            rules=rules,
+            own=None if message is None else format.read_class(),
         )
         keywords = {"rule_registry": rule_registry, "rule_settings": rule_settings, **settings}
         super().__init__(registry, core, rules, ((registry, message), keywords))

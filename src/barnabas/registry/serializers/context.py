@@ -21,8 +21,7 @@ class ContextLike(Protocol):
 
 
 class SerializationContext:
-    """Of one value: the topic of its record, whether it is the record's key or value, and the record's
-    headers."""
+    """The topic of a value's record, whether it is the record's key or value, and the record's headers."""
 
     __slots__ = ("field", "headers", "topic")
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from barnabas.errors import SerializationError
+from barnabas.registry.errors import RegistryError
 from barnabas.registry.references import Referenced, referenced
 from barnabas.registry.rules.engine import Migration, RuleEngine, has_rules, migrations
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
-from barnabas.registry.schemas import Schema
+from barnabas.registry.schemas import RegisteredSchema, Schema
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.remembered import Remembered
 from barnabas.registry.serializers.schema_id import (
@@ -26,10 +27,10 @@ from barnabas.registry.serializers.schema_id import (
     SchemaId,
     header_in,
 )
-from barnabas.registry.serializers.serializing import CAPACITY, Convert
+from barnabas.registry.serializers.serializing import CAPACITY, Convert, latest_or_none
 from barnabas.registry.serializers.settings import DeserializerSettings
 from barnabas.registry.serializers.source import Asked, SchemaSource
-from barnabas.registry.serializers.subjects import AssociatedSubject, subjects_of, topic_subject
+from barnabas.registry.serializers.subjects import NOT_FOUND, AssociatedSubject, subjects_of, topic_subject
 from barnabas.registry.serializers.value_format import Decode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
@@ -69,7 +70,7 @@ class SchemaReader:
 class DeserializerCore(Generic[S]):
     """`schema`: what values are wanted in, None for what they were written with. `source`: None where nothing
     is known but `schema`. `convert` and `convert_with_context` make what the caller gets of what was read.
-    `rules`: None for none.
+    `rules`: None for none. `own`: what `schema` says, where that is no schema of a registry.
 
     For all threads. Two that need the same schema at once both ask for it, and keep the same.
     """
@@ -84,6 +85,7 @@ class DeserializerCore(Generic[S]):
         convert: Callable[[Any], Any] | None = None,
         convert_with_context: Convert | None = None,
         rules: RuleEngine | None = None,
+        own: S | None = None,
     ) -> None:
         self.source = source
         self.format = format
@@ -100,7 +102,8 @@ class DeserializerCore(Generic[S]):
         self._of_keys: Remembered[tuple[Any, ...], SchemaReader] = Remembered(CAPACITY)
         self._of_values: Remembered[tuple[Any, ...], SchemaReader] = Remembered(CAPACITY)
         self._read: Remembered[Schema, S] = Remembered(CAPACITY)
-        self._own: S | None = None
+        self._own = own
+        self._says_rules = schema is not None and schema.rule_set is not None
 
     # With each value
 
@@ -208,9 +211,45 @@ class DeserializerCore(Generic[S]):
             if self._rules is not None:
                 found = yield from migrations(self.source, way.subject, way.written, latest)
                 way.migrations = found
-        elif self.schema is not None:
-            way.wanted, way.reader = self.schema, self._own
+        else:
+            if self.schema is not None:
+                way.wanted, way.reader = self.schema, self._own
+            if self._rules is not None and self._own is not None and not self._says_rules:
+                yield from self._take_rules(self.source, way)
         return way
+
+    def _take_rules(self, source: SchemaSource | None, way: _Way[S]) -> Asked[None]:
+        """For an own schema that says no rules, as a class cannot: those of migrations, if they lead to it as
+        the latest version, or else those of what was written."""
+        if source is None or way.subject is None or way.written is None:
+            return
+        latest = yield from latest_or_none(source, way.subject, self.format.asked_as)
+        if latest is not None and latest.schema != way.written:
+            read = yield from self._reading_like(latest.schema)
+            if read is not None and (found := (yield from self._migrations(source, way, latest))):
+                way.wanted, way.reader, way.migrations = latest.schema, read, found
+                return
+        way.runs_written = way.reader is not way.writer
+
+    def _reading_like(self, schema: Schema) -> Asked[S | None]:
+        """A schema that has the shape of the reader's own; None of any other."""
+        if schema.type != self.format.type:
+            return None
+        read = yield from self._reading(schema)
+        assert self._own is not None
+        return read if read.shape() == self._own.shape() else None
+
+    def _migrations(
+        self, source: SchemaSource, way: _Way[S], latest: RegisteredSchema
+    ) -> Asked[Sequence[Migration]]:
+        assert way.subject is not None
+        try:
+            return (yield from migrations(source, way.subject, way.written, latest))
+        except RegistryError as error:
+            if error.status != NOT_FOUND:
+                raise
+            # It was written under another subject.
+            return ()
 
     def _subject(self, context: ContextLike | None, name: str | None) -> Asked[str | None]:
         if context is None:
@@ -246,7 +285,8 @@ class DeserializerCore(Generic[S]):
         convert, convert_with_context = self._convert, self._convert_with_context
         has_byte_rules = has_message_rules = False
         if rules is not None and subject is not None:
-            for schema, phase in ((way.written, RulePhase.ENCODING), (way.wanted, RulePhase.DOMAIN)):
+            ruled = way.written if way.runs_written else way.wanted
+            for schema, phase in ((way.written, RulePhase.ENCODING), (ruled, RulePhase.DOMAIN)):
                 if schema is not None and has_rules(schema.rule_set, phase, RuleMode.READ):
                     has_byte_rules = has_byte_rules or phase == RulePhase.ENCODING
                     has_message_rules = has_message_rules or phase == RulePhase.DOMAIN
@@ -283,7 +323,10 @@ class DeserializerCore(Generic[S]):
         has_message_rules: bool,
     ) -> ReadPayload:
         format = self.format
-        decode = format.rule_decoder(way.writer, way.reader, indexes, migrates=bool(way.migrations))
+        runs_written = way.runs_written and has_message_rules
+        ruled, ruled_read = (way.written, way.writer) if runs_written else (way.wanted, way.reader)
+        decode = format.rule_decoder(way.writer, ruled_read, indexes, migrates=bool(way.migrations))
+        resolve = format.resolver(way.writer, way.reader) if runs_written else None
         convert, convert_with_context = self._convert, self._convert_with_context
 
         def read(payload: Any, offset: int, whole: Any, context: Any) -> Any:
@@ -304,18 +347,20 @@ class DeserializerCore(Generic[S]):
                 value = rules.migrate(context, subject, way.migrations, value)
                 value = format.after_migrations(value, way.reader)
             if has_message_rules:
-                assert way.reader is not None
+                assert ruled_read is not None
                 value = rules.run(
                     context,
                     subject,
                     RuleMode.READ,
                     None,
-                    way.wanted,
+                    ruled,
                     value,
-                    inline_tags=way.reader.walk().inline_tags,
-                    field_transformer=way.reader.walk().transform,
+                    inline_tags=ruled_read.walk().inline_tags,
+                    field_transformer=ruled_read.walk().transform,
                     original_message=whole,
                 )
+            if resolve is not None:
+                value = resolve(value)
             value = format.after_rules(value, way.reader)
             if convert is not None:
                 value = convert(value)
@@ -333,6 +378,8 @@ class _Way(Generic[S]):
     wanted: Schema | None = None
     reader: S | None = None
     migrations: Sequence[Migration] = ()
+    runs_written: bool = False
+    """Whether rules are those of what was written, and not of what is wanted."""
     good_until: float | None = None
 
 

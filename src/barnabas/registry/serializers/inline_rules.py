@@ -12,14 +12,14 @@ from barnabas.values import frozen
 
 @frozen
 class InlineRules:
-    """When they are checked, and by what."""
+    """When inline rules are checked, and the function that checks them."""
 
     time: Literal["before_rules", "after_rules"]
     executor: ValidationRuleExecutor
     stops_at_first: bool = False
 
     def check(self, read: ReadSchema, value: Any) -> None:
-        """Raises: SerializationError, which names all that does not hold."""
+        """Checks a value. Raises: SerializationError, which names all that does not hold."""
         violations = read.walk().violations(self.executor, value, stops_at_first=self.stops_at_first)
         if violations:
             count = len(violations)

@@ -11,6 +11,7 @@ from barnabas.registry.references import Referenced
 from barnabas.registry.rules.json_walk import JsonWalk
 from barnabas.registry.schemas import Schema
 from barnabas.registry.serializers.models import plain
+from barnabas.registry.serializers.shapes import json_shape, json_tags
 from barnabas.registry.serializers.value_format import Decode, Encode, ReadSchema, ValueFormat, Walk
 
 Dumps = Callable[[Any], str | bytes]
@@ -34,6 +35,12 @@ class ReadJsonSchema(ReadSchema):
         if self._walk is None:
             self._walk = JsonWalk(self.text, self.references)
         return self._walk
+
+    def shape(self) -> Any:
+        return json_shape(self.text, self.references)
+
+    def tags(self) -> set[str]:
+        return json_tags(self.text, self.references)
 
 
 class JsonFormat(ValueFormat[ReadJsonSchema]):

@@ -11,6 +11,7 @@ is meant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from barnabas.errors import MissingExtraError, MisuseError, SerializationError
@@ -30,6 +31,7 @@ from barnabas.registry.schemas import RegisteredSchema, Schema, SchemaReference
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.schema_id import PROTOBUF, SchemaId
 from barnabas.registry.serializers.serializing import SerializerCore
+from barnabas.registry.serializers.shapes import protobuf_shape, protobuf_tags
 from barnabas.registry.serializers.source import Asked
 from barnabas.registry.serializers.value_format import Decode, Encode, ReadSchema, ValueFormat
 
@@ -58,6 +60,12 @@ class ReadProtobuf(ReadSchema):
             descriptor = message_at(self.file, [0]) if self.descriptor is None else self.descriptor
             self._walk = ProtobufWalk(descriptor)
         return self._walk
+
+    def shape(self) -> Any:
+        return protobuf_shape(self.file)
+
+    def tags(self) -> set[str]:
+        return protobuf_tags(self.file)
 
     def message(self, indexes: Sequence[int] | None) -> Any:
         """The descriptor of a message by its place. Raises: SerializationError."""
@@ -210,7 +218,8 @@ class ProtobufSerializerCore(SerializerCore[ReadProtobuf]):
         self._own = self.format.read_class()
 
     def own_schema(self, context: ContextLike | None) -> Asked[Schema]:
-        return (yield from self._schema_of(self._descriptor.file, context))
+        schema = yield from self._schema_of(self._descriptor.file, context)
+        return replace(schema, metadata=self._metadata, rule_set=self._rule_set)
 
     def id_of(self, registered: RegisteredSchema, read: ReadProtobuf) -> SchemaId:
         """With the message's place in the file that is registered."""

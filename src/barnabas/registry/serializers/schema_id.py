@@ -73,13 +73,13 @@ class SchemaId:
         return offset
 
     def id_to_bytes(self) -> bytes:
-        """Raises: SerializationError."""
+        """Returns the bytes that name the schema by its id, before a value. Raises: SerializationError."""
         if self.id is None:
             raise SerializationError("the schema's id is not known")
         return struct.pack(">bI", ID_MAGIC, self.id) + self._indexes()
 
     def guid_to_bytes(self) -> bytes:
-        """Raises: SerializationError."""
+        """Returns the bytes that name the schema by its GUID, in a header. Raises: SerializationError."""
         if self.guid is None:
             raise SerializationError("the schema's GUID is not known: the registry is too old to have them")
         return bytes([GUID_MAGIC]) + self.guid.bytes + self._indexes()

@@ -6,31 +6,36 @@ value like one before takes one look-up. Knows nothing of formats, which `value_
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from barnabas.errors import MisuseError
+from barnabas.registry.errors import RegistryError
 from barnabas.registry.references import referenced
-from barnabas.registry.rules.engine import RuleEngine, has_rules
+from barnabas.registry.rules.engine import RuleEngine, has_rules, rules_to_run
 from barnabas.registry.rules.kinds import RuleMode, RulePhase
-from barnabas.registry.schemas import RegisteredSchema, Schema
+from barnabas.registry.schemas import Metadata, RegisteredSchema, Rule, RuleSet, Schema, to_json
 from barnabas.registry.serializers.context import ContextLike
 from barnabas.registry.serializers.inline_rules import InlineRules
 from barnabas.registry.serializers.remembered import Remembered
 from barnabas.registry.serializers.schema_id import IdWriter, SchemaId, header_id_writer, prefix_id_writer
 from barnabas.registry.serializers.settings import SerializerSettings
 from barnabas.registry.serializers.source import Asked, SchemaSource
-from barnabas.registry.serializers.subjects import AssociatedSubject, is_of_place, subjects_of
+from barnabas.registry.serializers.subjects import NOT_FOUND, AssociatedSubject, is_of_place, subjects_of
 from barnabas.registry.serializers.value_format import Encode, ReadSchema, ValueFormat
 
 S = TypeVar("S", bound=ReadSchema)
+log = logging.getLogger(__name__)
+
 CAPACITY = 1_000
 """Subjects, and schemas, that one serializer keeps."""
 
 Convert = Callable[[Any, Any], Any]
 """Given a value and its context."""
+_PHASES = (RulePhase.DOMAIN, RulePhase.ENCODING)
 _ID_WRITERS: dict[str, IdWriter] = {"prefix": prefix_id_writer, "header": header_id_writer}
 
 
@@ -64,7 +69,7 @@ class SubjectWriter:
 class SerializerCore(Generic[S]):
     """`schema`: what values are written with, unless the registry is to choose. `convert` and
     `convert_with_context` make what is written of what the caller gives. `rules`, `inline_rules`: None for
-    none.
+    none. `metadata`, `rule_set`: of the own schema where `schema` is None.
 
     For all threads. Two that need the same subject at once both ask for it, and keep the same.
     """
@@ -80,7 +85,14 @@ class SerializerCore(Generic[S]):
         convert_with_context: Convert | None = None,
         rules: RuleEngine | None = None,
         inline_rules: InlineRules | None = None,
+        metadata: Metadata | None = None,
+        rule_set: RuleSet | None = None,
     ) -> None:
+        if schema is not None:
+            metadata, rule_set = schema.metadata, schema.rule_set
+        self._metadata = metadata
+        self._rule_set = rule_set
+        self._says_rules = rule_set is not None
         self.source = source
         self.format = format
         self.schema = schema
@@ -140,18 +152,41 @@ class SerializerCore(Generic[S]):
             read = yield from self._reading(schema)
             is_given = True
         else:
-            schema = yield from self.own_schema(context)
-            if self._own is None:
-                raise MisuseError("a schema is missing: the serializer has none, and no subject to ask for")
-            read = self._own
-            is_given = False
-            if subject is not None:
-                registered = yield from self._registered(subject, schema)
+            registered, schema, read, is_given = yield from self._found_by_own_schema(subject, context)
         writer = self._writer(subject, registered, schema, read, is_given, good_until)
         is_key = context is not None and context.field == "key"
         topic = None if context is None else context.topic
         (self._of_keys if is_key else self._of_values).put(topic if self._is_of_place else subject, writer)
         return writer
+
+    def _found_by_own_schema(
+        self, subject: str | None, context: ContextLike | None
+    ) -> Asked[tuple[RegisteredSchema | None, Schema, S, bool]]:
+        """What values are written with, and whether the registry has given it."""
+        if subject is None:
+            schema = yield from self.own_schema(context)
+            return None, schema, self._own_read(), False
+        latest = yield from self._latest_with_rules(subject)
+        if latest is not None and (yield from self._is_own(latest)):
+            read = yield from self._reading(latest.schema)
+            _tell_of_rules(latest, latest, read)
+            return latest, latest.schema, read, True
+        schema = yield from self.own_schema(context)
+        read = self._own_read()
+        registered = yield from self._registered(subject, schema)
+        if not self._says_rules:
+            # A registry gives a version that says none those of the version before.
+            given = registered.schema
+            metadata = given.metadata if schema.metadata is None else schema.metadata
+            schema = replace(schema, metadata=metadata, rule_set=given.rule_set)
+            if not self.settings.rules_of_latest_only:
+                _tell_of_rules(latest, replace(registered, schema=schema), read)
+        return registered, schema, read, False
+
+    def _own_read(self) -> S:
+        if self._own is None:
+            raise MisuseError("a schema is missing: the serializer has none, and no subject to ask for")
+        return self._own
 
     def own_schema(self, context: ContextLike | None) -> Asked[Schema]:
         """As it is registered."""
@@ -159,6 +194,27 @@ class SerializerCore(Generic[S]):
             raise MisuseError("a schema is missing: the serializer has none, and no subject to ask for")
         return self.schema
         yield
+
+    def _latest_with_rules(self, subject: str) -> Asked[RegisteredSchema | None]:
+        """The subject's latest version, if it has rules and the serializer's own schema says none."""
+        if self._own is None or self._says_rules or self.settings.rules_of_latest_only:
+            return None
+        latest = yield from latest_or_none(self.source, subject, self.format.asked_as, is_renewed=True)
+        rule_set = None if latest is None else latest.schema.rule_set
+        if rule_set is None or not any(
+            (rule_set.migration_rules, rule_set.domain_rules, rule_set.encoding_rules)
+        ):
+            return None
+        return latest
+
+    def _is_own(self, latest: RegisteredSchema) -> Asked[bool]:
+        """Whether that version is the serializer's own schema, but for what the own one cannot say."""
+        assert self._own is not None
+        own, other = self._metadata, latest.schema.metadata
+        if latest.schema.type != self.format.type or (own is not None and to_json(own) != to_json(other)):
+            return False
+        read = yield from self._reading(latest.schema)
+        return read.shape() == self._own.shape()
 
     def id_of(self, registered: RegisteredSchema, read: S) -> SchemaId:
         """What values that are written with it begin with."""
@@ -266,6 +322,58 @@ class SerializerCore(Generic[S]):
         assert schema_id is not None
         prefix = schema_id.id_to_bytes()
         return SubjectWriter(subject, schema_id, _plain(encode, convert), prefix, write, good_until)
+
+
+def latest_or_none(
+    source: SchemaSource, subject: str, format: str | None, *, is_renewed: bool = False
+) -> Asked[RegisteredSchema | None]:
+    """None where the subject has no versions. Raises: RegistryError."""
+    try:
+        return (yield from source.latest(subject, format=format, is_renewed=is_renewed))
+    except RegistryError as error:
+        if error.status != NOT_FOUND:
+            raise
+        return None
+
+
+def _tell_of_rules(latest: RegisteredSchema | None, written: RegisteredSchema, read: ReadSchema) -> None:
+    """Of those that do nothing to values. `latest`: the latest version before, if it has rules; `read`: what
+    is written with."""
+    run = rules_to_run(written.schema.rule_set, RuleMode.WRITE, *_PHASES)
+    known = [] if latest is None else rules_to_run(latest.schema.rule_set, RuleMode.WRITE, *_PHASES)
+    skipped = [rule for rule in known if rule not in run]
+    if skipped:
+        assert latest is not None
+        log.warning(
+            "values of subject %r are written with version %d, without %s of the latest version %d, which "
+            "has another schema. To have them run, update the serializer's schema, give it rule_set=, or set "
+            "use_latest_version=True",
+            written.subject,
+            written.version,
+            _named(skipped),
+            latest.version,
+        )
+    tagging = [rule for rule in run if rule.tags]
+    if not tagging:
+        return
+    tags = read.tags()
+    if written.schema.metadata is not None:
+        tags = tags.union(*written.schema.metadata.tags.values())
+    idle = [rule for rule in tagging if tags.isdisjoint(rule.tags or ())]
+    if idle:
+        log.warning(
+            "values of subject %r are written with version %d, which has %s for fields tagged %s, and no "
+            "such field. Give the serializer metadata= with the tags, or register a schema that has them",
+            written.subject,
+            written.version,
+            _named(idle),
+            ", ".join(sorted({tag for rule in idle for tag in rule.tags or ()})),
+        )
+
+
+def _named(rules: Sequence[Rule]) -> str:
+    names = ", ".join(f"{rule.name!r} ({rule.type})" for rule in rules)
+    return f"the rule {names}" if len(rules) == 1 else f"the rules {names}"
 
 
 def _plain(encode: Encode, convert: Callable[[Any], Any] | None) -> Encode:

@@ -59,8 +59,8 @@ class AssociatedSubject:
     def find(
         self, source: SchemaSource, context: ContextLike | None, record_name: str | None
     ) -> Asked[str | None]:
-        """Raises: MisuseError (there is no context, or several subjects are associated with the topic),
-        RegistryError."""
+        """Finds the subject that is associated with the topic. Raises: MisuseError (there is no context, or
+        several subjects are associated with the topic), RegistryError."""
         if context is None:
             raise MisuseError("the subject is the one associated with the topic: give the topic")
         if context.topic is None:

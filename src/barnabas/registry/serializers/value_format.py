@@ -53,6 +53,15 @@ class ReadSchema(ABC):
     def walk(self) -> Walk:
         """For rules."""
 
+    @abstractmethod
+    def shape(self) -> Any:
+        """Equal for schemas of which the same values have the same bytes, whatever they say besides:
+        comments, tags, conditions."""
+
+    @abstractmethod
+    def tags(self) -> set[str]:
+        """All that the schema's text has on fields."""
+
 
 S = TypeVar("S", bound=ReadSchema)
 
@@ -83,6 +92,10 @@ class ValueFormat(ABC, Generic[S]):
     def plain(self, value: Any) -> Any:
         """What rules are given of what is to be written."""
         return value
+
+    def resolver(self, writer: S | None, reader: S | None) -> Callable[[Any], Any] | None:
+        """What makes a value of the reader's schema of one of the writer's; None: they are the same."""
+        return None
 
     def after_migrations(self, value: Any, reader: S | None) -> Any:
         """What the reader's own rules are given."""

@@ -30,6 +30,9 @@ class RecordLike(Protocol):
 
 
 class WaitingSerializer(SerializerBase):
+    is_awaited = False
+    """For the clients of `barnabas`."""
+
     def __call__(
         self, topic: str | None, value: Any, *, is_key: bool = False, headers: Headers = None
     ) -> bytes | None:
@@ -53,6 +56,9 @@ class WaitingSerializer(SerializerBase):
 
 
 class WaitingDeserializer(DeserializerBase):
+    is_awaited = False
+    """For the clients of `barnabas`."""
+
     def __call__(
         self, topic: str | None, data: bytes | None, *, is_key: bool = False, headers: Headers = None
     ) -> Any:

@@ -92,5 +92,5 @@ def _registered(format: RegistryFormat, side: Side) -> Form:
     try:
         form, id = format.run(format.writing())
     except (RegistryError, SchemaError) as error:
-        raise InvalidOptionError(f"the {side}'s schema cannot be registered: {error}") from None
+        raise InvalidOptionError(f"the {side} cannot be written with its schema: {error}") from None
     return form.with_header(id)

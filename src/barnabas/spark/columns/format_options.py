@@ -46,6 +46,7 @@ class RegistryOptions:
     id: int | None
     registers: bool
     normalize: bool
+    ignores_rules: bool = False
 
 
 @frozen
@@ -179,7 +180,7 @@ def _checked(
         registry = _registry_options(given, side, config, topic)
     else:
         for option in names(OF_A_REGISTRY):
-            if f"{side}.{option}" in given:
+            if f"{side}.{option}".lower() in given:
                 raise InvalidOptionError(
                     f"{side}.{option} is for a format whose schema is in a registry: give schema.registry.url"
                 )
@@ -225,7 +226,8 @@ def _registry_options(
         subject = f"{topic}-{side}" if topic is not None else ""
     registers = boolean(given, f"{side}.schema.register", default=True)
     normalize = boolean(given, f"{side}.schema.normalize", default=False)
-    return RegistryOptions(config, subject, number, id, registers, normalize)
+    ignores_rules = boolean(given, f"{side}.schema.ignoreRules", default=False)
+    return RegistryOptions(config, subject, number, id, registers, normalize, ignores_rules)
 
 
 def _schema(given: Mapping[str, str], side: Side, *, is_binary: bool) -> str | bytes | None:

@@ -75,6 +75,7 @@ def registry_format(options: FormatOptions) -> RegistryFormat:
         message=options.message,
         registers=registry.registers,
         normalize=registry.normalize,
+        ignores_rules=registry.ignores_rules,
     )
 
 

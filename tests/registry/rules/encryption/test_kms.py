@@ -620,13 +620,37 @@ def test_a_local_key_needs_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("missing", "extra", "code"),
     [
-        ("boto3", "encryption-aws", "AwsKmsDriver().new_kms_client({}, 'aws-kms://a:b:c:d:e:f')"),
-        ("hvac", "encryption-vault", "HcVaultKmsDriver().new_kms_client({}, 'hcvault://http://x/a/keys/b')"),
-        ("azure.identity", "encryption-azure", "AzureKmsDriver().new_kms_client({}, 'azure-kms://x')"),
-        ("google.cloud.kms_v1", "encryption-gcp", "GcpKmsDriver().new_kms_client({}, 'gcp-kms://x')"),
-        ("cryptography", "encryption", "LocalKmsDriver().new_kms_client({'secret': 's'}, 'local-kms://x')"),
-        ("celpy", "rules", "CelExecutor().execute(SimpleNamespace(rule=Rule('r', expr='1')), 1, {})"),
-        ("jsonata", "rules", "JsonataExecutor().transform(SimpleNamespace(rule=Rule('r', expr='1')), 1)"),
+        ("boto3", "registry-encryption-aws", "AwsKmsDriver().new_kms_client({}, 'aws-kms://a:b:c:d:e:f')"),
+        (
+            "hvac",
+            "registry-encryption-vault",
+            "HcVaultKmsDriver().new_kms_client({}, 'hcvault://http://x/a/keys/b')",
+        ),
+        (
+            "azure.identity",
+            "registry-encryption-azure",
+            "AzureKmsDriver().new_kms_client({}, 'azure-kms://x')",
+        ),
+        (
+            "google.cloud.kms_v1",
+            "registry-encryption-gcp",
+            "GcpKmsDriver().new_kms_client({}, 'gcp-kms://x')",
+        ),
+        (
+            "cryptography",
+            "registry-encryption",
+            "LocalKmsDriver().new_kms_client({'secret': 's'}, 'local-kms://x')",
+        ),
+        (
+            "celpy",
+            "registry-rules",
+            "CelExecutor().execute(SimpleNamespace(rule=Rule('r', expr='1')), 1, {})",
+        ),
+        (
+            "jsonata",
+            "registry-rules",
+            "JsonataExecutor().transform(SimpleNamespace(rule=Rule('r', expr='1')), 1)",
+        ),
     ],
 )
 @pytest.mark.integration

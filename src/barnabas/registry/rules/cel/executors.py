@@ -27,7 +27,7 @@ def cel(module: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name not in ("celpy", "lark"):
             raise
-        raise MissingExtraError("a rule in CEL", "rules") from None
+        raise MissingExtraError("a rule of a schema registry in CEL", "registry-rules") from None
 
 
 class CelExecutor(RuleExecutor):

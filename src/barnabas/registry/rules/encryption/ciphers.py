@@ -29,7 +29,7 @@ def cryptography(name: str) -> Any:
     try:
         return importlib.import_module(f"cryptography.{name}")
     except ImportError:
-        raise MissingExtraError("encryption by rules", "encryption") from None
+        raise MissingExtraError("encryption by rules of a schema registry", "registry-encryption") from None
 
 
 class Cryptor:

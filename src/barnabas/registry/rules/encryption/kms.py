@@ -91,4 +91,4 @@ def library(name: str, what: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise MissingExtraError(f"encryption by rules, with keys of {what},", extra) from None
+        raise MissingExtraError(f"encryption by rules of a schema registry, with {what},", extra) from None

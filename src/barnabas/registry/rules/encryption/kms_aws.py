@@ -1,4 +1,4 @@
-"""Keys of AWS KMS: `aws-kms://` and a key's ARN (extra: encryption-aws)."""
+"""Keys of AWS KMS: `aws-kms://` and a key's ARN (extra: registry-encryption-aws)."""
 
 # boto3 has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -14,7 +14,7 @@ from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, library
 from barnabas.registry.rules.errors import RuleError
 
 PREFIX = "aws-kms://"
-EXTRA = ("keys of AWS", "encryption-aws")
+EXTRA = ("keys of AWS", "registry-encryption-aws")
 ARN_PARTS = 6
 
 

@@ -1,4 +1,4 @@
-"""Keys of Azure Key Vault: `azure-kms://` and a key's URL (extra: encryption-azure).
+"""Keys of Azure Key Vault: `azure-kms://` and a key's URL (extra: registry-encryption-azure).
 
 What Azure encrypts does not say by which version of a key. With `encrypt.azure.key.version.save` of the KEK
 that goes before it: `azure:v1:`, the version, `:`.
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 PREFIX = "azure-kms://"
 KEY_VERSION_SAVE = "encrypt.azure.key.version.save"
-EXTRA = ("keys of Azure", "encryption-azure")
+EXTRA = ("keys of Azure", "registry-encryption-azure")
 HEADER = b"azure:v1:"
 VERSION_LETTERS = 32
 _VERSION = re.compile(r"[0-9a-fA-F]{32}")

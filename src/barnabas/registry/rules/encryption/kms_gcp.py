@@ -1,4 +1,4 @@
-"""Keys of Google Cloud KMS: `gcp-kms://` and a key's name (extra: encryption-gcp)."""
+"""Keys of Google Cloud KMS: `gcp-kms://` and a key's name (extra: registry-encryption-gcp)."""
 
 # The library's types are partly unknown.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -13,7 +13,7 @@ from barnabas.registry.rules.encryption.kms import Aead, KmsDriver, library
 from barnabas.registry.rules.errors import RuleError
 
 PREFIX = "gcp-kms://"
-EXTRA = ("keys of Google Cloud", "encryption-gcp")
+EXTRA = ("keys of Google Cloud", "registry-encryption-gcp")
 TOKEN_URI = "https://oauth2.googleapis.com/token"
 _NAME = re.compile(
     r"projects/([^/]+)/locations/([\w-]{1,63})/keyRings/([\w-]{1,63})/cryptoKeys/([\w-]{1,63})"

@@ -1,5 +1,5 @@
 """Keys of HashiCorp Vault's transit engine: `hcvault://` and a key's URL, such as
-`hcvault://https://vault:8200/transit/keys/my-key` (extra: encryption-vault)."""
+`hcvault://https://vault:8200/transit/keys/my-key` (extra: registry-encryption-vault)."""
 
 # hvac has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -40,7 +40,7 @@ class HcVaultKmsDriver(KmsDriver):
             raise RuleError("ssl.certificate.location required when configuring ssl.key.location")
         # Nothing, or an empty text, does not turn verification off.
         authorities = conf.get("ssl.ca.location") or os.environ.get("VAULT_CACERT") or True
-        hvac = library("hvac", "keys of HashiCorp Vault", "encryption-vault")
+        hvac = library("hvac", "keys of HashiCorp Vault", "registry-encryption-vault")
         address = urlsplit(key_url.removeprefix(PREFIX))
         client = hvac.Client(
             url=f"{address.scheme}://{address.netloc}",

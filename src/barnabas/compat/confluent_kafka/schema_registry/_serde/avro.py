@@ -26,7 +26,7 @@ from barnabas.compat.confluent_kafka.schema_registry.common._schema_ids import (
 from barnabas.compat.confluent_kafka.schema_registry.common._validation import ValidationRulesExecution
 from barnabas.compat.confluent_kafka.schema_registry.common.schema_registry_client import Schema
 from barnabas.compat.confluent_kafka.serialization import SerializationError
-from barnabas.formats.form import SchemaError
+from barnabas.formats.errors import SchemaError
 from barnabas.registry.references import Referenced
 from barnabas.registry.serializers.avro import AvroFormat, ReadAvro
 

@@ -78,7 +78,7 @@ class SerdeParts:
     def _take_rules(self, rule_registry: Any) -> None:
         self._rule_registry = rule_registry or RuleRegistry.get_global_instance()
         self._rules = RuleEngine(
-            self._rule_registry, error_action=ErrorAction(), passing=(SerializationError,)
+            self._rule_registry, error_action=ErrorAction(), passing=(SerializationError,), as_original=True
         )
 
     def _configure_rules(self) -> None:

@@ -29,7 +29,7 @@ def default_validation_rule_executor() -> ValidationRuleExecutor:
     except (ImportError, MissingExtraError) as error:
         raise ValueError(
             "The default validation rule executor requires the CEL dependencies; install them with "
-            "`pip install 'barnabas[rules]'`, or set validation.rules.executor to a "
+            "`pip install 'barnabas[registry-rules]'`, or set validation.rules.executor to a "
             "ValidationRuleExecutor instance."
         ) from error
 
